@@ -1,39 +1,27 @@
 package dev.verbena.cm;
 
-import dev.verbena.NativeValue;
+import dev.verbena.internal.EnumCodec;
 
 /** A family of addresses ({@code AF_*}). */
-public enum AddressFamily implements NativeValue {
+public enum AddressFamily {
     /** Any family ({@code AF_UNSPEC}). */
-    ANY(0, "AF_UNSPEC"),
+    ANY(0),
     /** IPv4 ({@code AF_INET}). */
-    IPV4(2, "AF_INET"),
+    IPV4(2),
     /** IPv6 ({@code AF_INET6}). */
-    IPV6(10, "AF_INET6"),
+    IPV6(10),
     /** InfiniBand: {@link IbAddress} ({@code AF_IB}). */
-    IB(27, "AF_IB"),
+    IB(27),
     /** A number that this release does not know. */
-    UNKNOWN(-1, "");
+    UNKNOWN(-1);
 
-    private final int code;
-    private final String cName;
+    final int code;
 
-    AddressFamily(int code, String cName) {
+    AddressFamily(int code) {
         this.code = code;
-        this.cName = cName;
-    }
-
-    @Override
-    public int code() {
-        return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 
     static AddressFamily of(int code) {
-        return NativeValue.find(values(), code, UNKNOWN);
+        return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
     }
 }

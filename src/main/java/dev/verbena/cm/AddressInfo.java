@@ -1,11 +1,11 @@
 package dev.verbena.cm;
 
 import dev.verbena.CName;
-import dev.verbena.NativeFlag;
 import dev.verbena.Rdma;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addrinfo;
 import dev.verbena.verbs.device.QueuePairType;
@@ -319,7 +319,7 @@ public final class AddressInfo {
 
     private static AddressInfo read(MemorySegment from) {
         Values read = new Values();
-        read.flags = NativeFlag.of(AddressFlag.class, rdma_addrinfo.ai_flags(from));
+        read.flags = EnumCodec.flags(AddressFlag.class, flag -> flag.bit, rdma_addrinfo.ai_flags(from));
         read.family = AddressFamily.of(rdma_addrinfo.ai_family(from));
         read.type = QueuePairType.of(rdma_addrinfo.ai_qp_type(from));
         read.space = PortSpace.of(rdma_addrinfo.ai_port_space(from));
@@ -352,8 +352,8 @@ public final class AddressInfo {
     /** Writes a struct for C, without a next one. */
     MemorySegment write(Arena scratch) {
         MemorySegment to = rdma_addrinfo.allocate(scratch);
-        rdma_addrinfo.ai_flags(to, NativeFlag.bits(values.flags));
-        rdma_addrinfo.ai_family(to, Math.max(0, values.family.code()));
+        rdma_addrinfo.ai_flags(to, EnumCodec.bits(values.flags, flag -> flag.bit));
+        rdma_addrinfo.ai_family(to, Math.max(0, values.family.code));
         rdma_addrinfo.ai_qp_type(to, Math.max(0, values.type.code()));
         rdma_addrinfo.ai_port_space(to, Math.max(0, values.space.code()));
         SocketAddress source = values.source;

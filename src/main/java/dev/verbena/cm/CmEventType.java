@@ -1,10 +1,10 @@
 package dev.verbena.cm;
 
 import dev.verbena.CName;
-import dev.verbena.NativeValue;
+import dev.verbena.internal.EnumCodec;
 
 /** The type of an event of the connection manager ({@code enum rdma_cm_event_type}). */
-public enum CmEventType implements NativeValue {
+public enum CmEventType {
     /** The address has a device and a port to be reached by. */
     ADDRESS_RESOLVED(0, "RDMA_CM_EVENT_ADDR_RESOLVED", "the address was resolved"),
     /** No machine answers for the address. */
@@ -63,14 +63,21 @@ public enum CmEventType implements NativeValue {
         this.meaning = meaning;
     }
 
-    @Override
+    /**
+     * Returns the number in C.
+     *
+     * @return the value of the C constant
+     */
     public int code() {
         return code;
     }
 
-    /** Returns the name that {@code rdma_event_str} returns. */
+    /**
+     * Returns the name that {@code rdma_event_str} returns.
+     *
+     * @return a name, such as {@code RDMA_CM_EVENT_ESTABLISHED}; empty for {@link #UNKNOWN}
+     */
     @CName("rdma_event_str")
-    @Override
     public String cName() {
         return cName;
     }
@@ -91,7 +98,7 @@ public enum CmEventType implements NativeValue {
      * @return the constant, or {@link #UNKNOWN}
      */
     public static CmEventType of(int code) {
-        return NativeValue.find(values(), code, UNKNOWN);
+        return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
     }
 
     /** Returns true if the type reports that a step has failed or was ended. */

@@ -40,7 +40,7 @@ final class IdGroups {
             MemorySegment join = rdma_cm_join_mc_attr_ex.allocate(scratch);
             rdma_cm_join_mc_attr_ex.comp_mask(
                     join, rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS);
-            rdma_cm_join_mc_attr_ex.join_flags(join, how.code());
+            rdma_cm_join_mc_attr_ex.join_flags(join, how.code);
             rdma_cm_join_mc_attr_ex.addr(join, SocketAddresses.write(group, scratch));
             return RdmaCm.JOIN_MULTICAST_EX.call(id.address, join.address(), 0);
         });

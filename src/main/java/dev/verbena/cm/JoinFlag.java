@@ -1,29 +1,17 @@
 package dev.verbena.cm;
 
-import dev.verbena.NativeValue;
+import dev.verbena.internal.raw.rdma_h;
 
 /** A kind of membership in a multicast group ({@code enum rdma_cm_mc_join_flags}). */
-public enum JoinFlag implements NativeValue {
+public enum JoinFlag {
     /** Sends and receives ({@code RDMA_MC_JOIN_FLAG_FULLMEMBER}). */
-    FULL_MEMBER(0, "RDMA_MC_JOIN_FLAG_FULLMEMBER"),
+    FULL_MEMBER(rdma_h.RDMA_MC_JOIN_FLAG_FULLMEMBER),
     /** Sends only ({@code RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER}). */
-    SEND_ONLY(1, "RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER");
+    SEND_ONLY(rdma_h.RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER);
 
-    private final int code;
-    private final String cName;
+    final int code;
 
-    JoinFlag(int code, String cName) {
+    JoinFlag(int code) {
         this.code = code;
-        this.cName = cName;
-    }
-
-    @Override
-    public int code() {
-        return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 }

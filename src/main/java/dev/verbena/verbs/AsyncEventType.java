@@ -1,63 +1,62 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeValue;
+import dev.verbena.internal.raw.rdma_h;
 
 /** The type of an asynchronous event ({@code enum ibv_event_type}). */
-public enum AsyncEventType implements NativeValue {
+public enum AsyncEventType {
     /** A completion queue is broken, most often because more completed than it holds ({@code IBV_EVENT_CQ_ERR}). */
-    CQ_ERR(0, "IBV_EVENT_CQ_ERR", Source.COMPLETION_QUEUE, "the completion queue is in error, most often overrun"),
+    CQ_ERR(rdma_h.IBV_EVENT_CQ_ERR, Source.COMPLETION_QUEUE, "the completion queue is in error, most often overrun"),
     /** A queue pair failed, and no completion reports the failure ({@code IBV_EVENT_QP_FATAL}). */
-    QP_FATAL(1, "IBV_EVENT_QP_FATAL", Source.QUEUE_PAIR, "the queue pair failed, and no completion reports it"),
+    QP_FATAL(rdma_h.IBV_EVENT_QP_FATAL, Source.QUEUE_PAIR, "the queue pair failed, and no completion reports it"),
     /** The peer sent something invalid ({@code IBV_EVENT_QP_REQ_ERR}). */
-    QP_REQ_ERR(2, "IBV_EVENT_QP_REQ_ERR", Source.QUEUE_PAIR, "the peer sent an invalid request"),
+    QP_REQ_ERR(rdma_h.IBV_EVENT_QP_REQ_ERR, Source.QUEUE_PAIR, "the peer sent an invalid request"),
     /** The peer asked for memory that it may not use ({@code IBV_EVENT_QP_ACCESS_ERR}). */
-    QP_ACCESS_ERR(3, "IBV_EVENT_QP_ACCESS_ERR", Source.QUEUE_PAIR, "the peer asked for memory that it may not use"),
+    QP_ACCESS_ERR(rdma_h.IBV_EVENT_QP_ACCESS_ERR, Source.QUEUE_PAIR, "the peer asked for memory that it may not use"),
     /** A message arrived before the queue pair was ready to send ({@code IBV_EVENT_COMM_EST}). */
-    COMM_EST(4, "IBV_EVENT_COMM_EST", Source.QUEUE_PAIR, "the peer's first message arrived"),
+    COMM_EST(rdma_h.IBV_EVENT_COMM_EST, Source.QUEUE_PAIR, "the peer's first message arrived"),
     /** The requests that were under way when the queue pair went to SQD are done ({@code IBV_EVENT_SQ_DRAINED}). */
-    SQ_DRAINED(5, "IBV_EVENT_SQ_DRAINED", Source.QUEUE_PAIR, "the send queue is drained"),
+    SQ_DRAINED(rdma_h.IBV_EVENT_SQ_DRAINED, Source.QUEUE_PAIR, "the send queue is drained"),
     /** The connection moved to its alternate path ({@code IBV_EVENT_PATH_MIG}). */
-    PATH_MIG(6, "IBV_EVENT_PATH_MIG", Source.QUEUE_PAIR, "the connection moved to the alternate path"),
+    PATH_MIG(rdma_h.IBV_EVENT_PATH_MIG, Source.QUEUE_PAIR, "the connection moved to the alternate path"),
     /** The connection could not move to its alternate path ({@code IBV_EVENT_PATH_MIG_ERR}). */
-    PATH_MIG_ERR(7, "IBV_EVENT_PATH_MIG_ERR", Source.QUEUE_PAIR, "the connection could not move to the alternate path"),
+    PATH_MIG_ERR(
+            rdma_h.IBV_EVENT_PATH_MIG_ERR, Source.QUEUE_PAIR, "the connection could not move to the alternate path"),
     /** The device failed or is being removed: nothing works any more ({@code IBV_EVENT_DEVICE_FATAL}). */
-    DEVICE_FATAL(8, "IBV_EVENT_DEVICE_FATAL", Source.DEVICE, "the device failed or is being removed"),
+    DEVICE_FATAL(rdma_h.IBV_EVENT_DEVICE_FATAL, Source.DEVICE, "the device failed or is being removed"),
     /** A port works ({@code IBV_EVENT_PORT_ACTIVE}). */
-    PORT_ACTIVE(9, "IBV_EVENT_PORT_ACTIVE", Source.PORT, "the port is active"),
+    PORT_ACTIVE(rdma_h.IBV_EVENT_PORT_ACTIVE, Source.PORT, "the port is active"),
     /** A port does not work any more ({@code IBV_EVENT_PORT_ERR}). */
-    PORT_ERR(10, "IBV_EVENT_PORT_ERR", Source.PORT, "the port is not active any more"),
+    PORT_ERR(rdma_h.IBV_EVENT_PORT_ERR, Source.PORT, "the port is not active any more"),
     /** A port has another local identifier ({@code IBV_EVENT_LID_CHANGE}). */
-    LID_CHANGE(11, "IBV_EVENT_LID_CHANGE", Source.PORT, "the port's local identifier changed"),
+    LID_CHANGE(rdma_h.IBV_EVENT_LID_CHANGE, Source.PORT, "the port's local identifier changed"),
     /** A port's table of partition keys changed ({@code IBV_EVENT_PKEY_CHANGE}). */
-    PKEY_CHANGE(12, "IBV_EVENT_PKEY_CHANGE", Source.PORT, "the port's partition keys changed"),
+    PKEY_CHANGE(rdma_h.IBV_EVENT_PKEY_CHANGE, Source.PORT, "the port's partition keys changed"),
     /** A port has another subnet manager ({@code IBV_EVENT_SM_CHANGE}). */
-    SM_CHANGE(13, "IBV_EVENT_SM_CHANGE", Source.PORT, "the port's subnet manager changed"),
+    SM_CHANGE(rdma_h.IBV_EVENT_SM_CHANGE, Source.PORT, "the port's subnet manager changed"),
     /** A shared receive queue is broken ({@code IBV_EVENT_SRQ_ERR}). */
-    SRQ_ERR(14, "IBV_EVENT_SRQ_ERR", Source.SHARED_RECEIVE_QUEUE, "the shared receive queue is in error"),
+    SRQ_ERR(rdma_h.IBV_EVENT_SRQ_ERR, Source.SHARED_RECEIVE_QUEUE, "the shared receive queue is in error"),
     /** A shared receive queue has fewer receives than its limit ({@code IBV_EVENT_SRQ_LIMIT_REACHED}). */
     SRQ_LIMIT_REACHED(
-            15,
-            "IBV_EVENT_SRQ_LIMIT_REACHED",
+            rdma_h.IBV_EVENT_SRQ_LIMIT_REACHED,
             Source.SHARED_RECEIVE_QUEUE,
             "the shared receive queue has fewer receives than its limit"),
     /** A queue pair in error took its last receive from the shared queue ({@code IBV_EVENT_QP_LAST_WQE_REACHED}). */
     QP_LAST_WQE_REACHED(
-            16,
-            "IBV_EVENT_QP_LAST_WQE_REACHED",
+            rdma_h.IBV_EVENT_QP_LAST_WQE_REACHED,
             Source.QUEUE_PAIR,
             "the queue pair will take no more from the shared receive queue"),
     /** A port's subnet manager wants clients to register anew ({@code IBV_EVENT_CLIENT_REREGISTER}). */
     CLIENT_REREGISTER(
-            17, "IBV_EVENT_CLIENT_REREGISTER", Source.PORT, "the subnet manager wants clients to register anew"),
+            rdma_h.IBV_EVENT_CLIENT_REREGISTER, Source.PORT, "the subnet manager wants clients to register anew"),
     /** A port's GID table changed ({@code IBV_EVENT_GID_CHANGE}). */
-    GID_CHANGE(18, "IBV_EVENT_GID_CHANGE", Source.PORT, "the port's GID table changed"),
+    GID_CHANGE(rdma_h.IBV_EVENT_GID_CHANGE, Source.PORT, "the port's GID table changed"),
     /** A work queue failed ({@code IBV_EVENT_WQ_FATAL}). */
-    WQ_FATAL(19, "IBV_EVENT_WQ_FATAL", Source.WORK_QUEUE, "the work queue failed"),
+    WQ_FATAL(rdma_h.IBV_EVENT_WQ_FATAL, Source.WORK_QUEUE, "the work queue failed"),
     /** The device's speed changed ({@code IBV_EVENT_DEVICE_SPEED_CHANGE}). */
-    DEVICE_SPEED_CHANGE(20, "IBV_EVENT_DEVICE_SPEED_CHANGE", Source.DEVICE, "the device's speed changed"),
+    DEVICE_SPEED_CHANGE(rdma_h.IBV_EVENT_DEVICE_SPEED_CHANGE, Source.DEVICE, "the device's speed changed"),
     /** A number that this release does not know. */
-    UNKNOWN(-1, "", Source.UNKNOWN, "an event that this release does not know");
+    UNKNOWN(-1, Source.UNKNOWN, "an event that this release does not know");
 
     /** The kind of thing that an event is about. */
     public enum Source {
@@ -80,25 +79,22 @@ public enum AsyncEventType implements NativeValue {
     private static final AsyncEventType[] VALUES = values();
 
     private final int code;
-    private final String cName;
     private final Source source;
     private final String meaning;
 
-    AsyncEventType(int code, String cName, Source source, String meaning) {
+    AsyncEventType(int code, Source source, String meaning) {
         this.code = code;
-        this.cName = cName;
         this.source = source;
         this.meaning = meaning;
     }
 
-    @Override
+    /**
+     * Returns the number in C.
+     *
+     * @return the value of the C constant
+     */
     public int code() {
         return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 
     /**

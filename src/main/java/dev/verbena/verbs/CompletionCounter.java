@@ -1,10 +1,10 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.failures.Failures;
@@ -58,7 +58,7 @@ public final class CompletionCounter extends VerbsObject {
                     Failures.require(Ibv.CREATE_COMP_CNTR, arguments);
                     try (Arena scratch = Arena.ofConfined()) {
                         MemorySegment init = ibv_comp_cntr_init_attr.allocate(scratch);
-                        ibv_comp_cntr_init_attr.type(init, unit.code());
+                        ibv_comp_cntr_init_attr.type(init, unit.code);
                         return new CompletionCounter(
                                 lifetime,
                                 context,
@@ -122,7 +122,7 @@ public final class CompletionCounter extends VerbsObject {
         }
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment how = ibv_qp_attach_comp_cntr_attr.allocate(scratch);
-            ibv_qp_attach_comp_cntr_attr.op_mask(how, NativeFlag.bits(counted));
+            ibv_qp_attach_comp_cntr_attr.op_mask(how, EnumCodec.bits(counted, operation -> operation.bit));
             pair.lifetime.addParent(this, () -> attach(pair, counted, how));
         }
     }

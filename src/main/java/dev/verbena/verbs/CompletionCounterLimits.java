@@ -1,6 +1,6 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.ibv_comp_cntr_caps;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -17,6 +17,9 @@ public record CompletionCounterLimits(long maxValue, int maxCounters, Set<Counte
         return new CompletionCounterLimits(
                 ibv_comp_cntr_caps.max_value(caps),
                 ibv_comp_cntr_caps.max_counters(caps),
-                NativeFlag.of(CountedOperation.class, ibv_comp_cntr_caps.supported_qp_attach_ops(caps)));
+                EnumCodec.flags(
+                        CountedOperation.class,
+                        operation -> operation.bit,
+                        ibv_comp_cntr_caps.supported_qp_attach_ops(caps)));
     }
 }

@@ -1,29 +1,17 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeValue;
+import dev.verbena.internal.raw.rdma_h;
 
 /** The unit of a completion counter ({@code enum ibv_comp_cntr_type}). */
-public enum CompletionCounterUnit implements NativeValue {
+public enum CompletionCounterUnit {
     /** Completed work requests ({@code IBV_COMP_CNTR_TYPE_WRS}). */
-    WORK_REQUESTS(0, "IBV_COMP_CNTR_TYPE_WRS"),
+    WORK_REQUESTS(rdma_h.IBV_COMP_CNTR_TYPE_WRS),
     /** Bytes of completed work requests ({@code IBV_COMP_CNTR_TYPE_BYTES}). */
-    BYTES(1, "IBV_COMP_CNTR_TYPE_BYTES");
+    BYTES(rdma_h.IBV_COMP_CNTR_TYPE_BYTES);
 
-    private final int code;
-    private final String cName;
+    final int code;
 
-    CompletionCounterUnit(int code, String cName) {
+    CompletionCounterUnit(int code) {
         this.code = code;
-        this.cName = cName;
-    }
-
-    @Override
-    public int code() {
-        return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 }

@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
@@ -12,6 +11,7 @@ import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.WireTime;
@@ -165,11 +165,11 @@ public final class CompletionQueue extends VerbsObject {
             ibv_cq_init_attr_ex.cqe(init, options.capacity());
             ibv_cq_init_attr_ex.channel(init, MemorySegment.ofAddress(channel));
             ibv_cq_init_attr_ex.comp_vector(init, options.completionVector());
-            ibv_cq_init_attr_ex.wc_flags(init, NativeFlag.bits(options.fields()));
+            ibv_cq_init_attr_ex.wc_flags(init, EnumCodec.bits(options.fields(), field -> field.bit));
             int mask = 0;
             if (!options.flags().isEmpty()) {
                 mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS;
-                ibv_cq_init_attr_ex.flags(init, NativeFlag.bits(options.flags()));
+                ibv_cq_init_attr_ex.flags(init, EnumCodec.bits(options.flags(), flag -> flag.bit));
             }
             if (options.parentDomain() != null) {
                 mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD;

@@ -1,29 +1,17 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeValue;
+import dev.verbena.internal.raw.rdma_h;
 
 /** The unit that a counter counts ({@code enum ibv_counter_description}). */
-public enum CounterKind implements NativeValue {
+public enum CounterKind {
     /** Packets ({@code IBV_COUNTER_PACKETS}). */
-    PACKETS(0, "IBV_COUNTER_PACKETS"),
+    PACKETS(rdma_h.IBV_COUNTER_PACKETS),
     /** Bytes ({@code IBV_COUNTER_BYTES}). */
-    BYTES(1, "IBV_COUNTER_BYTES");
+    BYTES(rdma_h.IBV_COUNTER_BYTES);
 
-    private final int code;
-    private final String cName;
+    final int code;
 
-    CounterKind(int code, String cName) {
+    CounterKind(int code) {
         this.code = code;
-        this.cName = cName;
-    }
-
-    @Override
-    public int code() {
-        return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 }

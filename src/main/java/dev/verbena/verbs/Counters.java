@@ -102,7 +102,7 @@ public final class Counters extends VerbsObject implements FlowCounters {
         checkIndex(index);
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment how = ibv_counter_attach_attr.allocate(scratch);
-            ibv_counter_attach_attr.counter_desc(how, kind.code());
+            ibv_counter_attach_attr.counter_desc(how, kind.code);
             ibv_counter_attach_attr.index(how, index);
             VerbFailures.check(
                     ContextVerb.ATTACH_COUNTERS_POINT_FLOW,

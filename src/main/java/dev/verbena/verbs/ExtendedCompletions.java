@@ -1,8 +1,8 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Memory;
@@ -103,10 +103,10 @@ public final class ExtendedCompletions extends Completions {
         this.readLength = readers.of(CompletionField.BYTE_LENGTH).function;
         this.endPoll = readers.end;
         this.oneByOne = oneByOne;
-        this.asked = NativeFlag.bits(fields);
+        this.asked = EnumCodec.bits(fields, field -> field.bit);
         this.attributes = ibv_poll_cq_attr.allocate(arena).address();
         this.length = readers.of(CompletionField.BYTE_LENGTH);
-        this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit()) != 0;
+        this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit) != 0;
         this.hasLength = has(CompletionField.BYTE_LENGTH);
         this.tagInfo = ibv_wc_tm_info.allocate(arena);
         this.sourceLids = new int[has(CompletionField.SOURCE_LID) && !plain ? max : 0];
@@ -119,7 +119,7 @@ public final class ExtendedCompletions extends Completions {
     }
 
     private boolean has(CompletionField field) {
-        return (asked & field.bit()) != 0;
+        return (asked & field.bit) != 0;
     }
 
     /** Fetches as {@link #take} does. The usual cases are flat: see {@link Memory#LONG_AT}. */
@@ -285,7 +285,7 @@ public final class ExtendedCompletions extends Completions {
     private void require(CompletionField field) {
         if (!has(field)) {
             throw new UnsupportedVerbException(
-                    field.cName(),
+                    field.toString(),
                     queue.toString(),
                     0,
                     "The queue was made without this field: name " + field + " in CompletionQueueOptions.fields()");

@@ -1,11 +1,12 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeValue;
 import dev.verbena.Rdma;
 import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.raw.rdma_h;
 
 /**
  * The protection of registered memory when this process forks ({@code enum ibv_fork_status}).
@@ -14,44 +15,24 @@ import dev.verbena.internal.Ibv;
  * protection matters to native code in this process that calls {@code fork()}. Kernels from 5.12 on protect the memory
  * themselves.
  */
-public enum ForkStatus implements NativeValue {
+public enum ForkStatus {
     /** A fork may move pages away from the adapter ({@code IBV_FORK_DISABLED}). */
-    DISABLED(0, "IBV_FORK_DISABLED"),
+    DISABLED(rdma_h.IBV_FORK_DISABLED),
     /** {@link #initialize} was called, and registered pages are kept from children ({@code IBV_FORK_ENABLED}). */
-    ENABLED(1, "IBV_FORK_ENABLED"),
+    ENABLED(rdma_h.IBV_FORK_ENABLED),
     /** The kernel copies registered pages for children ({@code IBV_FORK_UNNEEDED}). */
-    UNNEEDED(2, "IBV_FORK_UNNEEDED"),
+    UNNEEDED(rdma_h.IBV_FORK_UNNEEDED),
     /** A number that this release does not know. */
-    UNKNOWN(-1, "");
+    UNKNOWN(-1);
 
-    private static final ForkStatus[] VALUES = values();
+    final int code;
 
-    private final int code;
-    private final String cName;
-
-    ForkStatus(int code, String cName) {
+    ForkStatus(int code) {
         this.code = code;
-        this.cName = cName;
     }
 
-    @Override
-    public int code() {
-        return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
-    }
-
-    /**
-     * Returns the constant for a number.
-     *
-     * @param code the number in C
-     * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
-     */
-    public static ForkStatus of(int code) {
-        return NativeValue.find(VALUES, code, UNKNOWN);
+    static ForkStatus of(int code) {
+        return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
     }
 
     /**

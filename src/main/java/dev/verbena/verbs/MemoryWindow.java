@@ -63,7 +63,7 @@ public final class MemoryWindow extends RequestPart {
                             .in(context.address())
                             .orElseThrow(() ->
                                     VerbFailures.failure(OpsVerb.ALLOC_MW.verb(), Errno.EOPNOTSUPP, arguments, hint));
-                    long mw = CFunction.callAt(allocate, domain.address(), type.code());
+                    long mw = CFunction.callAt(allocate, domain.address(), type.code);
                     if (mw == 0) {
                         int errno = CFunction.errno();
                         throw VerbFailures.failure(
@@ -104,12 +104,12 @@ public final class MemoryWindow extends RequestPart {
         if (!allowed.contains(AccessFlag.MW_BIND)) {
             throw new IllegalArgumentException("a window needs a memory region with MW_BIND, got " + region);
         }
-        int writes = AccessFlag.REMOTE_WRITE.bit() | AccessFlag.REMOTE_ATOMIC.bit();
+        int writes = AccessFlag.REMOTE_WRITE.bit | AccessFlag.REMOTE_ATOMIC.bit;
         if ((access & writes) != 0 && !allowed.contains(AccessFlag.LOCAL_WRITE)) {
             throw new IllegalArgumentException(
                     "REMOTE_WRITE and REMOTE_ATOMIC need a memory region with LOCAL_WRITE, got " + region);
         }
-        if (type == MemoryWindowType.TYPE_1 && (access & AccessFlag.ZERO_BASED.bit()) != 0) {
+        if (type == MemoryWindowType.TYPE_1 && (access & AccessFlag.ZERO_BASED.bit) != 0) {
             throw new IllegalArgumentException("a window of TYPE_1 can't be ZERO_BASED");
         }
     }
@@ -222,7 +222,7 @@ public final class MemoryWindow extends RequestPart {
         if (known == null) {
             throw new IllegalStateException(this + " is not bound");
         }
-        boolean fromZero = (known.access() & AccessFlag.ZERO_BASED.bit()) != 0;
+        boolean fromZero = (known.access() & AccessFlag.ZERO_BASED.bit) != 0;
         return new RemoteMemory(fromZero ? 0 : known.address(), key, known.length());
     }
 

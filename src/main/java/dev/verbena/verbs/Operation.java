@@ -1,17 +1,17 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeValue;
 import dev.verbena.internal.raw.ibv_qp_ex;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 
 /**
  * An operation that a work request asks for ({@code enum ibv_wr_opcode}), or a receive.
  *
  * <p>This is the only table of operations. {@link SendOperation}, the batches and the extended queue pairs take from it.
  */
-public enum Operation implements NativeValue {
+public enum Operation {
     /** An RDMA write ({@code IBV_WR_RDMA_WRITE}). */
     RDMA_WRITE(0, "IBV_WR_RDMA_WRITE", 0, "ibv_wr_rdma_write", Shape.REMOTE, Data.CARRIED, Transports.CONNECTED),
     /** An RDMA write with immediate data ({@code IBV_WR_RDMA_WRITE_WITH_IMM}). */
@@ -79,12 +79,14 @@ public enum Operation implements NativeValue {
     /** One more than the largest number in C. */
     static final int CODES = 16;
 
-    private static final Operation[] VALUES = values();
     private static final Operation[] BY_CODE = new Operation[CODES];
 
     static {
-        for (int code = 0; code < CODES; code++) {
-            BY_CODE[code] = NativeValue.find(VALUES, code, UNKNOWN);
+        Arrays.fill(BY_CODE, UNKNOWN);
+        for (Operation operation : values()) {
+            if (operation.code >= 0) {
+                BY_CODE[operation.code] = operation;
+            }
         }
     }
 
@@ -154,13 +156,21 @@ public enum Operation implements NativeValue {
         this(code, cName, -1, "", Shape.NONE, Data.NONE, Transports.NONE);
     }
 
-    @Override
+    /**
+     * Returns the number in C.
+     *
+     * @return the value of the C constant
+     */
     public int code() {
         return code;
     }
 
+    /**
+     * Returns the name in C.
+     *
+     * @return a name, such as {@code IBV_WR_SEND}; empty for a constant without a number in C
+     */
     @CName("ibv_wr_opcode_str")
-    @Override
     public String cName() {
         return cName;
     }
@@ -168,11 +178,6 @@ public enum Operation implements NativeValue {
     /** Returns the bit of {@code enum ibv_qp_create_send_ops_flags}, or 0 if the operation has none. */
     int flag() {
         return flag;
-    }
-
-    /** Returns the C name of {@link #flag}. */
-    String flagName() {
-        return cName.replace("IBV_WR_", "IBV_QP_EX_WITH_");
     }
 
     /** Returns the C name of the function that builds a request on an extended queue pair. */
@@ -257,6 +262,6 @@ public enum Operation implements NativeValue {
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
      */
     public static Operation of(int code) {
-        return code >= 0 && code < CODES ? BY_CODE[code] : NativeValue.find(VALUES, code, UNKNOWN);
+        return code >= 0 && code < CODES ? BY_CODE[code] : code == RECEIVE.code ? RECEIVE : UNKNOWN;
     }
 }

@@ -593,7 +593,7 @@ public final class ProtectionDomain extends VerbsObject {
                     context,
                     advice + ", " + List.of(ranges),
                     address,
-                    advice.code(),
+                    advice.code,
                     wait ? rdma_h.IB_UVERBS_ADVISE_MR_FLAG_FLUSH : 0,
                     list.address(),
                     ranges.length);

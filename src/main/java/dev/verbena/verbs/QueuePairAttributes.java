@@ -1,8 +1,7 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
-import dev.verbena.NativeValue;
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.verbs.address.AddressVector;
@@ -50,7 +49,7 @@ public final class QueuePairAttributes {
      * @throws IllegalArgumentException if the state is {@link QueuePairState#UNKNOWN}
      */
     public static QueuePairAttributes to(QueuePairState state) {
-        int code = settable(state);
+        int code = settable(state, state.code());
         QueuePairAttributes copy = unchangedState().with(Attribute.STATE);
         ibv_qp_attr.qp_state(copy.values, code);
         return copy;
@@ -75,11 +74,11 @@ public final class QueuePairAttributes {
         return ibv_qp_attr.allocate(scratch).copyFrom(values.asSlice(0, ibv_qp_attr.sizeof()));
     }
 
-    private static int settable(NativeValue value) {
-        if (value.cName().isEmpty()) {
+    private static int settable(Enum<?> value, int code) {
+        if (value.name().equals("UNKNOWN")) {
             throw new IllegalArgumentException(value + " can be read, not set");
         }
-        return value.code();
+        return code;
     }
 
     /** Returns a copy with one more attribute in the mask. The caller sets the value before anybody else sees the copy. */
@@ -119,7 +118,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes access(Collection<AccessFlag> flags) {
-        int bits = NativeFlag.bits(flags);
+        int bits = AccessFlag.bits(flags);
         QueuePairAttributes copy = with(Attribute.ACCESS_FLAGS);
         ibv_qp_attr.qp_access_flags(copy.values, bits);
         return copy;
@@ -131,7 +130,7 @@ public final class QueuePairAttributes {
      * @return the flags
      */
     public Set<AccessFlag> access() {
-        return NativeFlag.of(AccessFlag.class, ibv_qp_attr.qp_access_flags(values));
+        return EnumCodec.flags(AccessFlag.class, flag -> flag.bit, ibv_qp_attr.qp_access_flags(values));
     }
 
     /**
@@ -240,7 +239,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes currentState(QueuePairState value) {
-        int code = settable(value);
+        int code = settable(value, value.code());
         QueuePairAttributes copy = with(Attribute.CURRENT_STATE);
         ibv_qp_attr.cur_qp_state(copy.values, code);
         return copy;
@@ -369,7 +368,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes pathMtu(Mtu value) {
-        int code = settable(value);
+        int code = settable(value, value.code());
         QueuePairAttributes copy = with(Attribute.PATH_MTU);
         ibv_qp_attr.path_mtu(copy.values, code);
         return copy;
@@ -609,7 +608,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes pathMigrationState(MigrationState value) {
-        int code = settable(value);
+        int code = settable(value, value.code);
         QueuePairAttributes copy = with(Attribute.PATH_MIGRATION_STATE);
         ibv_qp_attr.path_mig_state(copy.values, code);
         return copy;

@@ -1,12 +1,12 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.RdmaCoreVersion;
@@ -18,6 +18,7 @@ import dev.verbena.internal.raw.ibv_qp_open_attr;
 import dev.verbena.internal.raw.ibv_rx_hash_conf;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.verbs.device.HashField;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -241,12 +242,12 @@ final class QueuePairCreation {
             mask |= rdma_h.IBV_QP_INIT_ATTR_IND_TABLE | rdma_h.IBV_QP_INIT_ATTR_RX_HASH;
         }
         if (!options.flags().isEmpty()) {
-            ibv_qp_init_attr_ex.create_flags(init, NativeFlag.bits(options.flags()));
+            ibv_qp_init_attr_ex.create_flags(init, EnumCodec.bits(options.flags(), flag -> flag.bit));
             ibv_qp_init_attr_ex.source_qpn(init, options.sourceNumber());
             mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS;
         }
         if (!options.operations().isEmpty()) {
-            ibv_qp_init_attr_ex.send_ops_flags(init, NativeFlag.bits(options.operations()));
+            ibv_qp_init_attr_ex.send_ops_flags(init, EnumCodec.bits(options.operations(), SendOperation::bit));
             mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
         }
         ibv_qp_init_attr_ex.comp_mask(init, mask);
@@ -260,7 +261,8 @@ final class QueuePairCreation {
         ibv_rx_hash_conf.rx_hash_function(how, (byte) rdma_h.IBV_RX_HASH_FUNC_TOEPLITZ);
         ibv_rx_hash_conf.rx_hash_key_len(how, (byte) hash.key().byteSize());
         ibv_rx_hash_conf.rx_hash_key(how, hash.key());
-        ibv_rx_hash_conf.rx_hash_fields_mask(how, Integer.toUnsignedLong(NativeFlag.bits(hash.fields())));
+        ibv_rx_hash_conf.rx_hash_fields_mask(
+                how, Integer.toUnsignedLong(EnumCodec.bits(hash.fields(), HashField::bit)));
     }
 
     private static long callOpen(Context context, MemorySegment attributes, int number) {

@@ -1,9 +1,9 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.RdmaCoreVersion;
@@ -91,7 +91,7 @@ final class QueuePairStateMachine {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = ibv_qp_attr.allocate(scratch);
             ibv_qp_attr.qp_state(attributes, QueuePairState.ERR.code());
-            return (int) Ibv.MODIFY_QP.call(pair, attributes.address(), Attribute.STATE.bit());
+            return (int) Ibv.MODIFY_QP.call(pair, attributes.address(), Attribute.STATE.bit);
         }
     }
 
@@ -135,7 +135,7 @@ final class QueuePairStateMachine {
             MemorySegment struct = ibv_qp_attr.allocate(scratch);
             VerbFailures.check(
                     Ibv.QUERY_QP,
-                    Ibv.QUERY_QP.call(queuePair.address, struct.address(), NativeFlag.bits(all), init.address()),
+                    Ibv.QUERY_QP.call(queuePair.address, struct.address(), Attribute.bits(all), init.address()),
                     queuePair.toString());
             found = QueuePairAttributes.read(struct, all);
         } finally {
@@ -156,7 +156,7 @@ final class QueuePairStateMachine {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             long struct = attributes.write(scratch).address();
-            int result = (int) Ibv.MODIFY_QP.call(queuePair.address, struct, NativeFlag.bits(mask));
+            int result = (int) Ibv.MODIFY_QP.call(queuePair.address, struct, Attribute.bits(mask));
             if (result != 0) {
                 throw refused(VerbFailures.errnoOf(result), from, to, attributes);
             }
@@ -320,10 +320,10 @@ final class QueuePairStateMachine {
             int bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), flags);
             if (bits <= 0 && !deviceOnly) { // older libraries answer for whole messages only
                 bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), 0) > 0
-                        ? DataOrder.WHOLE_MESSAGE.bit()
+                        ? DataOrder.WHOLE_MESSAGE.bit
                         : 0;
             }
-            return NativeFlag.of(DataOrder.class, bits);
+            return EnumCodec.flags(DataOrder.class, order -> order.bit, bits);
         } finally {
             lifetime.release();
         }

@@ -1,37 +1,30 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeValue;
+import dev.verbena.internal.EnumCodec;
+import dev.verbena.internal.raw.rdma_h;
 
-/** The step of {@code ibv_rereg_mr} that failed ({@code enum ibv_rereg_mr_err_code}). */
-enum RegionChangeError implements NativeValue {
-    INPUT(-1, "IBV_REREG_MR_ERR_INPUT"),
-    DONT_FORK_NEW(-2, "IBV_REREG_MR_ERR_DONT_FORK_NEW"),
-    DO_FORK_OLD(-3, "IBV_REREG_MR_ERR_DO_FORK_OLD"),
-    COMMAND(-4, "IBV_REREG_MR_ERR_CMD"),
-    COMMAND_AND_DO_FORK_NEW(-5, "IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW"),
-    UNKNOWN(0, "");
+/** The step of {@code ibv_rereg_mr} that failed ({@code enum ibv_rereg_mr_err_code}, with names as in C). */
+enum RegionChangeError {
+    /** The arguments are wrong ({@code IBV_REREG_MR_ERR_INPUT}). */
+    INPUT(rdma_h.IBV_REREG_MR_ERR_INPUT),
+    /** The new memory can't be kept from children ({@code IBV_REREG_MR_ERR_DONT_FORK_NEW}). */
+    DONT_FORK_NEW(rdma_h.IBV_REREG_MR_ERR_DONT_FORK_NEW),
+    /** The old memory is still kept from children ({@code IBV_REREG_MR_ERR_DO_FORK_OLD}). */
+    DO_FORK_OLD(rdma_h.IBV_REREG_MR_ERR_DO_FORK_OLD),
+    /** The kernel refused ({@code IBV_REREG_MR_ERR_CMD}). */
+    CMD(rdma_h.IBV_REREG_MR_ERR_CMD),
+    /** The kernel refused, and the new memory is still kept from children ({@code IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW}). */
+    CMD_AND_DO_FORK_NEW(rdma_h.IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW),
+    /** A number that this release does not know. */
+    UNKNOWN(0);
 
-    private static final RegionChangeError[] VALUES = values();
+    final int code;
 
-    private final int code;
-    private final String cName;
-
-    RegionChangeError(int code, String cName) {
+    RegionChangeError(int code) {
         this.code = code;
-        this.cName = cName;
     }
 
-    @Override
-    public int code() {
-        return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
-    }
-
-    public static RegionChangeError of(int code) {
-        return NativeValue.find(VALUES, code, UNKNOWN);
+    static RegionChangeError of(int code) {
+        return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
     }
 }

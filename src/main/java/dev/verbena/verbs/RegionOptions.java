@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.raw.ibv_mr_init_attr;
 import dev.verbena.internal.raw.rdma_h;
@@ -177,7 +176,7 @@ public final class RegionOptions {
         RegionBacking backing = backing();
         long mask = 0;
         ibv_mr_init_attr.length(init, source.length);
-        ibv_mr_init_attr.access(init, NativeFlag.bits(access));
+        ibv_mr_init_attr.access(init, AccessFlag.bits(access));
         if (source.memory == null && source.buffer == null) {
             mask |= rdma_h.IBV_REG_MR_MASK_FD | rdma_h.IBV_REG_MR_MASK_FD_OFFSET;
             ibv_mr_init_attr.fd(init, source.descriptor);

@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
@@ -120,7 +119,7 @@ final class Registration {
                 domain,
                 () -> {
                     long region = Ibv.REG_BUF_MR.call(
-                            domain.address(), buffer.address(), backing.address(), length, NativeFlag.bits(flags));
+                            domain.address(), buffer.address(), backing.address(), length, AccessFlag.bits(flags));
                     return VerbFailures.pointer(
                             Ibv.REG_BUF_MR,
                             region,
@@ -150,7 +149,7 @@ final class Registration {
         RegionBacking backing = RegionBacking.elsewhere("DMA buffer " + descriptor, address, length);
         return MemoryRegion.over(arena, backing, flags, domain, () -> {
             long region = Ibv.REG_DMABUF_MR.call(
-                    domain.address(), offset, length, address, descriptor, NativeFlag.bits(flags));
+                    domain.address(), offset, length, address, descriptor, AccessFlag.bits(flags));
             return VerbFailures.pointer(
                     Ibv.REG_DMABUF_MR,
                     region,
@@ -181,7 +180,7 @@ final class Registration {
         memory.checkRange(offset, length);
         QueuePairCreation.checkContext(domain.contextEvenIfClosed(), memory.contextEvenIfClosed(), memory);
         RegionBacking backing = RegionBacking.elsewhere("device memory", 0, length);
-        int bits = NativeFlag.bits(flags) | AccessFlag.ZERO_BASED.bit(); // C knows device memory only with this flag
+        int bits = AccessFlag.bits(flags) | AccessFlag.ZERO_BASED.bit; // C knows device memory only with this flag
         return MemoryRegion.over(
                 arena,
                 backing,
@@ -216,7 +215,7 @@ final class Registration {
 
     private static long register(
             ProtectionDomain domain, long start, long length, long address, Set<AccessFlag> flags, String arguments) {
-        long region = Ibv.REG_MR_IOVA2.call(domain.address(), start, length, address, NativeFlag.bits(flags));
+        long region = Ibv.REG_MR_IOVA2.call(domain.address(), start, length, address, AccessFlag.bits(flags));
         if (region == 0) {
             throw refused(domain, CFunction.errno(), start, address, flags, arguments);
         }

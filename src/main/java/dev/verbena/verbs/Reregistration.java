@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
@@ -95,7 +94,7 @@ final class Reregistration {
                 wanted.domain() == null ? 0 : domain.address(),
                 wanted.memory() == null ? 0 : backing.segment().address(),
                 wanted.memory() == null ? 0 : backing.length(),
-                wanted.access() == null ? 0 : NativeFlag.bits(access));
+                wanted.access() == null ? 0 : AccessFlag.bits(access));
         // A failure to undo the protection against fork() does no harm: the JDK's child processes do not touch this
         // memory.
         if (result == 0 || RegionChangeError.of(result) == RegionChangeError.DO_FORK_OLD) {
@@ -110,7 +109,8 @@ final class Reregistration {
         boolean untouched = error == RegionChangeError.INPUT
                 || error == RegionChangeError.DONT_FORK_NEW
                 || Errno.meansUnsupported(errno); // C reports this before it changes anything
-        String said = (error == RegionChangeError.UNKNOWN ? "C returned " + result : error.cName()) + ". ";
+        String said =
+                (error == RegionChangeError.UNKNOWN ? "C returned " + result : "IBV_REREG_MR_ERR_" + error) + ". ";
         int number = errno > 0 ? errno : Errno.EINVAL;
         if (untouched) {
             throw VerbFailures.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is unchanged");

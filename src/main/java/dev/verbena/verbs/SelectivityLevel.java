@@ -1,29 +1,17 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeValue;
+import dev.verbena.internal.raw.rdma_h;
 
 /** The extent of a flush ({@code enum ibv_selectivity_level}). */
-public enum SelectivityLevel implements NativeValue {
+public enum SelectivityLevel {
     /** The named range ({@code IBV_FLUSH_RANGE}). */
-    RANGE(0, "IBV_FLUSH_RANGE"),
+    RANGE(rdma_h.IBV_FLUSH_RANGE),
     /** The whole memory region ({@code IBV_FLUSH_MR}). */
-    MEMORY_REGION(1, "IBV_FLUSH_MR");
+    MEMORY_REGION(rdma_h.IBV_FLUSH_MR);
 
-    private final int code;
-    private final String cName;
+    final int code;
 
-    SelectivityLevel(int code, String cName) {
+    SelectivityLevel(int code) {
         this.code = code;
-        this.cName = cName;
-    }
-
-    @Override
-    public int code() {
-        return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 }

@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeFlag;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
@@ -374,12 +373,12 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_flush")
     public SendBatch flush(long id, RemoteMemory remote, SelectivityLevel level, Set<PlacementType> placement) {
         checkUser();
-        int type = (placement.contains(PlacementType.GLOBAL) ? PlacementType.GLOBAL.bit() : 0)
-                | (placement.contains(PlacementType.PERSISTENT) ? PlacementType.PERSISTENT.bit() : 0);
+        int type = (placement.contains(PlacementType.GLOBAL) ? PlacementType.GLOBAL.bit : 0)
+                | (placement.contains(PlacementType.PERSISTENT) ? PlacementType.PERSISTENT.bit : 0);
         if (type == 0) {
             throw new IllegalArgumentException("placement of a flush must be GLOBAL, PERSISTENT or both, got none");
         }
-        putRemote(id, Operation.FLUSH, remote, remote.length(), (long) level.code() << Integer.SIZE | type);
+        putRemote(id, Operation.FLUSH, remote, remote.length(), (long) level.code << Integer.SIZE | type);
         return this;
     }
 
@@ -796,7 +795,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (window.type() != MemoryWindowType.TYPE_2) {
             throw new IllegalArgumentException("A batch binds windows of TYPE_2 only: see QueuePair.postBind()");
         }
-        int flags = NativeFlag.bits(access);
+        int flags = AccessFlag.bits(access);
         MemoryRegion region = part.region();
         region.checkUsableIn(domain);
         window.checkCanCover(region, part, flags);

@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.verbs.device.QueuePairType;
 import java.util.Collections;
 import java.util.EnumSet;
@@ -10,7 +9,7 @@ import java.util.Set;
  * An operation to ask for when an extended queue pair is made ({@code enum ibv_qp_create_send_ops_flags}): see
  * {@link QueuePairOptions#operations}.
  */
-public enum SendOperation implements NativeFlag {
+public enum SendOperation {
     /** An RDMA write ({@code IBV_QP_EX_WITH_RDMA_WRITE}). */
     RDMA_WRITE(Operation.RDMA_WRITE),
     /** An RDMA write with immediate data ({@code IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM}). */
@@ -57,14 +56,8 @@ public enum SendOperation implements NativeFlag {
         this.operation = operation;
     }
 
-    @Override
-    public int bit() {
+    int bit() {
         return operation.flag();
-    }
-
-    @Override
-    public String cName() {
-        return operation.flagName();
     }
 
     /**

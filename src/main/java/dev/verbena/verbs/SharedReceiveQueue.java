@@ -217,7 +217,7 @@ public final class SharedReceiveQueue extends VerbsObject {
 
     private static void fillExtended(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
         int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE | rdma_h.IBV_SRQ_INIT_ATTR_PD;
-        ibv_srq_init_attr_ex.srq_type(init, options.type().code());
+        ibv_srq_init_attr_ex.srq_type(init, options.type().code);
         ibv_srq_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
         if (options.xrcDomain() != null) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD;

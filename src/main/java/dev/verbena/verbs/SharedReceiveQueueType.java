@@ -1,45 +1,19 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeValue;
+import dev.verbena.internal.raw.rdma_h;
 
 /** A type of shared receive queues ({@code enum ibv_srq_type}). */
-public enum SharedReceiveQueueType implements NativeValue {
+public enum SharedReceiveQueueType {
     /** A queue of the queue pairs that name it ({@code IBV_SRQT_BASIC}). */
-    BASIC(0, "IBV_SRQT_BASIC"),
+    BASIC(rdma_h.IBV_SRQT_BASIC),
     /** A queue of extended reliable connections, whose senders name it ({@code IBV_SRQT_XRC}). */
-    XRC(1, "IBV_SRQT_XRC"),
+    XRC(rdma_h.IBV_SRQT_XRC),
     /** A queue that finds receives by tag ({@code IBV_SRQT_TM}). */
-    TAG_MATCHING(2, "IBV_SRQT_TM"),
-    /** A number that this release does not know. */
-    UNKNOWN(-1, "");
+    TAG_MATCHING(rdma_h.IBV_SRQT_TM);
 
-    private static final SharedReceiveQueueType[] VALUES = values();
+    final int code;
 
-    private final int code;
-    private final String cName;
-
-    SharedReceiveQueueType(int code, String cName) {
+    SharedReceiveQueueType(int code) {
         this.code = code;
-        this.cName = cName;
-    }
-
-    @Override
-    public int code() {
-        return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
-    }
-
-    /**
-     * Returns the type with a number.
-     *
-     * @param code the number in C
-     * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
-     */
-    public static SharedReceiveQueueType of(int code) {
-        return NativeValue.find(VALUES, code, UNKNOWN);
     }
 }

@@ -1,8 +1,8 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.access.VerbsAccess;
@@ -145,6 +145,6 @@ final class VerbsSecrets implements VerbsAccess {
 
     @Override
     public QueuePairAttributes readAttributes(MemorySegment struct, int mask) {
-        return QueuePairAttributes.read(struct, NativeFlag.of(Attribute.class, mask));
+        return QueuePairAttributes.read(struct, EnumCodec.flags(Attribute.class, attribute -> attribute.bit, mask));
     }
 }

@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.OpsVerb;
@@ -31,7 +30,7 @@ final class WindowBinding {
 
     /** Posts the binding of a window to a part of memory. */
     void bind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
-        int flags = NativeFlag.bits(access);
+        int flags = AccessFlag.bits(access);
         window.checkCanCover(part.region(), part, flags);
         post(id, window, part.region(), part.address(), part.length(), flags);
     }

@@ -1,6 +1,6 @@
 package dev.verbena.verbs;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Memory;
 import dev.verbena.verbs.address.Grh;
 import java.util.Arrays;
@@ -278,7 +278,7 @@ public final class WorkCompletion {
      * @return the flags that this release knows
      */
     public Set<CompletionFlag> flags() {
-        return NativeFlag.of(CompletionFlag.class, flagBits);
+        return EnumCodec.flags(CompletionFlag.class, CompletionFlag::bit, flagBits);
     }
 
     /**

@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.ContextVerb;
@@ -100,7 +99,7 @@ public final class WorkQueue extends VerbsObject {
                                 init, MemorySegment.ofAddress(options.queue().address()));
                         if (!options.flags().isEmpty()) {
                             ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS);
-                            ibv_wq_init_attr.create_flags(init, NativeFlag.bits(options.flags()));
+                            ibv_wq_init_attr.create_flags(init, WorkQueueFlag.bits(options.flags()));
                         }
                         return new WorkQueue(
                                 lifetime,
@@ -167,7 +166,7 @@ public final class WorkQueue extends VerbsObject {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment change = ibv_wq_attr.allocate(scratch);
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE);
-            ibv_wq_attr.wq_state(change, to.code());
+            ibv_wq_attr.wq_state(change, to.code);
             VerbFailures.check(ContextVerb.MODIFY_WQ, context, this + " to " + to, address, change.address());
             state = to;
             path.ready(to == WorkQueueState.READY);
@@ -188,8 +187,8 @@ public final class WorkQueue extends VerbsObject {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment change = ibv_wq_attr.allocate(scratch);
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS);
-            ibv_wq_attr.flags(change, NativeFlag.bits(set));
-            ibv_wq_attr.flags_mask(change, NativeFlag.bits(set) | NativeFlag.bits(cleared));
+            ibv_wq_attr.flags(change, WorkQueueFlag.bits(set));
+            ibv_wq_attr.flags_mask(change, WorkQueueFlag.bits(set) | WorkQueueFlag.bits(cleared));
             VerbFailures.check(
                     ContextVerb.MODIFY_WQ,
                     context,

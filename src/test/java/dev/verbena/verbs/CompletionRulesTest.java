@@ -365,15 +365,15 @@ class CompletionRulesTest {
                             .parentDomain(domain),
                     arena);
             assertThat(Fenced.noted("ibv_create_cq_ex.wc_flags"))
-                    .isEqualTo(CompletionField.VLAN.bit() | CompletionField.IMMEDIATE.bit());
+                    .isEqualTo(CompletionField.VLAN.bit | CompletionField.IMMEDIATE.bit);
             assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask"))
                     .isEqualTo(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS() | rdma_h.IBV_CQ_INIT_ATTR_MASK_PD());
-            assertThat(Fenced.noted("ibv_create_cq_ex.flags")).isEqualTo(CompletionQueueFlag.IGNORE_OVERRUN.bit());
+            assertThat(Fenced.noted("ibv_create_cq_ex.flags")).isEqualTo(CompletionQueueFlag.IGNORE_OVERRUN.bit);
             assertThat(Fenced.noted("ibv_create_cq_ex.comp_vector")).isEqualTo(3);
             assertThat(Fenced.noted("ibv_create_cq_ex.parent_domain")).isEqualTo(domain.address());
             context.createCompletionQueue(CompletionQueueOptions.of(4).singleThreaded(), arena);
             assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask")).isEqualTo(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS());
-            assertThat(Fenced.noted("ibv_create_cq_ex.flags")).isEqualTo(CompletionQueueFlag.SINGLE_THREADED.bit());
+            assertThat(Fenced.noted("ibv_create_cq_ex.flags")).isEqualTo(CompletionQueueFlag.SINGLE_THREADED.bit);
             context.createCompletionQueue(CompletionQueueOptions.of(4).fields(List.of()), arena);
             assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask")).isZero();
         }

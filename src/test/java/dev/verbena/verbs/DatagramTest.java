@@ -4,8 +4,8 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.support.Covers;
 import dev.verbena.support.DatagramPair;
 import dev.verbena.support.DeviceTest;
@@ -97,7 +97,7 @@ class DatagramTest {
         assertThat(done.sourceLid()).isEqualTo(value.sourceLid());
         assertThat(done.serviceLevel()).isEqualTo(value.serviceLevel());
         assertThat(done.pathBits()).isEqualTo(value.pathBits());
-        assertThat(NativeFlag.of(CompletionFlag.class, done.flagBits()))
+        assertThat(EnumCodec.flags(CompletionFlag.class, CompletionFlag::bit, done.flagBits()))
                 .isEqualTo(value.flags())
                 .contains(CompletionFlag.GRH, CompletionFlag.WITH_IMMEDIATE);
     }

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.NativeLibraries;
 import dev.verbena.support.Covers;
 import dev.verbena.support.DeviceTest;
@@ -163,8 +163,10 @@ class DeviceCapabilitiesTest {
     void portHasStateAndCapabilities() {
         Port port = context.port(1);
         assertThat(port.state()).isEqualTo(PortState.ACTIVE);
-        assertThat(port.capabilities()).isEqualTo(NativeFlag.of(PortCapability.class, port.capabilityFlags()));
-        assertThat(port.capabilities2()).isEqualTo(NativeFlag.of(PortCapability2.class, port.capabilityFlags2()));
+        assertThat(port.capabilities())
+                .isEqualTo(EnumCodec.flags(PortCapability.class, PortCapability::bit, port.capabilityFlags()));
+        assertThat(port.capabilities2())
+                .isEqualTo(EnumCodec.flags(PortCapability2.class, PortCapability2::bit, port.capabilityFlags2()));
         assertThat(port.activeMtu().bytes()).isLessThanOrEqualTo(port.maxMtu().bytes());
         assertThat(port.gidTableLength()).isPositive();
     }

@@ -2,27 +2,36 @@ package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.NativeFlag;
-import dev.verbena.NativeValue;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.verbs.device.DeviceCapability;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every enum constant has the number of the C constant that it names. The enums are found, so none is forgotten. */
+/** Every enum constant has the number of the C constant that its Javadoc names. The enums are found, so none is forgotten. */
 class NativeConstantsTest {
     private static final int NO_NUMBER_OF_C = 0x7654321;
+    private static final Path SOURCES = Path.of("src/main/java");
+
+    /** A constant in the source: its Javadoc, its name and its first argument. */
+    private static final Pattern CONSTANT = Pattern.compile(
+            "/\\*\\*((?:(?!\\*/).)*)\\*/\\s*([A-Z][A-Z0-9_]*)\\(\\s*(?:rdma_h\\.)?(-?\\w+)", Pattern.DOTALL);
+
+    private static final Pattern C_NAME = Pattern.compile("\\b(?:IBV|RDMA|RAI|AF)_[A-Z0-9_a-z]+");
 
     /** Constants of headers that are no part of the bindings. */
     private static final Map<String, Long> ELSEWHERE = Map.ofEntries(
@@ -34,8 +43,9 @@ class NativeConstantsTest {
             Map.entry("IB_UVERBS_DEVICE_FLUSH_PERSISTENT", 1L << 39),
             Map.entry("IB_UVERBS_DEVICE_ATOMIC_WRITE", 1L << 40));
 
-    private static List<Class<?>> enumsOf(Class<?> kind) throws IOException {
-        Path classes = ChildJvm.place(NativeValue.class);
+    /** Finds the enums that keep a number of C for each constant, in a field of a name. */
+    private static List<Class<?>> enumsWith(String field) throws IOException {
+        Path classes = ChildJvm.place(EnumCodec.class);
         Path raw = classes.resolve("dev/verbena/internal/raw");
         try (Stream<Path> files = Files.walk(classes.resolve("dev/verbena"))) {
             return files.filter(file -> !file.startsWith(raw) && file.toString().endsWith(".class"))
@@ -43,10 +53,11 @@ class NativeConstantsTest {
                             .toString()
                             .replace(".class", "")
                             .replace('/', '.'))
+                    .filter(name -> name.startsWith("dev.verbena.verbs") || name.startsWith("dev.verbena.cm"))
                     .filter(name -> !name.endsWith("-info"))
                     .sorted()
                     .<Class<?>>map(NativeConstantsTest::load)
-                    .filter(type -> type.isEnum() && kind.isAssignableFrom(type))
+                    .filter(type -> type.isEnum() && type != SendFlag.class && hasNumber(type, field))
                     .toList();
         }
     }
@@ -59,20 +70,42 @@ class NativeConstantsTest {
         }
     }
 
+    private static boolean hasNumber(Class<?> type, String field) {
+        return Stream.of(type.getDeclaredFields())
+                .anyMatch(each -> each.getName().equals(field) && each.getType() == int.class);
+    }
+
+    private static int number(Object constant) {
+        Class<?> type = ((Enum<?>) constant).getDeclaringClass();
+        try {
+            Field field = type.getDeclaredField(hasNumber(type, "bit") ? "bit" : "code");
+            field.setAccessible(true);
+            return field.getInt(constant);
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
+    }
+
     static List<Class<?>> values() throws IOException {
-        return enumsOf(NativeValue.class);
+        return enumsWith("code");
     }
 
     /** Those that C answers too: only they can have unknown numbers. */
     static List<Class<?>> answers() throws IOException {
         return values().stream()
-                .filter(type -> Stream.of(type.getMethods())
+                .filter(type -> Stream.of(type.getDeclaredMethods())
                         .anyMatch(method -> method.getName().equals("of")))
                 .toList();
     }
 
     static List<Class<?>> flags() throws IOException {
-        return enumsOf(NativeFlag.class);
+        return enumsWith("bit");
+    }
+
+    static List<Class<?>> all() throws IOException {
+        List<Class<?>> all = new ArrayList<>(values());
+        all.addAll(flags());
+        return all;
     }
 
     /** The generated constant of a C name. */
@@ -93,40 +126,60 @@ class NativeConstantsTest {
         }
     }
 
+    /** The Javadoc names one constant of C, or the constructor's arguments do, and its number is the one of the constant. */
     @ParameterizedTest
-    @MethodSource("values")
-    void constantsHaveTheNumberOfC(Class<?> type) {
-        for (Object constant : type.getEnumConstants()) {
-            NativeValue value = (NativeValue) constant;
-            if (!value.cName().isEmpty()) {
-                assertThat((long) value.code())
-                        .as(value + " is " + value.cName())
-                        .isEqualTo((int) constant(value.cName()));
+    @MethodSource("all")
+    void constantsHaveTheNumberOfTheirNameInC(Class<?> type) throws IOException {
+        String source = Files.readString(SOURCES.resolve(type.getName().replace('.', '/') + ".java"));
+        int found = 0;
+        Matcher constants = CONSTANT.matcher(source);
+        while (constants.find()) {
+            String name = constants.group(2);
+            if (name.equals("UNKNOWN") || name.equals("RECEIVE") && type == Operation.class) {
+                found++;
+                continue;
             }
+            Object constant = constantOf(type, name);
+            List<String> names = C_NAME.matcher(
+                            type == dev.verbena.cm.CmEventType.class
+                                    ? ((dev.verbena.cm.CmEventType) constant).cName()
+                                    : constants.group(1))
+                    .results()
+                    .map(match -> match.group())
+                    .distinct()
+                    .toList();
+            assertThat(names).as("C names of %s.%s", type.getSimpleName(), name).isNotEmpty();
+            assertThat(number(constant))
+                    .as("%s.%s is %s", type.getSimpleName(), name, names)
+                    .isEqualTo((int) constant(names.getFirst()));
+            if (constants.group(3).contains("_")) { // named by the source too
+                assertThat(constants.group(3).replace("IB_UVERBS_", "IBV_")).isEqualTo(names.getFirst());
+            }
+            found++;
         }
+        assertThat(found).isEqualTo(type.getEnumConstants().length);
     }
 
-    /** All stand for a constant of C, but unknown numbers, and receives among the operations, which have no opcode. */
+    private static Object constantOf(Class<?> type, String name) {
+        return Stream.of(type.getEnumConstants())
+                .filter(each -> ((Enum<?>) each).name().equals(name))
+                .findAny()
+                .orElseThrow();
+    }
+
     @ParameterizedTest
-    @MethodSource("values")
-    void constantsHaveTheirNameInC(Class<?> type) {
-        for (Object constant : type.getEnumConstants()) {
-            String name = ((NativeValue) constant).cName();
-            if (constant == Operation.RECEIVE) {
-                assertThat(name).isEmpty();
-            } else if (!constant.toString().equals("UNKNOWN")) {
-                assertThat(name).as("%s of %s", constant, type).isNotEmpty();
-            }
-        }
+    @MethodSource("all")
+    void constantsOfAnEnumHaveDifferentNumbers(Class<?> type) {
+        assertThat(type.getEnumConstants())
+                .extracting(NativeConstantsTest::number)
+                .doesNotHaveDuplicates();
     }
 
     @ParameterizedTest
     @MethodSource("flags")
-    void flagsHaveTheBitOfC(Class<?> type) {
-        for (Object constant : type.getEnumConstants()) {
-            NativeFlag flag = (NativeFlag) constant;
-            assertThat((long) flag.bit()).as(flag + " is " + flag.cName()).isEqualTo((int) constant(flag.cName()));
-            assertThat(Integer.bitCount(flag.bit())).as(flag + " is one bit").isOne();
+    void flagsAreOneBit(Class<?> type) {
+        for (Object flag : type.getEnumConstants()) {
+            assertThat(Integer.bitCount(number(flag))).as(flag + " is one bit").isOne();
         }
     }
 
@@ -142,43 +195,43 @@ class NativeConstantsTest {
                 .doesNotContain(capability);
     }
 
+    private static Object find(Class<?> type, int code) throws ReflectiveOperationException {
+        Method of = type.getDeclaredMethod("of", int.class);
+        of.setAccessible(true);
+        return of.invoke(null, code);
+    }
+
     @ParameterizedTest
     @MethodSource("answers")
     void lookupReturnsTheConstantOfANumber(Class<?> type) throws ReflectiveOperationException {
-        Method of = type.getMethod("of", int.class);
         for (Object constant : type.getEnumConstants()) {
-            assertThat(of.invoke(null, ((NativeValue) constant).code())).isEqualTo(constant);
+            assertThat(find(type, number(constant))).isEqualTo(constant);
         }
     }
 
     @ParameterizedTest
     @MethodSource("answers")
     void lookupReturnsUnknownForOtherNumbers(Class<?> type) throws ReflectiveOperationException {
-        Method of = type.getMethod("of", int.class);
-        assertThat(of.invoke(null, NO_NUMBER_OF_C)).hasToString("UNKNOWN");
-        assertThat(of.invoke(null, Integer.MIN_VALUE)).hasToString("UNKNOWN");
+        assertThat(find(type, NO_NUMBER_OF_C)).hasToString("UNKNOWN");
+        assertThat(find(type, Integer.MIN_VALUE)).hasToString("UNKNOWN");
     }
 
-    @ParameterizedTest
-    @MethodSource("flags")
-    void flagSetOmitsUnknownBits(Class<?> type) {
-        assertThat(decode(type, 0)).isEmpty();
-        assertThat(decode(type, -1)).hasSize(type.getEnumConstants().length);
-    }
-
-    @SuppressWarnings("unchecked")
-    private static <E extends Enum<E> & NativeFlag> java.util.Set<E> decode(Class<?> type, int bits) {
-        return NativeFlag.of((Class<E>) type, bits);
+    @Test
+    void flagSetOmitsUnknownBits() {
+        assertThat(EnumCodec.flags(AccessFlag.class, flag -> flag.bit, 0)).isEmpty();
+        assertThat(EnumCodec.flags(AccessFlag.class, flag -> flag.bit, -1)).containsExactly(AccessFlag.values());
+        assertThat(EnumCodec.flags(AccessFlag.class, flag -> flag.bit, 5 | 1 << 19))
+                .containsExactly(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ);
+        assertThat(AccessFlag.bits(List.of(AccessFlag.RELAXED_ORDERING, AccessFlag.LOCAL_WRITE)))
+                .isEqualTo(1 << 20 | 1);
     }
 
     @Test
     void comparisonCoversManyConstants() throws IOException {
-        List<Class<?>> all = new ArrayList<>(values());
-        all.addAll(flags());
         int constants =
-                all.stream().mapToInt(type -> type.getEnumConstants().length).sum();
-        System.out.println("compared " + constants + " constants of " + all.size() + " enums with the bindings");
-        assertThat(all).contains(QueuePairState.class, WorkStatus.class, AccessFlag.class);
+                all().stream().mapToInt(type -> type.getEnumConstants().length).sum();
+        System.out.println("compared " + constants + " constants of " + all().size() + " enums with the bindings");
+        assertThat(all()).contains(QueuePairState.class, WorkStatus.class, AccessFlag.class);
         assertThat(constants).isGreaterThanOrEqualTo(140);
     }
 }

@@ -429,7 +429,7 @@ class PostedFieldsTest {
     }
 
     private static long flush(SelectivityLevel level, int placement) {
-        return (long) level.code() << 32 | placement;
+        return (long) level.code << 32 | placement;
     }
 
     @ParameterizedTest
@@ -455,7 +455,7 @@ class PostedFieldsTest {
             check(PostedRequest.last(), loopback, 2, Operation.BIND_MW, SIGNALED);
             assertThat(PostedRequest.last().window()).containsExactly(window.address(), window.key());
             assertThat(PostedRequest.last().binding())
-                    .containsExactly(region.structure(), region.address() + 128, 256L, AccessFlag.REMOTE_READ.bit());
+                    .containsExactly(region.structure(), region.address() + 128, 256L, AccessFlag.REMOTE_READ.bit);
             if (!way.extended) {
                 assertThat(PostedRequest.last().immediate()).isZero(); // some providers refuse another value
             }

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import dev.verbena.NativeFlag;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Ibv;
@@ -209,7 +208,7 @@ class QueuePairStateTest {
     void modifyRefusalNamesTheActualState() {
         connect(ConnectOptions.defaults());
         QueuePairAttributes failed = QueuePairAttributes.to(QueuePairState.ERR);
-        int mask = NativeFlag.bits(Set.of(Attribute.STATE));
+        int mask = Attribute.STATE.bit;
         assertThat((int) Ibv.MODIFY_QP.call(
                         left.address, failed.write(Arena.ofAuto()).address(), mask))
                 .as("behind its back")

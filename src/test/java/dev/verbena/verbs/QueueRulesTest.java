@@ -85,19 +85,19 @@ class QueueRulesTest {
         WorkQueueOptions options = WorkQueueOptions.of(loopback.left.queue, 4);
         loopback.domain.createWorkQueue(options.flags(Set.of(WorkQueueFlag.SCATTER_FCS, WorkQueueFlag.DELAY_DROP)));
         assertThat(Fenced.noted("ibv_create_wq.create_flags"))
-                .isEqualTo(WorkQueueFlag.SCATTER_FCS.bit() | WorkQueueFlag.DELAY_DROP.bit());
+                .isEqualTo(WorkQueueFlag.SCATTER_FCS.bit | WorkQueueFlag.DELAY_DROP.bit);
         assertThat(Fenced.noted("ibv_create_wq.comp_mask")).isEqualTo(rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
         assertThat(Fenced.noted("ibv_create_wq.wq_type")).isEqualTo(rdma_h.IBV_WQT_RQ());
         WorkQueue queue = loopback.domain.createWorkQueue(options);
         assertThat(Fenced.noted("ibv_create_wq.comp_mask")).isZero();
         queue.modify(WorkQueueState.READY);
         assertThat(Fenced.noted("ibv_modify_wq.attr_mask")).isEqualTo(rdma_h.IBV_WQ_ATTR_STATE());
-        assertThat(Fenced.noted("ibv_modify_wq.wq_state")).isEqualTo(WorkQueueState.READY.code());
+        assertThat(Fenced.noted("ibv_modify_wq.wq_state")).isEqualTo(WorkQueueState.READY.code);
         queue.modify(Set.of(WorkQueueFlag.SCATTER_FCS), Set.of(WorkQueueFlag.DELAY_DROP));
         assertThat(Fenced.noted("ibv_modify_wq.attr_mask")).isEqualTo(rdma_h.IBV_WQ_ATTR_FLAGS());
-        assertThat(Fenced.noted("ibv_modify_wq.flags")).isEqualTo(WorkQueueFlag.SCATTER_FCS.bit());
+        assertThat(Fenced.noted("ibv_modify_wq.flags")).isEqualTo(WorkQueueFlag.SCATTER_FCS.bit);
         assertThat(Fenced.noted("ibv_modify_wq.flags_mask"))
-                .isEqualTo(WorkQueueFlag.SCATTER_FCS.bit() | WorkQueueFlag.DELAY_DROP.bit());
+                .isEqualTo(WorkQueueFlag.SCATTER_FCS.bit | WorkQueueFlag.DELAY_DROP.bit);
         assertThat(queue.state()).isEqualTo(WorkQueueState.READY);
         Fenced.fail("ibv_modify_wq", 1, Errno.EOPNOTSUPP);
         assertThatThrownBy(() -> queue.modify(Set.of(WorkQueueFlag.SCATTER_FCS), Set.of()))
@@ -244,7 +244,7 @@ class QueueRulesTest {
         assertThat(Fenced.noted("ibv_bind_mw.mr")).isEqualTo(region.structure());
         assertThat(Fenced.noted("ibv_bind_mw.addr")).isEqualTo(region.address() + 128);
         assertThat(Fenced.noted("ibv_bind_mw.length")).isEqualTo(256);
-        assertThat(Fenced.noted("ibv_bind_mw.mw_access_flags")).isEqualTo(AccessFlag.REMOTE_WRITE.bit());
+        assertThat(Fenced.noted("ibv_bind_mw.mw_access_flags")).isEqualTo(AccessFlag.REMOTE_WRITE.bit);
         assertThat(window.remote()).isEqualTo(new RemoteMemory(region.address() + 128, window.key(), 256));
         assertThatThrownBy(region::close).isInstanceOf(VerbsException.class).hasMessageContaining(window.toString());
         pair.postUnbind(10, window);

@@ -224,7 +224,7 @@ class RequestFieldsTest {
         assertThat(ibv_mw_bind_info.mr(info).address()).isEqualTo(region.structure());
         assertThat(ibv_mw_bind_info.addr(info)).isEqualTo(region.address() + 128);
         assertThat(ibv_mw_bind_info.length(info)).isEqualTo(256);
-        assertThat(ibv_mw_bind_info.mw_access_flags(info)).isEqualTo(AccessFlag.REMOTE_READ.bit());
+        assertThat(ibv_mw_bind_info.mw_access_flags(info)).isEqualTo(AccessFlag.REMOTE_READ.bit);
         batch.post();
         assertThat(ibv_send_wr.bind_mw.rkey(bind)).isEqualTo(window.key()).isNotEqualTo(before);
         assertThat(window.key() >>> 8).isEqualTo(before >>> 8);

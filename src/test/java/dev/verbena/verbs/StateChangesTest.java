@@ -253,7 +253,7 @@ class StateChangesTest {
         MemorySegment port = arena.allocate(ibv_port_attr.layout());
         ibv_port_attr.gid_tbl_len(port, 1);
         ibv_port_attr.lid(port, (short) lid);
-        ibv_port_attr.link_layer(port, (byte) layer.code());
+        ibv_port_attr.link_layer(port, (byte) layer.ordinal());
         ibv_port_attr.active_mtu(port, Mtu.BYTES_512.code());
         Fenced.answer("ibv_query_port", port);
     }

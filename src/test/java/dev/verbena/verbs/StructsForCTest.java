@@ -124,7 +124,7 @@ class StructsForCTest {
         assertThat(ibv_qp_init_attr_ex.max_tso_header(init)).isEqualTo((short) 99);
         assertThat(ibv_qp_init_attr_ex.source_qpn(init)).isEqualTo(0x4321);
         assertThat(ibv_qp_init_attr_ex.create_flags(init))
-                .isEqualTo(QueuePairCreateFlag.SCATTER_FCS.bit() | QueuePairCreateFlag.SOURCE_QPN.bit());
+                .isEqualTo(QueuePairCreateFlag.SCATTER_FCS.bit | QueuePairCreateFlag.SOURCE_QPN.bit);
         assertThat(ibv_qp_init_attr_ex.send_ops_flags(init))
                 .isEqualTo(SendOperation.SEND.bit() | SendOperation.SEND_WITH_IMMEDIATE.bit());
         assertThat(ibv_qp_init_attr_ex.comp_mask(init))
@@ -292,7 +292,7 @@ class StructsForCTest {
     void orderOfDataIsAskedForAnOperation() {
         QueuePair pair = loopback.left.pair;
         for (DataOrder order : DataOrder.values()) {
-            answerOrder(order.bit());
+            answerOrder(order.bit);
             assertThat(pair.dataInOrder(Operation.RDMA_WRITE)).containsExactly(order);
             MemorySegment asked = Fenced.given("ibv_query_qp_data_in_order");
             assertThat(asked.getAtIndex(ValueLayout.JAVA_INT, 0)).isEqualTo(Operation.RDMA_WRITE.code());
@@ -507,7 +507,7 @@ class StructsForCTest {
         MemoryRegion region = domain.registerDmaBuf(descriptor, 3, 40, 0x5000, AccessFlag.LOCAL_WRITE);
         MemorySegment given = Fenced.given("ibv_reg_dmabuf_mr");
         assertThat(List.of(word(given, 0), word(given, 1), word(given, 2), word(given, 3), word(given, 4)))
-                .containsExactly(3L, 40L, 0x5000L, (long) descriptor, (long) AccessFlag.LOCAL_WRITE.bit());
+                .containsExactly(3L, 40L, 0x5000L, (long) descriptor, (long) AccessFlag.LOCAL_WRITE.bit);
         assertThat(region.address()).isEqualTo(0x5000);
         assertThat(region.length()).isEqualTo(40);
         assertThat(region.toString()).contains("DMA buffer " + descriptor);
@@ -564,7 +564,7 @@ class StructsForCTest {
         MemoryRegion region = domain.register(memory, List.of(AccessFlag.LOCAL_WRITE), handle);
         MemorySegment init = Fenced.given("ibv_reg_mr_ex");
         assertThat(ibv_mr_init_attr.length(init)).isEqualTo(128);
-        assertThat(ibv_mr_init_attr.access(init)).isEqualTo(AccessFlag.LOCAL_WRITE.bit());
+        assertThat(ibv_mr_init_attr.access(init)).isEqualTo(AccessFlag.LOCAL_WRITE.bit);
         assertThat(ibv_mr_init_attr.iova(init)).isEqualTo(memory.address());
         assertThat(ibv_mr_init_attr.addr(init)).isEqualTo(memory);
         assertThat(ibv_mr_init_attr.dmah(init).address()).isEqualTo(handle.address());
@@ -635,7 +635,7 @@ class StructsForCTest {
     void kindOfAFlowReachesC(FlowKind kind) {
         QueuePair pair = domain.createQueuePair(QueuePair.rawPacket(queue));
         try (Flow flow = pair.createFlow(FlowRule.of(kind))) {
-            assertThat(ibv_flow_attr.type(Fenced.given("ibv_create_flow"))).isEqualTo(kind.code());
+            assertThat(ibv_flow_attr.type(Fenced.given("ibv_create_flow"))).isEqualTo(kind.ordinal());
             assertThat(flow.rule().kind()).isEqualTo(kind);
         }
     }
@@ -648,12 +648,12 @@ class StructsForCTest {
         counters.attach(CounterKind.BYTES, 3);
         MemorySegment given = Fenced.given("ibv_attach_counters_point_flow");
         assertThat(word(given, 0)).isEqualTo(counters.address());
-        assertThat(word(given, 1)).isEqualTo(CounterKind.BYTES.code());
+        assertThat(word(given, 1)).isEqualTo(CounterKind.BYTES.code);
         assertThat(word(given, 2)).isEqualTo(3);
         assertThat(word(given, 3)).as("no flow").isZero();
         counters.attach(CounterKind.PACKETS, 65535, flow);
         given = Fenced.given("ibv_attach_counters_point_flow");
-        assertThat(word(given, 1)).isEqualTo(CounterKind.PACKETS.code());
+        assertThat(word(given, 1)).isEqualTo(CounterKind.PACKETS.code);
         assertThat(word(given, 2)).isEqualTo(65535);
         assertThat(word(given, 3)).as("the flow's handle").isPositive();
         assertThat(counters.read(3, false)).containsExactly(100, 101, 102);

@@ -1,16 +1,18 @@
 package dev.verbena.tools;
 
-import dev.verbena.NativeFlag;
-import dev.verbena.NativeValue;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
+import dev.verbena.verbs.device.AtomicCapability;
 import dev.verbena.verbs.device.CompletionModeration;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.DeviceCapability;
+import dev.verbena.verbs.device.HashField;
+import dev.verbena.verbs.device.HashFunction;
 import dev.verbena.verbs.device.OnDemandPaging;
 import dev.verbena.verbs.device.PacketPacing;
 import dev.verbena.verbs.device.PagedOperation;
+import dev.verbena.verbs.device.PagingCapability;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.device.RawPacketCapability;
@@ -147,7 +149,7 @@ final class DeviceInfo {
         line("\tmax_ee_init_rd_atom:\t\t%d", device.maxInitiatedReadAtomicOfEndToEndContext());
         line(
                 "\tatomic_cap:\t\t\t%s (%d)",
-                device.atomicCapability().cName().replaceFirst("IBV_", ""),
+                "ATOMIC_" + (device.atomicCapability() == AtomicCapability.GLOBAL ? "GLOB" : device.atomicCapability()),
                 device.atomicCapability().code());
         line("\tmax_ee:\t\t\t\t%d", device.maxEndToEndContexts());
         line("\tmax_rdd:\t\t\t%d", device.maxReliableDatagramDomains());
@@ -187,7 +189,8 @@ final class DeviceInfo {
     private void paging() {
         OnDemandPaging paging = device.onDemandPaging();
         line("\tgeneral_odp_caps:");
-        paging.general().forEach(flag -> line(FLAG + flag.cName().replaceFirst("IBV_", "")));
+        paging.general()
+                .forEach(flag -> line(FLAG + "ODP_SUPPORT" + (flag == PagingCapability.IMPLICIT ? "_IMPLICIT" : "")));
         paging("rc", paging.rc());
         paging("uc", paging.uc());
         paging("ud", paging.ud());
@@ -199,10 +202,12 @@ final class DeviceInfo {
         if (operations.isEmpty()) {
             line(FLAG + "NO SUPPORT");
         }
-        operations.forEach(flag -> line(FLAG
-                + (flag == PagedOperation.SHARED_RECEIVE
-                        ? "SUPPORT_SRQ"
-                        : flag.cName().replaceFirst("IBV_ODP_", ""))));
+        operations.forEach(operation -> line(FLAG + "SUPPORT_"
+                + switch (operation) {
+                    case RECEIVE -> "RECV";
+                    case SHARED_RECEIVE -> "SRQ";
+                    default -> operation;
+                }));
     }
 
     private void clocks() {
@@ -222,7 +227,7 @@ final class DeviceInfo {
         if (!device.rawPackets().isEmpty()) {
             line("\traw packet caps:");
             for (RawPacketCapability capability : device.rawPackets()) {
-                line(FLAG + capability.cName().replaceFirst("IBV_RAW_PACKET_CAP_", ""));
+                line(FLAG + capability);
             }
         }
         TcpSegmentation tso = device.segmentation();
@@ -233,8 +238,12 @@ final class DeviceInfo {
         line("\trss_caps:");
         line("\t\tmax_rwq_indirection_tables:\t\t\t%d", rss.maxTables());
         line("\t\tmax_rwq_indirection_table_size:\t\t\t%d", rss.maxTableSize());
-        line("\t\trx_hash_function:\t\t\t\t0x%x", NativeFlag.bits(rss.functions()));
-        line("\t\trx_hash_fields_mask:\t\t\t\t0x%X", NativeFlag.bits(rss.fields()));
+        line(
+                "\t\trx_hash_function:\t\t\t\t0x%x",
+                rss.functions().stream().mapToInt(HashFunction::bit).sum());
+        line(
+                "\t\trx_hash_fields_mask:\t\t\t\t0x%X",
+                rss.fields().stream().mapToInt(HashField::bit).sum());
         types(rss.types());
         line("\tmax_wq_type_rq:\t\t\t%d", device.maxWorkQueues());
         PacketPacing pacing = device.packetPacing();
@@ -251,7 +260,7 @@ final class DeviceInfo {
             line("\tmax_ops:\t\t\t%d", tags.maxOperations());
             line("\tmax_sge:\t\t\t%d", tags.maxSge());
             line("\tflags:");
-            tags.capabilities().forEach(flag -> line(FLAG + flag.cName().replaceFirst("IBV_TM_CAP_", "")));
+            tags.capabilities().forEach(flag -> line(FLAG + flag));
         }
         CompletionModeration moderation = device.completionModeration();
         if (moderation.maxCompletions() != 0 || !moderation.maxPeriod().isZero()) {
@@ -267,11 +276,11 @@ final class DeviceInfo {
     private void types(Set<QueuePairType> types) {
         if (!types.isEmpty()) {
             line("\t\tsupported_qp:");
-            types.forEach(type -> line(FLAG + "SUPPORT_" + type.cName().replaceFirst("IBV_QPT_", "")));
+            types.forEach(type -> line(FLAG + "SUPPORT_" + type));
         }
     }
 
-    static String coded(String word, NativeValue value) {
-        return word + " (" + value.code() + ")";
+    static String coded(String word, int code) {
+        return word + " (" + code + ")";
     }
 }

@@ -26,7 +26,7 @@ final class PortInfo {
 
     void print(boolean all) {
         line("\t\tport:\t%d", port.number());
-        line("\t\t\tstate:\t\t\t%s", DeviceInfo.coded(state(), port.state()));
+        line("\t\t\tstate:\t\t\t%s", DeviceInfo.coded(state(), port.state().code()));
         line("\t\t\tmax_mtu:\t\t%s", mtu(port.maxMtu()));
         line("\t\t\tactive_mtu:\t\t%s", mtu(port.activeMtu()));
         line("\t\t\tsm_lid:\t\t\t%d", port.subnetManagerLid());
@@ -64,13 +64,11 @@ final class PortInfo {
     }
 
     private String state() {
-        return port.state() == PortState.UNKNOWN
-                ? "invalid state"
-                : port.state().cName().replaceFirst("IBV_", "");
+        return port.state() == PortState.UNKNOWN ? "invalid state" : "PORT_" + port.state();
     }
 
     private static String mtu(Mtu mtu) {
-        return DeviceInfo.coded(mtu == Mtu.UNKNOWN ? "invalid MTU" : String.valueOf(mtu.bytes()), mtu);
+        return DeviceInfo.coded(mtu == Mtu.UNKNOWN ? "invalid MTU" : String.valueOf(mtu.bytes()), mtu.code());
     }
 
     private String layer() {

@@ -1,31 +1,19 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.raw.rdma_h;
 
 /** The size of an atomic operation over PCI Express ({@code enum ibv_pci_atomic_op_size}). */
-public enum AtomicSize implements NativeFlag {
+public enum AtomicSize {
     /** 4 bytes ({@code IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP}). */
-    FOUR_BYTES(1, "IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP"),
+    FOUR_BYTES(rdma_h.IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP),
     /** 8 bytes ({@code IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP}). */
-    EIGHT_BYTES(1 << 1, "IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP"),
+    EIGHT_BYTES(rdma_h.IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP),
     /** 16 bytes ({@code IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP}). */
-    SIXTEEN_BYTES(1 << 2, "IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP");
+    SIXTEEN_BYTES(rdma_h.IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP);
 
-    private final int bit;
-    private final String cName;
+    final int bit;
 
-    AtomicSize(int bit, String cName) {
+    AtomicSize(int bit) {
         this.bit = bit;
-        this.cName = cName;
-    }
-
-    @Override
-    public int bit() {
-        return bit;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 }

@@ -1,6 +1,6 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.ibv_device_attr;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
@@ -497,7 +497,8 @@ public final class DeviceAttributes {
      * @return the capabilities that this release knows
      */
     public Set<RawPacketCapability> rawPackets() {
-        return NativeFlag.of(RawPacketCapability.class, ibv_device_attr_ex.raw_packet_caps(attributes));
+        return EnumCodec.flags(
+                RawPacketCapability.class, flag -> flag.bit, ibv_device_attr_ex.raw_packet_caps(attributes));
     }
 
     /**

@@ -1,40 +1,38 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeValue;
+import dev.verbena.internal.EnumCodec;
+import dev.verbena.internal.raw.rdma_h;
 
 /** The largest payload of one packet ({@code enum ibv_mtu}). */
-public enum Mtu implements NativeValue {
+public enum Mtu {
     /** 256 bytes ({@code IBV_MTU_256}). */
-    BYTES_256(1, "IBV_MTU_256"),
+    BYTES_256(rdma_h.IBV_MTU_256),
     /** 512 bytes ({@code IBV_MTU_512}). */
-    BYTES_512(2, "IBV_MTU_512"),
+    BYTES_512(rdma_h.IBV_MTU_512),
     /** 1,024 bytes ({@code IBV_MTU_1024}). */
-    BYTES_1024(3, "IBV_MTU_1024"),
+    BYTES_1024(rdma_h.IBV_MTU_1024),
     /** 2,048 bytes ({@code IBV_MTU_2048}). */
-    BYTES_2048(4, "IBV_MTU_2048"),
+    BYTES_2048(rdma_h.IBV_MTU_2048),
     /** 4,096 bytes ({@code IBV_MTU_4096}). */
-    BYTES_4096(5, "IBV_MTU_4096"),
+    BYTES_4096(rdma_h.IBV_MTU_4096),
     /** A number that this release does not know. */
-    UNKNOWN(0, "");
+    UNKNOWN(0);
 
     private static final Mtu[] VALUES = values();
 
     private final int code;
-    private final String cName;
 
-    Mtu(int code, String cName) {
+    Mtu(int code) {
         this.code = code;
-        this.cName = cName;
     }
 
-    @Override
+    /**
+     * Returns the number in C.
+     *
+     * @return the value of the C constant
+     */
     public int code() {
         return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 
     /**
@@ -44,7 +42,7 @@ public enum Mtu implements NativeValue {
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
      */
     public static Mtu of(int code) {
-        return NativeValue.find(VALUES, code, UNKNOWN);
+        return EnumCodec.find(VALUES, value -> value.code, code, UNKNOWN);
     }
 
     /**

@@ -1,47 +1,43 @@
 package dev.verbena.verbs.device;
 
 import dev.verbena.CName;
-import dev.verbena.NativeValue;
+import dev.verbena.internal.EnumCodec;
+import dev.verbena.internal.raw.rdma_h;
 
 /** The kind of node that a device is ({@code enum ibv_node_type}). */
-public enum NodeType implements NativeValue {
+public enum NodeType {
     /** A channel adapter: InfiniBand or RoCE ({@code IBV_NODE_CA}). */
-    CA(1, "IBV_NODE_CA", "InfiniBand channel adapter"),
+    CA(rdma_h.IBV_NODE_CA, "InfiniBand channel adapter"),
     /** A switch ({@code IBV_NODE_SWITCH}). */
-    SWITCH(2, "IBV_NODE_SWITCH", "InfiniBand switch"),
+    SWITCH(rdma_h.IBV_NODE_SWITCH, "InfiniBand switch"),
     /** A router ({@code IBV_NODE_ROUTER}). */
-    ROUTER(3, "IBV_NODE_ROUTER", "InfiniBand router"),
+    ROUTER(rdma_h.IBV_NODE_ROUTER, "InfiniBand router"),
     /** An iWARP adapter ({@code IBV_NODE_RNIC}). */
-    RNIC(4, "IBV_NODE_RNIC", "iWARP NIC"),
+    RNIC(rdma_h.IBV_NODE_RNIC, "iWARP NIC"),
     /** A Cisco usNIC ({@code IBV_NODE_USNIC}). */
-    USNIC(5, "IBV_NODE_USNIC", "usNIC"),
+    USNIC(rdma_h.IBV_NODE_USNIC, "usNIC"),
     /** A Cisco usNIC over UDP ({@code IBV_NODE_USNIC_UDP}). */
-    USNIC_UDP(6, "IBV_NODE_USNIC_UDP", "usNIC UDP"),
+    USNIC_UDP(rdma_h.IBV_NODE_USNIC_UDP, "usNIC UDP"),
     /** A node of no specified kind ({@code IBV_NODE_UNSPECIFIED}). */
-    UNSPECIFIED(7, "IBV_NODE_UNSPECIFIED", "unspecified"),
+    UNSPECIFIED(rdma_h.IBV_NODE_UNSPECIFIED, "unspecified"),
     /** A number that this release does not know. */
-    UNKNOWN(-1, "", "unknown");
-
-    private static final NodeType[] VALUES = values();
+    UNKNOWN(-1, "unknown");
 
     private final int code;
-    private final String cName;
     private final String meaning;
 
-    NodeType(int code, String cName, String meaning) {
+    NodeType(int code, String meaning) {
         this.code = code;
-        this.cName = cName;
         this.meaning = meaning;
     }
 
-    @Override
+    /**
+     * Returns the number in C.
+     *
+     * @return the value of the C constant
+     */
     public int code() {
         return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 
     /**
@@ -61,6 +57,6 @@ public enum NodeType implements NativeValue {
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
      */
     public static NodeType of(int code) {
-        return NativeValue.find(VALUES, code, UNKNOWN);
+        return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
     }
 }

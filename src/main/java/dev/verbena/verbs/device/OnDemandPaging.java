@@ -1,6 +1,6 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
 import dev.verbena.internal.raw.ibv_odp_caps;
 import java.lang.foreign.MemorySegment;
@@ -25,7 +25,7 @@ public record OnDemandPaging(
         MemorySegment caps = ibv_device_attr_ex.odp_caps(attributes);
         MemorySegment transports = ibv_odp_caps.per_transport_caps(caps);
         return new OnDemandPaging(
-                NativeFlag.of(PagingCapability.class, (int) ibv_odp_caps.general_caps(caps)),
+                EnumCodec.flags(PagingCapability.class, flag -> flag.bit, (int) ibv_odp_caps.general_caps(caps)),
                 operations(ibv_odp_caps.per_transport_caps.rc_odp_caps(transports)),
                 operations(ibv_odp_caps.per_transport_caps.uc_odp_caps(transports)),
                 operations(ibv_odp_caps.per_transport_caps.ud_odp_caps(transports)),
@@ -33,7 +33,7 @@ public record OnDemandPaging(
     }
 
     private static Set<PagedOperation> operations(int bits) {
-        return NativeFlag.of(PagedOperation.class, bits);
+        return EnumCodec.flags(PagedOperation.class, operation -> operation.bit, bits);
     }
 
     /**

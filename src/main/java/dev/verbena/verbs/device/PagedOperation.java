@@ -1,41 +1,29 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.raw.rdma_h;
 
 /** An operation on memory that is paged in on demand ({@code enum ibv_odp_transport_cap_bits}). */
-public enum PagedOperation implements NativeFlag {
+public enum PagedOperation {
     /** Sends ({@code IBV_ODP_SUPPORT_SEND}). */
-    SEND(1, "IBV_ODP_SUPPORT_SEND"),
+    SEND(rdma_h.IBV_ODP_SUPPORT_SEND),
     /** Receives ({@code IBV_ODP_SUPPORT_RECV}). */
-    RECEIVE(1 << 1, "IBV_ODP_SUPPORT_RECV"),
+    RECEIVE(rdma_h.IBV_ODP_SUPPORT_RECV),
     /** RDMA writes ({@code IBV_ODP_SUPPORT_WRITE}). */
-    WRITE(1 << 2, "IBV_ODP_SUPPORT_WRITE"),
+    WRITE(rdma_h.IBV_ODP_SUPPORT_WRITE),
     /** RDMA reads ({@code IBV_ODP_SUPPORT_READ}). */
-    READ(1 << 3, "IBV_ODP_SUPPORT_READ"),
+    READ(rdma_h.IBV_ODP_SUPPORT_READ),
     /** Atomics ({@code IBV_ODP_SUPPORT_ATOMIC}). */
-    ATOMIC(1 << 4, "IBV_ODP_SUPPORT_ATOMIC"),
+    ATOMIC(rdma_h.IBV_ODP_SUPPORT_ATOMIC),
     /** Receives of a shared receive queue ({@code IBV_ODP_SUPPORT_SRQ_RECV}). */
-    SHARED_RECEIVE(1 << 5, "IBV_ODP_SUPPORT_SRQ_RECV"),
+    SHARED_RECEIVE(rdma_h.IBV_ODP_SUPPORT_SRQ_RECV),
     /** Flushes ({@code IBV_ODP_SUPPORT_FLUSH}). */
-    FLUSH(1 << 6, "IBV_ODP_SUPPORT_FLUSH"),
+    FLUSH(rdma_h.IBV_ODP_SUPPORT_FLUSH),
     /** Atomic writes ({@code IBV_ODP_SUPPORT_ATOMIC_WRITE}). */
-    ATOMIC_WRITE(1 << 7, "IBV_ODP_SUPPORT_ATOMIC_WRITE");
+    ATOMIC_WRITE(rdma_h.IBV_ODP_SUPPORT_ATOMIC_WRITE);
 
-    private final int bit;
-    private final String cName;
+    final int bit;
 
-    PagedOperation(int bit, String cName) {
+    PagedOperation(int bit) {
         this.bit = bit;
-        this.cName = cName;
-    }
-
-    @Override
-    public int bit() {
-        return bit;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 }

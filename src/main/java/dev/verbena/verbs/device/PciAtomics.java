@@ -1,6 +1,6 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.ibv_pci_atomic_caps;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -15,8 +15,8 @@ import java.util.Set;
 public record PciAtomics(Set<AtomicSize> fetchAndAdd, Set<AtomicSize> swap, Set<AtomicSize> compareAndSwap) {
     static PciAtomics read(MemorySegment caps) {
         return new PciAtomics(
-                NativeFlag.of(AtomicSize.class, ibv_pci_atomic_caps.fetch_add(caps)),
-                NativeFlag.of(AtomicSize.class, ibv_pci_atomic_caps.swap(caps)),
-                NativeFlag.of(AtomicSize.class, ibv_pci_atomic_caps.compare_swap(caps)));
+                EnumCodec.flags(AtomicSize.class, size -> size.bit, ibv_pci_atomic_caps.fetch_add(caps)),
+                EnumCodec.flags(AtomicSize.class, size -> size.bit, ibv_pci_atomic_caps.swap(caps)),
+                EnumCodec.flags(AtomicSize.class, size -> size.bit, ibv_pci_atomic_caps.compare_swap(caps)));
     }
 }

@@ -1,6 +1,6 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.ibv_port_attr;
 import java.lang.foreign.MemorySegment;
@@ -110,7 +110,7 @@ public final class Port {
      * @return the capabilities that this release knows
      */
     public Set<PortCapability> capabilities() {
-        return NativeFlag.of(PortCapability.class, capabilityFlags());
+        return EnumCodec.flags(PortCapability.class, PortCapability::bit, capabilityFlags());
     }
 
     /**
@@ -119,7 +119,7 @@ public final class Port {
      * @return the capabilities that this release knows
      */
     public Set<PortCapability2> capabilities2() {
-        return NativeFlag.of(PortCapability2.class, capabilityFlags2());
+        return EnumCodec.flags(PortCapability2.class, PortCapability2::bit, capabilityFlags2());
     }
 
     /**

@@ -1,45 +1,41 @@
 package dev.verbena.verbs.device;
 
 import dev.verbena.CName;
-import dev.verbena.NativeValue;
+import dev.verbena.internal.EnumCodec;
+import dev.verbena.internal.raw.rdma_h;
 
 /** The logical state of a port ({@code enum ibv_port_state}). */
-public enum PortState implements NativeValue {
+public enum PortState {
     /** Not defined ({@code IBV_PORT_NOP}). */
-    NOP(0, "IBV_PORT_NOP", "no state change (NOP)"),
+    NOP(rdma_h.IBV_PORT_NOP, "no state change (NOP)"),
     /** No link ({@code IBV_PORT_DOWN}). */
-    DOWN(1, "IBV_PORT_DOWN", "down"),
+    DOWN(rdma_h.IBV_PORT_DOWN, "down"),
     /** The link is up, but the subnet manager has not configured the port yet ({@code IBV_PORT_INIT}). */
-    INIT(2, "IBV_PORT_INIT", "init"),
+    INIT(rdma_h.IBV_PORT_INIT, "init"),
     /** The port is configured, but not active yet ({@code IBV_PORT_ARMED}). */
-    ARMED(3, "IBV_PORT_ARMED", "armed"),
+    ARMED(rdma_h.IBV_PORT_ARMED, "armed"),
     /** The port works ({@code IBV_PORT_ACTIVE}). */
-    ACTIVE(4, "IBV_PORT_ACTIVE", "active"),
+    ACTIVE(rdma_h.IBV_PORT_ACTIVE, "active"),
     /** The link is temporarily down ({@code IBV_PORT_ACTIVE_DEFER}). */
-    ACTIVE_DEFER(5, "IBV_PORT_ACTIVE_DEFER", "active defer"),
+    ACTIVE_DEFER(rdma_h.IBV_PORT_ACTIVE_DEFER, "active defer"),
     /** A number that this release does not know. */
-    UNKNOWN(-1, "", "unknown");
-
-    private static final PortState[] VALUES = values();
+    UNKNOWN(-1, "unknown");
 
     private final int code;
-    private final String cName;
     private final String meaning;
 
-    PortState(int code, String cName, String meaning) {
+    PortState(int code, String meaning) {
         this.code = code;
-        this.cName = cName;
         this.meaning = meaning;
     }
 
-    @Override
+    /**
+     * Returns the number in C.
+     *
+     * @return the value of the C constant
+     */
     public int code() {
         return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 
     /**
@@ -52,13 +48,7 @@ public enum PortState implements NativeValue {
         return meaning;
     }
 
-    /**
-     * Returns the constant for a number.
-     *
-     * @param code the number in C
-     * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
-     */
-    public static PortState of(int code) {
-        return NativeValue.find(VALUES, code, UNKNOWN);
+    static PortState of(int code) {
+        return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
     }
 }

@@ -1,48 +1,46 @@
 package dev.verbena.verbs.device;
 
 import dev.verbena.CName;
-import dev.verbena.NativeValue;
+import dev.verbena.internal.EnumCodec;
+import dev.verbena.internal.raw.rdma_h;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Set;
 
 /** The transport of a queue pair ({@code enum ibv_qp_type}). */
-public enum QueuePairType implements NativeValue {
+public enum QueuePairType {
     /** Reliable connection ({@code IBV_QPT_RC}). */
-    RC(2, "IBV_QPT_RC"),
+    RC(rdma_h.IBV_QPT_RC),
     /** Unreliable connection ({@code IBV_QPT_UC}). */
-    UC(3, "IBV_QPT_UC"),
+    UC(rdma_h.IBV_QPT_UC),
     /** Unreliable datagram ({@code IBV_QPT_UD}). */
-    UD(4, "IBV_QPT_UD"),
+    UD(rdma_h.IBV_QPT_UD),
     /** Whole Ethernet frames ({@code IBV_QPT_RAW_PACKET}). */
-    RAW_PACKET(8, "IBV_QPT_RAW_PACKET"),
+    RAW_PACKET(rdma_h.IBV_QPT_RAW_PACKET),
     /** The sending half of an extended reliable connection ({@code IBV_QPT_XRC_SEND}). */
-    XRC_SEND(9, "IBV_QPT_XRC_SEND"),
+    XRC_SEND(rdma_h.IBV_QPT_XRC_SEND),
     /** The receiving half of an extended reliable connection ({@code IBV_QPT_XRC_RECV}). */
-    XRC_RECV(10, "IBV_QPT_XRC_RECV"),
+    XRC_RECV(rdma_h.IBV_QPT_XRC_RECV),
     /** A transport that a driver defines ({@code IBV_QPT_DRIVER}). */
-    DRIVER(0xff, "IBV_QPT_DRIVER"),
+    DRIVER(rdma_h.IBV_QPT_DRIVER),
     /** A number that this release does not know. */
-    UNKNOWN(-1, "");
+    UNKNOWN(-1);
 
     private static final QueuePairType[] VALUES = values();
 
     private final int code;
-    private final String cName;
 
-    QueuePairType(int code, String cName) {
+    QueuePairType(int code) {
         this.code = code;
-        this.cName = cName;
     }
 
-    @Override
+    /**
+     * Returns the number in C.
+     *
+     * @return the value of the C constant
+     */
     public int code() {
         return code;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 
     /**
@@ -52,7 +50,7 @@ public enum QueuePairType implements NativeValue {
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
      */
     public static QueuePairType of(int code) {
-        return NativeValue.find(VALUES, code, UNKNOWN);
+        return EnumCodec.find(VALUES, value -> value.code, code, UNKNOWN);
     }
 
     /** Returns the types of a word that has a bit for each type. */

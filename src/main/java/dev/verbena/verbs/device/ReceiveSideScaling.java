@@ -1,6 +1,6 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.ibv_rss_caps;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -21,7 +21,7 @@ public record ReceiveSideScaling(
                 QueuePairType.set(ibv_rss_caps.supported_qpts(caps)),
                 ibv_rss_caps.max_rwq_indirection_tables(caps),
                 ibv_rss_caps.max_rwq_indirection_table_size(caps),
-                NativeFlag.of(HashField.class, (int) ibv_rss_caps.rx_hash_fields_mask(caps)),
-                NativeFlag.of(HashFunction.class, ibv_rss_caps.rx_hash_function(caps)));
+                EnumCodec.flags(HashField.class, HashField::bit, (int) ibv_rss_caps.rx_hash_fields_mask(caps)),
+                EnumCodec.flags(HashFunction.class, HashFunction::bit, ibv_rss_caps.rx_hash_function(caps)));
     }
 }

@@ -1,27 +1,15 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.raw.rdma_h;
 
 /** A capability of tag matching ({@code enum ibv_tm_cap_flags}). */
-public enum TagMatchingCapability implements NativeFlag {
+public enum TagMatchingCapability {
     /** Tag matching on reliable connections ({@code IBV_TM_CAP_RC}). */
-    RC(1, "IBV_TM_CAP_RC");
+    RC(rdma_h.IBV_TM_CAP_RC);
 
-    private final int bit;
-    private final String cName;
+    final int bit;
 
-    TagMatchingCapability(int bit, String cName) {
+    TagMatchingCapability(int bit) {
         this.bit = bit;
-        this.cName = cName;
-    }
-
-    @Override
-    public int bit() {
-        return bit;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 }

@@ -1,6 +1,6 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.ibv_tm_caps;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -20,7 +20,7 @@ public record TagMatchingLimits(
         return new TagMatchingLimits(
                 ibv_tm_caps.max_rndv_hdr_size(caps),
                 ibv_tm_caps.max_num_tags(caps),
-                NativeFlag.of(TagMatchingCapability.class, ibv_tm_caps.flags(caps)),
+                EnumCodec.flags(TagMatchingCapability.class, flag -> flag.bit, ibv_tm_caps.flags(caps)),
                 ibv_tm_caps.max_ops(caps),
                 ibv_tm_caps.max_sge(caps));
     }

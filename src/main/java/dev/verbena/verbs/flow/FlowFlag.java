@@ -1,29 +1,17 @@
 package dev.verbena.verbs.flow;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.raw.rdma_h;
 
 /** A property of a flow rule ({@code enum ibv_flow_flags}). */
-public enum FlowFlag implements NativeFlag {
+public enum FlowFlag {
     /** Matched packets also go on to rules of a lower priority ({@code IBV_FLOW_ATTR_FLAGS_DONT_TRAP}). */
-    DO_NOT_TRAP(1 << 1, "IBV_FLOW_ATTR_FLAGS_DONT_TRAP"),
+    DO_NOT_TRAP(rdma_h.IBV_FLOW_ATTR_FLAGS_DONT_TRAP),
     /** The rule matches packets that are sent ({@code IBV_FLOW_ATTR_FLAGS_EGRESS}). */
-    EGRESS(1 << 2, "IBV_FLOW_ATTR_FLAGS_EGRESS");
+    EGRESS(rdma_h.IBV_FLOW_ATTR_FLAGS_EGRESS);
 
-    private final int bit;
-    private final String cName;
+    final int bit;
 
-    FlowFlag(int bit, String cName) {
+    FlowFlag(int bit) {
         this.bit = bit;
-        this.cName = cName;
-    }
-
-    @Override
-    public int bit() {
-        return bit;
-    }
-
-    @Override
-    public String cName() {
-        return cName;
     }
 }

@@ -1,6 +1,6 @@
 package dev.verbena.verbs.flow;
 
-import dev.verbena.NativeFlag;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.ibv_flow_attr;
 import dev.verbena.internal.raw.ibv_flow_spec_action_drop;
 import dev.verbena.internal.raw.ibv_flow_spec_action_tag;
@@ -20,12 +20,12 @@ final class FlowWriter {
         long size = ibv_flow_attr.sizeof()
                 + rule.specs().stream().mapToLong(FlowWriter::sizeOf).sum();
         MemorySegment attributes = arena.allocate(size, ibv_flow_attr.layout().byteAlignment());
-        ibv_flow_attr.type(attributes, rule.kind().code());
+        ibv_flow_attr.type(attributes, rule.kind().code);
         ibv_flow_attr.size(attributes, (short) size);
         ibv_flow_attr.priority(attributes, (short) rule.priority());
         ibv_flow_attr.num_of_specs(attributes, (byte) rule.specs().size());
         ibv_flow_attr.port(attributes, (byte) rule.port());
-        ibv_flow_attr.flags(attributes, NativeFlag.bits(rule.flags()));
+        ibv_flow_attr.flags(attributes, EnumCodec.bits(rule.flags(), flag -> flag.bit));
         long at = ibv_flow_attr.sizeof();
         for (FlowSpec spec : rule.specs()) {
             long length = sizeOf(spec);

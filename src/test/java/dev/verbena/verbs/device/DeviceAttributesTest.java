@@ -156,7 +156,7 @@ class DeviceAttributesTest {
     @Test
     void capabilitiesAreThoseOfBothStructs() {
         ibv_device_attr.atomic_cap(plain, AtomicCapability.GLOBAL.code());
-        ibv_device_attr_ex.raw_packet_caps(extended, RawPacketCapability.SCATTER_FCS.bit());
+        ibv_device_attr_ex.raw_packet_caps(extended, RawPacketCapability.SCATTER_FCS.bit);
         ibv_device_attr_ex.device_cap_flags_ex(
                 extended, DeviceCapability.XRC.bit() | DeviceCapability.FLUSH_GLOBAL.bit());
         assertThat(attributes.atomicCapability()).isEqualTo(AtomicCapability.GLOBAL);
@@ -170,11 +170,11 @@ class DeviceAttributesTest {
         MemorySegment caps = ibv_device_attr_ex.odp_caps(extended);
         MemorySegment transports = ibv_odp_caps.per_transport_caps(caps);
         assertThat(attributes.onDemandPaging().isSupported()).isFalse();
-        ibv_odp_caps.general_caps(caps, PagingCapability.ON_DEMAND.bit());
-        ibv_odp_caps.per_transport_caps.rc_odp_caps(transports, PagedOperation.SEND.bit());
-        ibv_odp_caps.per_transport_caps.uc_odp_caps(transports, PagedOperation.RECEIVE.bit());
-        ibv_odp_caps.per_transport_caps.ud_odp_caps(transports, PagedOperation.WRITE.bit());
-        ibv_device_attr_ex.xrc_odp_caps(extended, PagedOperation.READ.bit());
+        ibv_odp_caps.general_caps(caps, PagingCapability.ON_DEMAND.bit);
+        ibv_odp_caps.per_transport_caps.rc_odp_caps(transports, PagedOperation.SEND.bit);
+        ibv_odp_caps.per_transport_caps.uc_odp_caps(transports, PagedOperation.RECEIVE.bit);
+        ibv_odp_caps.per_transport_caps.ud_odp_caps(transports, PagedOperation.WRITE.bit);
+        ibv_device_attr_ex.xrc_odp_caps(extended, PagedOperation.READ.bit);
         assertThat(attributes.onDemandPaging().isSupported()).isTrue();
         assertThat(attributes.onDemandPaging())
                 .isEqualTo(new OnDemandPaging(
@@ -215,7 +215,7 @@ class DeviceAttributesTest {
         MemorySegment tags = ibv_device_attr_ex.tm_caps(extended);
         ibv_tm_caps.max_rndv_hdr_size(tags, 7);
         ibv_tm_caps.max_num_tags(tags, 8);
-        ibv_tm_caps.flags(tags, TagMatchingCapability.values()[0].bit());
+        ibv_tm_caps.flags(tags, TagMatchingCapability.values()[0].bit);
         ibv_tm_caps.max_ops(tags, 9);
         ibv_tm_caps.max_sge(tags, 10);
         assertThat(attributes.tagMatching())
@@ -229,9 +229,9 @@ class DeviceAttributesTest {
 
         AtomicSize[] sizes = AtomicSize.values();
         MemorySegment pci = ibv_device_attr_ex.pci_atomic_caps(extended);
-        ibv_pci_atomic_caps.fetch_add(pci, (short) sizes[0].bit());
-        ibv_pci_atomic_caps.swap(pci, (short) sizes[1].bit());
-        ibv_pci_atomic_caps.compare_swap(pci, (short) (sizes[0].bit() | sizes[1].bit()));
+        ibv_pci_atomic_caps.fetch_add(pci, (short) sizes[0].bit);
+        ibv_pci_atomic_caps.swap(pci, (short) sizes[1].bit);
+        ibv_pci_atomic_caps.compare_swap(pci, (short) (sizes[0].bit | sizes[1].bit));
         assertThat(attributes.pciAtomics())
                 .isEqualTo(new PciAtomics(Set.of(sizes[0]), Set.of(sizes[1]), EnumSet.of(sizes[0], sizes[1])));
     }

@@ -105,6 +105,11 @@ abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
     /** Returns the context of the device. */
     abstract Context context();
 
+    /** Returns the function that accepts peers, for messages. */
+    String acceptor() {
+        return "accept";
+    }
+
     /** Returns a name for the text of the node. */
     abstract String device();
 

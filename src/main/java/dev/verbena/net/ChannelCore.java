@@ -7,6 +7,7 @@ import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.ChannelEndEvent;
 import dev.verbena.internal.jfr.ChannelOpenEvent;
 import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.net.ChannelState.Event;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
@@ -36,14 +37,6 @@ final class ChannelCore {
     /** The longest time that a goodbye of a channel that has failed may take. */
     private static final long PARTING_NANOS = 1_000_000_000L;
 
-    private enum State {
-        CONNECTING,
-        GREETING,
-        OPEN,
-        CLOSING,
-        ENDED
-    }
-
     final Waiters changes = new Waiters();
     final Supplier<@Nullable Boolean> hasParted = () -> parted() ? Boolean.TRUE : null;
     final boolean incoming;
@@ -63,8 +56,16 @@ final class ChannelCore {
     private final Operations operations;
     private final Grants grants;
 
-    private volatile State state = State.CONNECTING;
+    private volatile ChannelState state = ChannelState.CONNECTING;
+    /** The reason of the end; null before, and for a channel that only this side has closed. */
     private volatile @Nullable ChannelException cause;
+
+    /** The end that {@code close} throws: messages of this side may be lost. */
+    private @Nullable ChannelException lost;
+
+    /** True once the program has called {@code close}. */
+    private volatile boolean closed;
+
     private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;
 
@@ -72,27 +73,13 @@ final class ChannelCore {
     private int outstanding;
 
     private int controlRoom = CONTROL_SENDS;
-    private boolean greeted;
-    private boolean peerLeft;
-
-    /** The code of the goodbye to send or sent; -1 before there is one. */
-    private int goodbye = -1;
-
-    private boolean goodbyeSent;
-    private boolean orderly;
-    private boolean wasOpen;
-    private boolean endRecorded;
-    private volatile boolean parted;
-    private volatile boolean closing;
-
-    /** True if the peer's goodbye must come before this side has closed. */
-    private boolean lingers;
-
-    private boolean released;
-
     private final long begun = System.nanoTime();
     private long heardAt = begun;
+
+    /** True if the peer has given a sign of life since the last look at the clock. */
     private boolean heard;
+
+    /** The time at which a channel that parts waits no longer. */
     private long partBy;
 
     ChannelCore(Engine engine, long key, InetSocketAddress peer, boolean incoming) {
@@ -148,11 +135,11 @@ final class ChannelCore {
         connection = made;
         lock.lock();
         try {
-            if (state != State.CONNECTING) {
+            if (state != ChannelState.CONNECTING) {
                 return; // it took too long
             }
             prepare(made);
-            state = State.GREETING;
+            happen(Event.CONNECTED, null);
             made.accept(); // under the lock: the peer's greeting may come before this returns
         } finally {
             lock.unlock();
@@ -164,7 +151,7 @@ final class ChannelCore {
         lock.lock();
         try {
             Carrier.Connection with = connection;
-            if (state == State.ENDED || released || with == null) {
+            if (state != ChannelState.CONNECTING || with == null) {
                 return false;
             }
             prepare(with);
@@ -186,8 +173,7 @@ final class ChannelCore {
         lock.lock();
         try {
             Link on = link;
-            if (!incoming && state == State.CONNECTING && on != null) {
-                state = State.GREETING;
+            if (!incoming && on != null && happen(Event.CONNECTED, null)) {
                 greet(on);
             }
         } finally {
@@ -201,19 +187,15 @@ final class ChannelCore {
         new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
                 .writeTo(piece.segment());
         on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
-        controlRoom--;
-        outstanding++;
+        controlPosted();
     }
 
     /** Notes that the connection has ended. */
     void disconnected(String details) {
         lock.lock();
         try {
-            if (peerLeft || orderly) {
-                orderly |= state == State.CLOSING;
-                part();
-            } else {
-                endLocked(EndReason.LOST, details, null, false);
+            if (!happen(Event.DONE, null)) {
+                endLocked(Event.LOST, EndReason.LOST, details, null);
             }
         } finally {
             lock.unlock();
@@ -236,31 +218,29 @@ final class ChannelCore {
      * @param failure makes the exception for it
      */
     void failed(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
-        if (released || parted) {
+        boolean flushed = status == WorkStatus.WORK_REQUEST_FLUSHED;
+        if (flushed && state == ChannelState.CONNECTING && !incoming) {
+            return; // the library flushes the receives of a refused connection before it tells the reason
+        }
+        if (happen(Event.DONE, null) || state.hasEnded()) { // who has left does not wait for the last acknowledgement
             return;
         }
-        if (peerLeft) { // and has not waited for the last acknowledgement
-            orderly |= state == State.CLOSING;
-            part();
-        } else if (state == State.ENDED) {
-            part();
-        } else if (status == WorkStatus.WORK_REQUEST_FLUSHED && state == State.CONNECTING && !incoming) {
-            return; // the library flushes the receives of a refused connection before it tells the reason
-        } else if (status == WorkStatus.WORK_REQUEST_FLUSHED) {
-            endLocked(EndReason.LOST, "Requests were flushed", null, false);
+        if (flushed) {
+            endLocked(Event.LOST, EndReason.LOST, "Requests were flushed", null);
         } else {
             boolean denied = (place & RECEIVE) == 0
                     && (place & Operations.MARK) != 0
                     && place != CONTROL
                     && place != BIND
                     && status != WorkStatus.RETRY_EXCEEDED;
-            endLocked(denied ? EndReason.ACCESS_DENIED : EndReason.LOST, status.toString(), failure.get(), false);
+            EndReason reason = denied ? EndReason.ACCESS_DENIED : EndReason.LOST;
+            endLocked(Event.LOST, reason, status.toString(), failure.get());
         }
     }
 
     /** Notes that a request of this side has succeeded: the peer's adapter has acknowledged it. */
     void sent(int place) {
-        if (released) {
+        if (state == ChannelState.RELEASED) {
             return;
         }
         heard = true;
@@ -278,75 +258,69 @@ final class ChannelCore {
         control();
     }
 
-    /** Sends what the channel itself has to send, as far as the send queue has room; and parts when all is done. */
+    /** Grants credits when half of the window is owed; and parts when all is done. */
     void control() {
-        Link on = link;
-        if (on == null || parted || released) {
+        if (state != ChannelState.OPEN) {
+            if (outstanding == 0) {
+                happen(Event.DONE, null);
+            }
             return;
         }
-        if (goodbye >= 0 && !goodbyeSent && controlRoom > 0) {
-            sendControl(on, Wire.immediate(Wire.GOODBYE, 0, goodbye));
-            goodbyeSent = true;
-        } else if (state == State.OPEN && messages.credits().owesHalf() && controlRoom > 1) {
+        Link on = link;
+        if (on != null && controlRoom > 1 && messages.credits().owesHalf()) {
             sendControl(on, Wire.immediate(Wire.GRANT, messages.credits().grant(), 0)); // or the channel ends
-        }
-        if (goodbyeSent && outstanding == 0 && (peerLeft || goodbye > 0)) {
-            orderly |= state == State.CLOSING;
-            part();
         }
     }
 
     private void sendControl(Link on, int immediate) {
         on.send(key | CONTROL, immediate);
+        controlPosted();
+    }
+
+    private void controlPosted() {
         controlRoom--;
         outstanding++;
     }
 
     /** Handles a message of the peer. */
     void received(int place, int immediate, int bytes) {
-        if (!released) {
-            heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
-            received(messages.receive(place & ~RECEIVE), immediate, bytes);
-        }
-    }
-
-    private void received(Buffer buffer, int immediate, int bytes) {
-        if (state == State.ENDED && cause != null && cause.reason() != EndReason.CLOSED_BY_PEER) {
+        if (state.hasEnded()) {
             return;
         }
+        heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
+        Buffer buffer = messages.receive(place & ~RECEIVE);
         int kind = Wire.kind(immediate);
-        boolean inOrder = kind == Wire.GREETING ? !greeted : greeted || kind == Wire.GOODBYE;
-        if (peerLeft || !inOrder || bytes < 0 || bytes > options.messageSize()) {
-            brokenLocked("Message of kind " + kind + " out of order");
+        if (!state.allows(kind) || bytes < 0 || bytes > options.messageSize()) {
+            broken("Message of kind " + kind + " out of order");
             return;
         }
-        if (!messages.credits().add(greeted ? Wire.credits(immediate) : 0)) {
-            brokenLocked("It granted more credits than its window has");
+        if (state.isLive() && !messages.credits().add(Wire.credits(immediate))) {
+            broken("It granted more credits than its window has");
             return;
         }
-        Link on = link;
+        Link on = Objects.requireNonNull(link); // it was received there
         switch (kind) {
             case Wire.GREETING -> {
-                if (on != null && greetedBy(buffer, bytes)) {
+                if (greetedBy(buffer, bytes)) {
                     messages.post(on, buffer);
                     opened(on);
                 }
             }
             case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
-                String wrong = on == null ? null : messages.received(on, buffer, bytes, kind, Wire.code(immediate));
+                String wrong = messages.received(on, buffer, bytes, kind, Wire.code(immediate));
                 if (wrong != null) {
-                    brokenLocked(wrong);
+                    broken(wrong);
                 }
             }
             case Wire.GRANT -> {
                 if (bytes != 0 || Wire.credits(immediate) == 0) {
-                    brokenLocked("Grant of " + Wire.credits(immediate) + " credits with " + bytes + " bytes");
-                } else if (on != null) {
+                    broken("Grant of " + Wire.credits(immediate) + " credits with " + bytes + " bytes");
+                } else {
                     messages.post(on, buffer); // before the credits are used: the peer counts on that
                 }
             }
             case Wire.GOODBYE -> left(Wire.code(immediate));
-            default -> brokenLocked("Message of unknown kind " + kind);
+            default -> broken("Message of unknown kind " + kind);
         }
         if (Wire.credits(immediate) != 0) {
             messages.credited();
@@ -357,23 +331,18 @@ final class ChannelCore {
         var memory = buffer.whole().segment().asSlice(0, bytes);
         int version = Wire.version(memory);
         if (version >= 0 && version != Wire.VERSION) {
-            endLocked(
-                    EndReason.OTHER_VERSION,
-                    "It speaks version " + version + ", this side version " + Wire.VERSION,
-                    null,
-                    true);
+            abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
             return false;
         }
         Wire.Greeting greeting = version < 0 ? null : Wire.readGreeting(memory);
         if (greeting == null) {
-            brokenLocked("Greeting of " + bytes + " bytes is malformed");
+            broken("Greeting of " + bytes + " bytes is malformed");
             return false;
         }
         if (incoming && !admits(greeting)) {
-            endLocked(EndReason.REFUSED, "This side does not admit it", null, true);
+            abort(EndReason.REFUSED, "This side does not admit it");
             return false;
         }
-        greeted = true;
         messages.greeted(greeting);
         return true;
     }
@@ -382,44 +351,32 @@ final class ChannelCore {
         try {
             return options.admit().isEmpty() || options.admit().get().test(peer, greeting.token());
         } catch (RuntimeException | Error thrown) {
+            engine.couldNotAdmit(peer, thrown);
             return false;
         }
     }
 
     private void opened(Link on) {
-        if (state != State.GREETING) {
-            return;
-        }
         if (incoming) {
             greet(on);
         }
-        state = State.OPEN;
+        happen(Event.GREETED, null);
         heard = true;
-        recordOpen();
         changes.wakeAll();
         engine.opened(this);
     }
 
     private void left(int code) {
-        peerLeft = true;
-        if (code != EndReason.CLOSED_BY_PEER.code) {
-            endLocked(EndReason.of(code), "It ended the channel", null, false);
-        } else if (state == State.CLOSING) {
-            control();
+        if (code == EndReason.CLOSED_BY_PEER.code) {
+            endLocked(Event.PEER_LEFT, EndReason.CLOSED_BY_PEER, "", null);
         } else {
-            endLocked(EndReason.CLOSED_BY_PEER, "", null, true);
+            endLocked(Event.LOST, EndReason.of(code), "It ended the channel", null);
         }
     }
 
     /** Ends this channel, whose peer breaks the rules. The caller holds the lock. */
     void broken(String details) {
-        if (!released) {
-            brokenLocked(details);
-        }
-    }
-
-    private void brokenLocked(String details) {
-        endLocked(EndReason.PROTOCOL_ERROR, details, null, true);
+        abort(EndReason.PROTOCOL_ERROR, details);
     }
 
     /** Counts a send of a message. The caller holds the lock. */
@@ -438,7 +395,7 @@ final class ChannelCore {
         checkNotClosed();
         checkNotEnded();
         Link on = link;
-        if (state != State.OPEN || on == null) {
+        if (state != ChannelState.OPEN || on == null) {
             throw new IllegalStateException(this + " is not open yet");
         }
         return on;
@@ -447,7 +404,7 @@ final class ChannelCore {
     /** Returns the verbs objects if messages can be posted; else null. The caller holds the lock. */
     @Nullable
     Link linkIfOpen() {
-        return state == State.OPEN && !released ? link : null;
+        return state == ChannelState.OPEN ? link : null;
     }
 
     @Nullable
@@ -456,11 +413,11 @@ final class ChannelCore {
     }
 
     boolean isClosing() {
-        return closing;
+        return closed;
     }
 
     void checkNotClosed() {
-        if (closing) {
+        if (closed) {
             throw new IllegalStateException("The channel " + toText() + " is closed");
         }
     }
@@ -471,40 +428,80 @@ final class ChannelCore {
     void end(EndReason reason, String details, @Nullable Throwable why) {
         lock.lock();
         try {
-            endLocked(reason, details, why, reason == EndReason.FAILED);
+            endLocked(reason == EndReason.FAILED ? Event.ABORTED : Event.LOST, reason, details, why);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Ends this channel, unless it has ended. The caller holds the lock. */
-    void endLocked(EndReason reason, String details, @Nullable Throwable why, boolean sayGoodbye) {
-        if (state == State.ENDED) {
-            return;
+    /** Ends this channel for a reason that the peer is told, unless it has ended. The caller holds the lock. */
+    void abort(EndReason reason, String details) {
+        endLocked(Event.ABORTED, reason, details, null);
+    }
+
+    /** Ends this channel by an event, unless it has ended. The caller holds the lock. */
+    void endLocked(Event event, EndReason reason, String details, @Nullable Throwable why) {
+        if (state.after(event) != null) {
+            happen(event, new ChannelException(reason, toText(), details, why));
         }
-        boolean talks = link != null && state != State.CONNECTING && !goodbyeSent;
-        cause = new ChannelException(reason, toText(), details, why);
-        state = State.ENDED;
-        recordEnd(reason.name(), details);
-        if (sayGoodbye && talks) {
-            goodbye = reason.code < 0 ? EndReason.PEER_FAILED.code : reason.code;
-            partBy = System.nanoTime() + PARTING_NANOS;
-            try {
-                control();
-            } catch (RuntimeException | Error refused) {
-                part();
+    }
+
+    /**
+     * Changes the state, and does what the new state demands. The caller holds the lock.
+     *
+     * @param why the cause of the end, if the event ends a channel that has not ended
+     * @return false if the event changes nothing
+     */
+    private boolean happen(Event event, @Nullable ChannelException why) {
+        ChannelState before = state;
+        ChannelState now = before.after(event);
+        if (now == null) {
+            return false;
+        }
+        boolean ends = now.hasEnded() && !before.hasEnded();
+        if (ends) {
+            cause = why;
+            lost = before.isClosing() ? why : null;
+        }
+        state = now;
+        if (before.isLive() && ends) {
+            recordEnd(why);
+        }
+        switch (now) {
+            case CONNECTING, GREETING, RELEASED -> {
+                // The caller goes on.
             }
-        } else if (reason != EndReason.CLOSED_BY_PEER) {
-            part();
+            case OPEN -> recordOpen();
+            case CLOSING, LEFT -> sayGoodbye(EndReason.CLOSED_BY_PEER);
+            case DRAINING -> control();
+            case PARTING -> {
+                partBy = System.nanoTime() + PARTING_NANOS;
+                sayGoodbye(why == null ? EndReason.FAILED : why.reason());
+            }
+            case PARTED -> part();
         }
-        wakeAll();
-        if (incoming) {
-            engine.ended(this);
+        if (ends) {
+            wakeAll();
+            if (incoming) {
+                engine.ended(this);
+            }
+        }
+        return true;
+    }
+
+    /** Says goodbye, for which there is room: grants and signs of life leave it. */
+    private void sayGoodbye(EndReason reason) {
+        int code = reason.code < 0 ? EndReason.PEER_FAILED.code : reason.code;
+        try {
+            sendControl(Objects.requireNonNull(link), Wire.immediate(Wire.GOODBYE, 0, code));
+        } catch (RuntimeException | Error refused) {
+            if (!happen(Event.DONE, null)) {
+                endLocked(Event.LOST, EndReason.FAILED, "The goodbye could not be posted", refused);
+            }
         }
     }
 
     private void recordOpen() {
-        wasOpen = true;
         if (Recorder.isPresent()) {
             ChannelOpenEvent event = new ChannelOpenEvent();
             if (event.shouldCommit()) {
@@ -514,19 +511,15 @@ final class ChannelCore {
         }
     }
 
-    /** Records the end of a channel that was open, once. */
-    private void recordEnd(String reason, String details) {
-        if (!wasOpen || endRecorded) {
-            return;
-        }
-        endRecorded = true;
+    private void recordEnd(@Nullable ChannelException why) {
+        engine.countEnded();
         messages.endStall();
         if (Recorder.isPresent()) {
             ChannelEndEvent event = new ChannelEndEvent();
             if (event.shouldCommit()) {
                 event.channel = toText();
-                event.reason = reason;
-                event.details = details;
+                event.reason = why == null ? "CLOSED" : why.reason().name();
+                event.details = why == null ? "" : why.details();
                 event.commit();
             }
         }
@@ -536,7 +529,7 @@ final class ChannelCore {
     NodeStatistics statistics() {
         lock.lock();
         try {
-            return messages.statistics().plus(new NodeStatistics(0, 0, 0, 0, wasOpen ? 1 : 0, endRecorded ? 1 : 0));
+            return messages.statistics();
         } finally {
             lock.unlock();
         }
@@ -544,10 +537,6 @@ final class ChannelCore {
 
     /** Disconnects. The queue pair fails, so that no request is left. The caller holds the lock. */
     private void part() {
-        if (parted) {
-            return;
-        }
-        parted = true;
         Carrier.Connection own = connection;
         if (own != null) {
             own.disconnect();
@@ -564,30 +553,18 @@ final class ChannelCore {
     }
 
     boolean parted() {
-        return parted;
+        return state.hasParted();
     }
 
     /** Begins to close. Returns false if another call has. */
     boolean beginClose() {
         lock.lock();
         try {
-            if (closing) {
+            if (closed) {
                 return false;
             }
-            closing = true;
-            if (state == State.OPEN) {
-                state = State.CLOSING;
-                lingers = true;
-                goodbye = EndReason.CLOSED_BY_PEER.code;
-                try {
-                    control();
-                } catch (RuntimeException | Error refused) {
-                    endLocked(EndReason.FAILED, "The goodbye could not be posted", refused, false);
-                }
-            } else if (state == State.CONNECTING || state == State.GREETING) {
-                state = State.ENDED;
-                part();
-            }
+            closed = true;
+            happen(Event.CLOSED, null);
             wakeAll();
             return true;
         } finally {
@@ -600,7 +577,7 @@ final class ChannelCore {
         lock.lock();
         try {
             grants.revoke(export);
-            return !grants.isRevoking() || parted;
+            return !grants.isRevoking() || parted();
         } finally {
             lock.unlock();
         }
@@ -621,26 +598,16 @@ final class ChannelCore {
     ChannelException finishClose(boolean interrupted) {
         lock.lock();
         try {
-            ChannelException lost = null;
-            if (lingers && !orderly) {
-                ChannelException known = cause;
-                lost = known != null
-                        ? known.again()
-                        : new ChannelException(
-                                EndReason.LOST,
-                                toText(),
-                                interrupted
-                                        ? "The thread was interrupted before the peer's goodbye"
-                                        : "The peer has not said goodbye in "
-                                                + Deadline.milliseconds(options.closeTimeout()) + " ms",
-                                null);
-                cause = known == null ? lost : known;
-            }
-            state = State.ENDED;
-            recordEnd(lost == null ? "CLOSED" : lost.reason().name(), "");
-            part();
-            released = true;
-            return lost;
+            endLocked(
+                    Event.LOST,
+                    EndReason.LOST,
+                    interrupted
+                            ? "The thread was interrupted before the peer's goodbye"
+                            : "The peer has not said goodbye in " + Deadline.milliseconds(options.closeTimeout())
+                                    + " ms",
+                    null);
+            happen(Event.RELEASED, null);
+            return lost == null ? null : lost.again();
         } finally {
             lock.unlock();
         }
@@ -669,21 +636,25 @@ final class ChannelCore {
             switch (state) {
                 case CONNECTING, GREETING -> {
                     if (incoming && now - begun > Deadline.nanoseconds(options.handshakeTimeout())) {
-                        endLocked(EndReason.HANDSHAKE_TIMEOUT, "", null, true);
+                        abort(EndReason.HANDSHAKE_TIMEOUT, "");
                     }
                 }
-                case OPEN, CLOSING -> {
+                case OPEN -> {
                     checkAlive(now);
-                    if (state == State.OPEN && messages.isStalledSince(Deadline.nanoseconds(options.maxStall()), now)) {
-                        endLocked(EndReason.STALLED, "It has closed no messages for " + options.maxStall(), null, true);
+                    if (messages.isStalledSince(Deadline.nanoseconds(options.maxStall()), now)) {
+                        abort(EndReason.STALLED, "It has closed no messages for " + options.maxStall());
                     }
                 }
-                case ENDED -> {
-                    if (!parted && goodbye > 0 && now - partBy > 0) {
-                        part();
-                    } else if (!parted) {
+                case CLOSING, DRAINING, LEFT -> checkAlive(now);
+                case PARTING -> {
+                    if (now - partBy > 0) {
+                        happen(Event.DONE, null);
+                    } else {
                         checkAlive(now);
                     }
+                }
+                case PARTED, RELEASED -> {
+                    // There is nothing to look after.
                 }
             }
         } finally {
@@ -698,27 +669,26 @@ final class ChannelCore {
         if (outstanding > 0) {
             if (quiet / 2 > alive && quiet - alive > operations.workNanos()) {
                 heardAt = now;
-                if (state == State.ENDED) {
-                    part();
-                } else {
-                    endLocked(EndReason.LOST, "The peer's adapter has acknowledged nothing", null, false);
-                }
+                endLocked(Event.LOST, EndReason.LOST, "The peer's adapter has acknowledged nothing", null);
             }
         } else if (quiet > alive && controlRoom > 1 && on != null) {
             try {
                 on.probe(key | CONTROL);
-                controlRoom--;
-                outstanding++;
+                controlPosted();
             } catch (RuntimeException | Error refused) {
-                endLocked(EndReason.FAILED, "The peer could not be asked for a sign of life", refused, false);
+                endLocked(Event.LOST, EndReason.FAILED, "The peer could not be asked for a sign of life", refused);
             }
         }
     }
 
     // State
 
+    ChannelState state() {
+        return state;
+    }
+
     boolean isOpen() {
-        return state == State.OPEN;
+        return state == ChannelState.OPEN;
     }
 
     boolean isOpenOrThrow() {
@@ -727,7 +697,7 @@ final class ChannelCore {
         if (ended != null && ended.reason() != EndReason.CLOSED_BY_PEER) {
             throw ended.again();
         }
-        return state != State.CONNECTING && state != State.GREETING;
+        return !state.isBeginning();
     }
 
     @Nullable
@@ -771,16 +741,16 @@ final class ChannelCore {
         lock.lock();
         try {
             String text = "channel " + toText();
-            if (closing) {
+            if (closed) {
                 return text + " (closed)";
             }
-            return switch (state) {
-                case CONNECTING, GREETING -> text + " (connecting)";
-                case OPEN, CLOSING ->
-                    text + " (open, " + messages.credits().available() + " credits, " + outstanding + " under way, "
+            if (state.isBeginning()) {
+                return text + " (connecting)";
+            }
+            return state.hasEnded()
+                    ? text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")"
+                    : text + " (open, " + messages.credits().available() + " credits, " + outstanding + " under way, "
                             + messages.arrivedCount() + " arrived)";
-                case ENDED -> text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")";
-            };
         } finally {
             lock.unlock();
         }

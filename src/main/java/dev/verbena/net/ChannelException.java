@@ -26,6 +26,10 @@ public final class ChannelException extends VerbsException {
         return new ChannelException(reason, channel, details, this);
     }
 
+    String details() {
+        return details;
+    }
+
     /**
      * Returns the reason of the end.
      *

@@ -6,6 +6,8 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.jfr.AdmitFailureEvent;
+import dev.verbena.internal.jfr.Recorder;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -16,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -56,6 +59,14 @@ final class Engine {
     private final ReentrantLock table = new ReentrantLock();
     private int generation;
     private int count;
+
+    /** The numbers of channels that were opened, and that have ended since. */
+    private final AtomicLong opened = new AtomicLong();
+
+    private final AtomicLong ended = new AtomicLong();
+
+    /** The exception that {@link NodeOptions#admit} threw last; null if there was none. */
+    private volatile @Nullable Throwable admitFailure;
 
     /** The counters of the channels that were closed. */
     private NodeStatistics past = new NodeStatistics(0, 0, 0, 0, 0, 0);
@@ -615,6 +626,7 @@ final class Engine {
 
     /** Notes that a channel is open. */
     void opened(ChannelCore core) {
+        opened.incrementAndGet();
         if (core.incoming && greeting.remove(core)) {
             greeted.add(core);
             Handler with = handler;
@@ -624,6 +636,30 @@ final class Engine {
                 handOver(with);
             }
         }
+    }
+
+    /** Notes that a channel that was open has ended. */
+    void countEnded() {
+        ended.incrementAndGet();
+    }
+
+    /** Notes that the program's test of a peer has thrown. The peer is told no more than other peers that are refused. */
+    void couldNotAdmit(InetSocketAddress peer, Throwable thrown) {
+        admitFailure = thrown;
+        if (Recorder.isPresent()) {
+            AdmitFailureEvent event = new AdmitFailureEvent();
+            if (event.shouldCommit()) {
+                event.peer = text(peer);
+                event.thrown = thrown.toString();
+                event.commit();
+            }
+        }
+    }
+
+    /** Returns the exception that the program's test of a peer threw last; null if there was none. */
+    @Nullable
+    Throwable admitFailure() {
+        return admitFailure;
     }
 
     /** Notes that a channel of a peer has ended, which nobody may have accepted yet. */
@@ -693,7 +729,7 @@ final class Engine {
         Duration patience = attempt.patience();
         if (!core.channel().awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
             throw new VerbsTimeoutException(
-                    "rdma_connect",
+                    core.transport() == Transport.RDMA ? "rdma_connect" : "connect",
                     "to " + text(core.peer()),
                     timeout,
                     "The peer's node may be slow, or makes no progress");
@@ -723,7 +759,8 @@ final class Engine {
     Channel accept(Duration timeout) throws InterruptedException {
         Channel channel = await(accepting, takeAccepted, timeout);
         if (channel == null) {
-            throw new VerbsTimeoutException("rdma_accept", "node " + text(address), timeout, "No peer has connected");
+            throw new VerbsTimeoutException(
+                    carrier.acceptor(), "node " + text(address), timeout, "No peer has connected");
         }
         return channel;
     }
@@ -795,7 +832,7 @@ final class Engine {
         for (ChannelCore core : present) {
             sum = sum.plus(core.statistics());
         }
-        return sum;
+        return sum.plus(new NodeStatistics(0, 0, 0, 0, opened.get(), ended.get()));
     }
 
     int channels() {

@@ -460,7 +460,7 @@ final class Messages {
                 takeBackReceived(buffer);
             }
         } catch (RuntimeException | Error refused) {
-            core.endLocked(EndReason.FAILED, "A request could not be posted", refused, true);
+            core.endLocked(ChannelState.Event.ABORTED, EndReason.FAILED, "A request could not be posted", refused);
         } finally {
             lock.unlock();
         }

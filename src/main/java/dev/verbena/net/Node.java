@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -335,6 +336,17 @@ public final class Node extends VerbsObject {
     public NodeStatistics statistics() {
         lifetime.checkOpen();
         return engine.statistics();
+    }
+
+    /**
+     * Returns the exception that the test of {@link NodeOptions#admit} threw last. The peer was refused, as others are, and
+     * was not told the exception. The flight recorder has each such exception as {@code dev.verbena.AdmitFailure}.
+     *
+     * @return the exception; empty if the test has thrown none
+     */
+    public Optional<Throwable> admitFailure() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(engine.admitFailure());
     }
 
     /**

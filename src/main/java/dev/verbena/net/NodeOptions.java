@@ -287,8 +287,9 @@ public final class NodeOptions {
     /**
      * Returns a copy with a test of peers that connect to this node. The test gets the peer's address and its
      * {@link #token}, before the peer can send anything else, or find an export. A peer that fails sees
-     * {@link EndReason#REFUSED}. So does one for which the test throws. The test must not wait: it is called by the thread
-     * that makes progress.
+     * {@link EndReason#REFUSED}. So does one for which the test throws: the exception stays on this side, where
+     * {@link Node#admitFailure} and the flight recorder have it. The test must not wait: it is called by the thread that
+     * makes progress.
      *
      * @param changed returns true to admit the peer
      * @return a changed copy

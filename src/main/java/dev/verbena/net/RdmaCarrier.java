@@ -163,6 +163,11 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
+    String acceptor() {
+        return "rdma_accept";
+    }
+
+    @Override
     String device() {
         return device;
     }

@@ -22,15 +22,19 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -349,6 +353,39 @@ class ExportTest {
         }
         assertThat(nodes.server.tryAccept()).isNull();
         assertThatIllegalArgumentException().isThrownBy(() -> SMALL.token(new byte[41]));
+    }
+
+    @Test
+    void testOfPeersThatThrowsIsKeptForTheNodeAndRecorded(@TempDir Path folder) throws Exception {
+        IllegalStateException bug = new IllegalStateException("the list of peers could not be read");
+        use(SMALL, SMALL.admit((address, token) -> {
+            if (token.length != 0) {
+                throw bug;
+            }
+            return true;
+        }));
+        assertThat(nodes.server.admitFailure()).isEmpty();
+        Path file = folder.resolve("recording.jfr");
+        try (Recording recording = new Recording()) {
+            recording.enable("dev.verbena.AdmitFailure");
+            recording.start();
+            Node other = NodePair.open(SMALL.token(new byte[1]), nodes.arena);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> other.connect(nodes.server.address(), DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.REFUSED))
+                    .withMessageNotContaining("list of peers");
+            assertThat(nodes.server.admitFailure()).containsSame(bug);
+            recording.stop();
+            recording.dump(file);
+        }
+        assertThat(RecordingFile.readAllEvents(file))
+                .filteredOn(event -> event.getEventType().getName().equals("dev.verbena.AdmitFailure"))
+                .singleElement()
+                .satisfies(event -> {
+                    assertThat(event.getString("peer"))
+                            .startsWith(NodePair.own().getAddress().getHostAddress() + ":");
+                    assertThat(event.getString("thrown")).isEqualTo(bug.toString());
+                });
     }
 
     @Test

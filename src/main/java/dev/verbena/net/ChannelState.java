@@ -1,0 +1,141 @@
+package dev.verbena.net;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The states of a channel, in the order in which a channel goes through them, and the table of their changes:
+ * {@link #after}. {@link ChannelCore} tells what happens on the way.
+ */
+enum ChannelState {
+    /** The connection is being made. */
+    CONNECTING,
+
+    /** The peer's greeting is awaited. */
+    GREETING,
+
+    /** Messages travel in both directions. */
+    OPEN,
+
+    /** This side has said goodbye, and awaits the peer's goodbye. */
+    CLOSING,
+
+    /** The peer has said goodbye too. Its adapter has not acknowledged everything. */
+    DRAINING,
+
+    /** The peer has said goodbye first, and this side has answered. The answer is not acknowledged. */
+    LEFT,
+
+    /** This side has told the peer why it ends the channel. This is not acknowledged. */
+    PARTING,
+
+    /** The connection has ended, or never was. */
+    PARTED,
+
+    /** The program has closed the channel, whose objects may be destroyed. */
+    RELEASED;
+
+    /** The events that change the state of a channel. */
+    enum Event {
+        /** The connection was made, and all receives are posted. */
+        CONNECTED,
+
+        /** The peer has greeted, and this side admits it. */
+        GREETED,
+
+        /** The program closes the channel. */
+        CLOSED,
+
+        /** The peer has said goodbye, without a failure. */
+        PEER_LEFT,
+
+        /** This side ends the channel for a reason to tell the peer. */
+        ABORTED,
+
+        /** The connection, the peer or this side has failed, and the peer is not told. */
+        LOST,
+
+        /** All that was said is acknowledged, or the connection has ended after a goodbye. */
+        DONE,
+
+        /** Nobody waits for the end of the connection any more. */
+        RELEASED
+    }
+
+    /** Returns the state after an event; null if the event changes nothing in this state. */
+    @Nullable
+    ChannelState after(Event event) {
+        return switch (this) {
+            case CONNECTING ->
+                switch (event) {
+                    case CONNECTED -> GREETING;
+                    case CLOSED, PEER_LEFT, ABORTED, LOST -> PARTED;
+                    default -> null;
+                };
+            case GREETING ->
+                switch (event) {
+                    case GREETED -> OPEN;
+                    case PEER_LEFT -> LEFT;
+                    case ABORTED -> PARTING;
+                    case CLOSED, LOST -> PARTED;
+                    default -> null;
+                };
+            case OPEN ->
+                switch (event) {
+                    case CLOSED -> CLOSING;
+                    case PEER_LEFT -> LEFT;
+                    case ABORTED -> PARTING;
+                    case LOST -> PARTED;
+                    default -> null;
+                };
+            case CLOSING ->
+                switch (event) {
+                    case PEER_LEFT -> DRAINING;
+                    case ABORTED, LOST -> PARTED;
+                    default -> null;
+                };
+            case DRAINING, LEFT, PARTING ->
+                switch (event) {
+                    case DONE, LOST -> PARTED;
+                    case ABORTED -> this == DRAINING ? PARTED : null;
+                    default -> null;
+                };
+            case PARTED -> event == Event.RELEASED ? RELEASED : null;
+            case RELEASED -> null;
+        };
+    }
+
+    /** Returns true until the peer's greeting has come. */
+    boolean isBeginning() {
+        return this == CONNECTING || this == GREETING;
+    }
+
+    /** Returns true for a channel that was opened and has not ended. */
+    boolean isLive() {
+        return this == OPEN || isClosing();
+    }
+
+    /** Returns true while an end would lose messages that this side has accepted before it was closed. */
+    boolean isClosing() {
+        return this == CLOSING || this == DRAINING;
+    }
+
+    /** Returns true for a channel that has ended, for whatever reason. */
+    boolean hasEnded() {
+        return compareTo(LEFT) >= 0;
+    }
+
+    /** Returns true if no connection is left. */
+    boolean hasParted() {
+        return compareTo(PARTED) >= 0;
+    }
+
+    /** Returns true if the peer may send a message of a kind. */
+    boolean allows(int kind) {
+        return switch (this) {
+            case CONNECTING -> kind == Wire.GOODBYE; // before the event that the connection was made
+            case GREETING -> kind == Wire.GREETING || kind == Wire.GOODBYE;
+            case OPEN, CLOSING -> kind != Wire.GREETING;
+            default -> false;
+        };
+    }
+}

@@ -4,12 +4,14 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.NativeLibraries;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.Covers;
 import dev.verbena.support.DeviceTest;
@@ -44,6 +46,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @IwarpToo
 class ConnectionIdTest {
     private static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4);
+    private static final CFunction EVENT_STR = new CFunction(NativeLibraries.CM, "rdma_event_str");
 
     private VerbsArena arena;
     private EventChannel channel;
@@ -311,7 +314,7 @@ class ConnectionIdTest {
     }
 
     @Test
-    void otherSharedReceiveQueuesWorkOrAreUnsupported() throws Exception {
+    void tagMatchingSharedReceiveQueueIsCreated() throws Exception {
         ConnectionId id = resolved(PortSpace.TCP, listening(PortSpace.TCP));
         CompletionQueue queue = id.context().createCompletionQueue(4);
         try {
@@ -319,6 +322,7 @@ class ConnectionIdTest {
                     .close();
         } catch (VerbsException refused) {
             assertThat(refused).hasMessageContaining("rdma_create_srq_ex");
+            abort("the device lacks it: " + refused.getMessage());
         }
     }
 
@@ -363,7 +367,7 @@ class ConnectionIdTest {
     @Covers({"rdma_get_local_addr", "rdma_get_peer_addr", "rdma_event_str"})
     void eventTypesHaveTheNamesOfC() {
         for (CmEventType type : CmEventType.values()) {
-            String name = MemorySegment.ofAddress(RdmaCm.EVENT_STR.call(type.code()))
+            String name = MemorySegment.ofAddress(EVENT_STR.call(type.code()))
                     .reinterpret(256)
                     .getString(0);
             assertThat(name).isIn(type.cName(), "UNKNOWN EVENT"); // those newer than the installed library
@@ -389,7 +393,7 @@ class ConnectionIdTest {
 
     /** Only ports of InfiniBand have such addresses: elsewhere the kernel finds none. */
     @Test
-    void bindAcceptsAnIbAddressOrRefuses() {
+    void bindAcceptsAnIbAddress() {
         ConnectionId id = channel.createId(PortSpace.IB);
         id.bind(any);
         IbAddress address = IbAddress.of(id.context().gids().getFirst().gid(), PortSpace.IB, 7471);
@@ -400,6 +404,7 @@ class ConnectionIdTest {
             assertThat(other.localIbAddress()).isPresent();
         } catch (VerbsException refused) {
             assertThat(refused).hasMessageContaining("rdma_bind_addr").hasMessageContaining("service 0x13f1d2f");
+            abort("no port of InfiniBand: " + refused.getMessage());
         }
     }
 }

@@ -4,6 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
@@ -177,7 +178,7 @@ class EndpointTest {
 
     /** Needs rdma-core 60, and a kernel that asks for the resolution. Either may be too old. */
     @Test
-    void resolveAddressInfoFindsAddressesOrSaysWhatIsMissing() throws Exception {
+    void resolveAddressInfoFindsAddresses() throws Exception {
         ConnectionId id = channel.createId(PortSpace.TCP);
         List<AddressInfo> found;
         try {
@@ -187,6 +188,7 @@ class EndpointTest {
             if (!RdmaCm.RESOLVE_ADDRINFO.isPresent()) {
                 assertThat(missing).isInstanceOf(UnsupportedVerbException.class).hasMessageContaining("60");
             }
+            abort(missing.getMessage());
             return;
         }
         assertThat(found).extracting(AddressInfo::destination).contains(Optional.of(new InetSocketAddress(node, 7471)));

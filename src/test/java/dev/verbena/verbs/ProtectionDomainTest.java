@@ -4,6 +4,7 @@ import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
@@ -19,7 +20,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -85,42 +85,33 @@ class ProtectionDomainTest {
     @Test
     void parentDomainWorksWithItsBase() throws Exception {
         ProtectionDomain domain = context.allocateProtectionDomain();
-        Optional<ProtectionDomain> made =
-                Unsupported.orSaysSo("ibv_alloc_parent_domain", () -> domain.allocateParentDomain());
-        if (made.isPresent()) {
-            ProtectionDomain parent = made.get();
-            assertThat(parent.base()).containsSame(domain);
-            assertThat(domain.base()).isEmpty();
-            CompletionQueue queue = context.createCompletionQueue(CompletionQueueOptions.of(16)
-                    .fields(CompletionField.standard())
-                    .parentDomain(parent));
-            QueuePair left = parent.createQueuePair(QueuePair.rc(queue));
-            QueuePair right = domain.createQueuePair(QueuePair.rc(queue));
-            left.connect(right.endpoint());
-            right.connect(left.endpoint());
-            right.postReceive(1, domain.register(arena.allocate(64), LOCAL_WRITE));
-            left.postSend(2, domain.register(arena.allocate(64)));
-            queue.await(Loopback.DEADLINE).orThrow();
-            queue.await(Loopback.DEADLINE).orThrow();
-        } else {
-            domain.close(); // nothing was left behind that would keep it
-        }
+        ProtectionDomain parent = Unsupported.orAborts("ibv_alloc_parent_domain", () -> domain.allocateParentDomain());
+        assertThat(parent.base()).containsSame(domain);
+        assertThat(domain.base()).isEmpty();
+        CompletionQueue queue = context.createCompletionQueue(
+                CompletionQueueOptions.of(16).fields(CompletionField.standard()).parentDomain(parent));
+        QueuePair left = parent.createQueuePair(QueuePair.rc(queue));
+        QueuePair right = domain.createQueuePair(QueuePair.rc(queue));
+        left.connect(right.endpoint());
+        right.connect(left.endpoint());
+        right.postReceive(1, domain.register(arena.allocate(64), LOCAL_WRITE));
+        left.postSend(2, domain.register(arena.allocate(64)));
+        queue.await(Loopback.DEADLINE).orThrow();
+        queue.await(Loopback.DEADLINE).orThrow();
     }
 
     @Test
     void threadDomainNeedsConfinedArena() {
-        Optional<ThreadDomain> made = Unsupported.orSaysSo("ibv_alloc_td", () -> context.allocateThreadDomain(arena));
-        if (made.isPresent()) {
-            ProtectionDomain domain = context.allocateProtectionDomain();
-            ProtectionDomain parent = domain.allocateParentDomain(made.get(), arena);
-            assertThat(parent.threadDomain()).contains(made.get());
-            QueuePairOptions options = QueuePair.rc(context.createCompletionQueue(16));
-            parent.createQueuePair(options, arena);
-            try (VerbsArena shared = VerbsArena.ofShared()) {
-                assertThatIllegalArgumentException()
-                        .isThrownBy(() -> parent.createQueuePair(options, shared))
-                        .withMessageContaining("ofConfined");
-            }
+        ThreadDomain thread = Unsupported.orAborts("ibv_alloc_td", () -> context.allocateThreadDomain(arena));
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        ProtectionDomain parent = domain.allocateParentDomain(thread, arena);
+        assertThat(parent.threadDomain()).contains(thread);
+        QueuePairOptions options = QueuePair.rc(context.createCompletionQueue(16));
+        parent.createQueuePair(options, arena);
+        try (VerbsArena shared = VerbsArena.ofShared()) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> parent.createQueuePair(options, shared))
+                    .withMessageContaining("ofConfined");
         }
     }
 
@@ -129,18 +120,27 @@ class ProtectionDomainTest {
         ProtectionDomain domain = context.allocateProtectionDomain();
         MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
         int before = descriptors();
-        Optional<Context> shared = Unsupported.orSaysSo(
+        Context shared = Unsupported.orAborts(
                 "ibv_import_device", () -> Context.importDevice(context.commandDescriptor(), arena));
-        if (shared.isPresent()) {
-            ProtectionDomain same = shared.get().importProtectionDomain(domain.handle(), arena);
-            MemoryRegion there = same.importRegion(region.handle(), region.address(), arena);
-            assertThat(there.remoteKey()).isEqualTo(region.remoteKey());
-            there.close();
-            same.close();
-            shared.get().close();
-        }
+        ProtectionDomain same = shared.importProtectionDomain(domain.handle(), arena);
+        MemoryRegion there = same.importRegion(region.handle(), region.address(), arena);
+        assertThat(there.remoteKey()).isEqualTo(region.remoteKey());
+        there.close();
+        same.close();
+        shared.close();
         assertThat(descriptors()).as("open file descriptors").isEqualTo(before);
         domain.register(arena.allocate(64), LOCAL_WRITE); // the descriptor that was lent is still open
+    }
+
+    @Test
+    void refusedImportOfADeviceLeavesNoDescriptor() throws IOException {
+        int before = descriptors();
+        assumeTrue(
+                Unsupported.isRefused(
+                        "ibv_import_device", () -> Context.importDevice(context.commandDescriptor(), arena)),
+                "the device can be imported");
+        assertThat(descriptors()).as("open file descriptors").isEqualTo(before);
+        context.allocateProtectionDomain(); // the descriptor that was lent is still open
     }
 
     private static int descriptors() throws IOException {
@@ -150,13 +150,26 @@ class ProtectionDomainTest {
     }
 
     @Test
-    void importMakesObjectsOrGivesTheReason() {
+    void importedDomainHasTheHandleOfItsOrigin() {
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        ProtectionDomain same =
+                Unsupported.orAborts("ibv_import_pd", () -> context.importProtectionDomain(domain.handle(), arena));
+        assertThat(same.handle()).isEqualTo(domain.handle());
+        same.close();
+    }
+
+    @Test
+    void importedRegionHasTheKeyOfItsOrigin() {
         ProtectionDomain domain = context.allocateProtectionDomain();
         MemoryRegion region = domain.register(arena.allocate(64), LOCAL_WRITE);
-        Unsupported.orSaysSo("ibv_import_pd", () -> context.importProtectionDomain(domain.handle(), arena))
-                .ifPresent(ProtectionDomain::close);
-        Unsupported.orSaysSo("ibv_import_mr", () -> domain.importRegion(region.handle(), region.address(), arena))
-                .ifPresent(MemoryRegion::close);
+        MemoryRegion same = Unsupported.orAborts(
+                "ibv_import_mr", () -> domain.importRegion(region.handle(), region.address(), arena));
+        assertThat(same.remoteKey()).isEqualTo(region.remoteKey());
+        same.close();
+    }
+
+    @Test
+    void importNamesTheVerbThatRefusesAHandle() {
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> context.importDeviceMemory(Integer.MAX_VALUE, 64, arena))
                 .matches(e -> e.verb().equals("ibv_import_dm"));

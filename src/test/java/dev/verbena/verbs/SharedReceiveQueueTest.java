@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.UnsupportedVerbException;
@@ -11,12 +12,12 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
+import dev.verbena.support.Unsupported;
 import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -258,30 +259,27 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void numberIsKnownOrUnsupported() {
-        try {
-            assertThat(shared.number()).isNotZero();
-        } catch (UnsupportedVerbException e) {
-            assertThat(e).hasMessageContaining("ibv_get_srq_num");
-        }
+    void numberIsKnown() {
+        assertThat(Unsupported.orAborts("ibv_get_srq_num", shared::number)).isNotZero();
     }
 
     @Test
-    void tagMatchingWorksOrIsUnsupported() {
-        SharedReceiveQueue tagged;
-        try {
-            tagged = domain.createSharedReceiveQueue(SharedReceiveQueue.tagMatching(received, 8, 8));
-        } catch (UnsupportedVerbException e) {
-            assertThat(e).hasMessageContaining("ibv_create_srq_ex").hasMessageContaining("no shared receive queue");
-            assertThatThrownBy(shared::tags).isInstanceOf(IllegalStateException.class);
-            return;
-        }
+    void tagsNeedTagMatching() {
+        assertThatThrownBy(shared::tags).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void tagIsAdded() {
+        SharedReceiveQueue tagged = Unsupported.orAborts(
+                "ibv_create_srq_ex",
+                () -> domain.createSharedReceiveQueue(SharedReceiveQueue.tagMatching(received, 8, 8)),
+                "no shared receive queue");
         assertThat(tagged.tags().add(1, 2, place(1), 42, -1, 0)).isNotNegative();
     }
 
     @Test
     void tagOperationsAreUnsupportedOnOtherQueues() {
-        Assumptions.assumeTrue(
+        assumeTrue(
                 context.device().driver().contains("rxe") || context.name().startsWith("rxe"),
                 "a driver without tag matching");
         TagMatching tags = new TagMatching(shared);
@@ -295,20 +293,21 @@ class SharedReceiveQueueTest {
     }
 
     @Test
-    void xrcWorksOrIsUnsupported() {
-        XrcDomain xrc;
-        try {
-            xrc = context.openXrcDomain();
-        } catch (UnsupportedVerbException e) {
-            assertThat(e).hasMessageContaining("ibv_open_xrcd").hasMessageContaining("no extended reliable");
-            assertThatThrownBy(() -> context.openXrcDomain(Path.of("/etc/hostname"), arena))
-                    .isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining("/etc/hostname");
-            assertThatThrownBy(() -> domain.createQueuePair(QueuePair.xrcSend(sent)))
-                    .isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining("XRC_SEND");
-            return;
-        }
+    void refusedXrcIsNamed() {
+        assumeTrue(
+                Unsupported.isRefused("ibv_open_xrcd", context::openXrcDomain, "no extended reliable"),
+                "the device has extended reliable connections");
+        assertThatThrownBy(() -> context.openXrcDomain(Path.of("/etc/hostname"), arena))
+                .isInstanceOf(UnsupportedVerbException.class)
+                .hasMessageContaining("/etc/hostname");
+        assertThatThrownBy(() -> domain.createQueuePair(QueuePair.xrcSend(sent)))
+                .isInstanceOf(UnsupportedVerbException.class)
+                .hasMessageContaining("XRC_SEND");
+    }
+
+    @Test
+    void xrcPairSendsToASharedQueue() {
+        XrcDomain xrc = Unsupported.orAborts("ibv_open_xrcd", () -> context.openXrcDomain(), "no extended reliable");
         SharedReceiveQueue queue = domain.createSharedReceiveQueue(SharedReceiveQueue.xrc(xrc, received));
         QueuePair sender = domain.createQueuePair(QueuePair.xrcSend(sent));
         QueuePair receiver = domain.createQueuePair(QueuePair.xrcReceive(xrc));

@@ -41,7 +41,6 @@ public final class RdmaCm {
     public static final CFunction LEAVE_MULTICAST = function("rdma_leave_multicast");
     public static final CFunction GETADDRINFO = function("rdma_getaddrinfo");
     public static final CFunction FREEADDRINFO = function("rdma_freeaddrinfo");
-    public static final CFunction EVENT_STR = function("rdma_event_str");
     public static final CFunction RESOLVE_ADDRINFO = function("rdma_resolve_addrinfo", 60);
     public static final CFunction QUERY_ADDRINFO = function("rdma_query_addrinfo", 60);
     public static final CFunction WRITE_CM_EVENT = function("rdma_write_cm_event", 60);

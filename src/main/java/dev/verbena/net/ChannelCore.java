@@ -98,10 +98,6 @@ final class ChannelCore {
         return messages;
     }
 
-    Operations operations() {
-        return operations;
-    }
-
     /** Returns the exports that the peer has. The caller holds the lock. */
     Grants grants() {
         return grants;

@@ -117,8 +117,4 @@ final class TcpFrame {
                 && (valued || first == 0)
                 && (type == COMPARE_AND_SWAP || second == 0);
     }
-
-    boolean isAtomic() {
-        return type == FETCH_AND_ADD || type == COMPARE_AND_SWAP;
-    }
 }

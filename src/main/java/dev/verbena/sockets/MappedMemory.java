@@ -159,16 +159,6 @@ final class MappedMemory {
                 descriptor.number(), mapped.memory().address(), mapped.memory().byteSize());
     }
 
-    /** Returns whether nothing is mapped. */
-    boolean isEmpty() {
-        lock.lock();
-        try {
-            return segments.isEmpty();
-        } finally {
-            lock.unlock();
-        }
-    }
-
     /** Unmaps all memory, for ever. The caller closes the rsocket then. */
     void endAll() {
         VerbsArena arena;

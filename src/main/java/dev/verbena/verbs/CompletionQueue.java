@@ -515,11 +515,6 @@ public final class CompletionQueue extends VerbsObject {
         return events;
     }
 
-    /** Checks that the queue is open and may be used by this thread. */
-    void checkUsable() {
-        lifetime.checkOpen();
-    }
-
     /** Fills an array of {@code struct ibv_wc}, and returns what C returned. */
     int fill(int max, long completions) {
         if (lifetime.isConfined()) { // the cursor has checked that the queue is open, and the thread

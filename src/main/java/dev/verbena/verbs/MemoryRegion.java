@@ -376,11 +376,6 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         return start;
     }
 
-    /** Returns the length, for a caller that has just checked that this region is open. */
-    long lengthWhenOpen() {
-        return length;
-    }
-
     /**
      * Returns the protection domain that the memory is registered in.
      *

@@ -92,7 +92,7 @@ command_of() {
             TRAINING=(doctor)
             ;;
         tour)
-            COMMAND+=(dev.verbena.tools.Tour)
+            COMMAND+=(dev.verbena.tools.shell.Tour)
             TRAINING=(--train)
             ;;
         jshell) # JShell's own JVM has Verbena on its class path, so that the cache contains it
@@ -101,8 +101,8 @@ command_of() {
             TRAINING=(-s -)
             INPUT=$folder/training.jsh
             ;;
-        snippets) COMMAND+=(dev.verbena.tools.Snippets "$folder/startup.jsh") ;;
-        tutorial) COMMAND+=(dev.verbena.tools.Tutorial "$folder/startup.jsh") ;;
+        snippets) COMMAND+=(dev.verbena.tools.shell.Snippets "$folder/startup.jsh") ;;
+        tutorial) COMMAND+=(dev.verbena.tools.shell.Tutorial "$folder/startup.jsh") ;;
     esac
 }
 

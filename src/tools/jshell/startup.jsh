@@ -4,9 +4,9 @@ import dev.verbena.verbs.*
 import dev.verbena.verbs.address.*
 import dev.verbena.verbs.device.*
 import dev.verbena.verbs.flow.*
-import dev.verbena.tools.Latency
-import dev.verbena.tools.LoopbackPair
-import static dev.verbena.tools.Shell.*
+import dev.verbena.tools.shell.Latency
+import dev.verbena.tools.device.LoopbackPair
+import static dev.verbena.tools.shell.Shell.*
 import static dev.verbena.verbs.AccessFlag.*
 import java.lang.foreign.*
 import static java.lang.foreign.ValueLayout.*

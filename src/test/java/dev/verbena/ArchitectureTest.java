@@ -58,7 +58,15 @@ class ArchitectureTest {
             Map.entry("dev.verbena.cm", 30),
             Map.entry("dev.verbena.net", 40),
             Map.entry("dev.verbena.sockets", 40),
-            Map.entry("dev.verbena.tools", 50));
+            Map.entry("dev.verbena.tools.command", 50),
+            Map.entry("dev.verbena.tools.page", 50),
+            Map.entry("dev.verbena.tools.device", 55),
+            Map.entry("dev.verbena.tools.copy", 55),
+            Map.entry("dev.verbena.tools.pingpong", 56),
+            Map.entry("dev.verbena.tools.perf", 56),
+            Map.entry("dev.verbena.tools.shell", 56),
+            Map.entry("dev.verbena.tools.report", 57),
+            Map.entry("dev.verbena.tools", 59));
 
     /** Superclasses with one subclass that users are invited to extend. */
     private static final Set<String> FOR_USERS_TO_EXTEND = Set.of();

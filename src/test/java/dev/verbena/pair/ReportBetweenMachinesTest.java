@@ -2,7 +2,7 @@ package dev.verbena.pair;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.tools.ReportChecks;
+import dev.verbena.tools.report.ReportChecks;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;

@@ -3,6 +3,7 @@ package dev.verbena.tools;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.FencedTest;
+import dev.verbena.tools.command.Tool;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -15,7 +16,7 @@ class CtrlCOnTheFencedProviderTest {
     private static void assertEndsQuietly(Peer.Process tool) throws Exception {
         String before = tool.output();
         tool.interrupt();
-        assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Main.INTERRUPTED);
+        assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Tool.INTERRUPTED);
         assertThat(tool.output())
                 .doesNotContain("verbena ", "rping: ", "Exception", "\tat ")
                 .startsWith(before);

@@ -11,6 +11,7 @@ import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.Resources;
 import dev.verbena.support.Slow;
+import dev.verbena.tools.command.Tool;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import java.util.List;
@@ -46,7 +47,7 @@ class CtrlCTest {
     private static void assertEndsQuietly(Peer tool) throws Exception {
         String before = tool.output();
         tool.interrupt();
-        assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Main.INTERRUPTED);
+        assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Tool.INTERRUPTED);
         assertThat(tool.output())
                 .doesNotContain("verbena ", "rping: ", "Exception", "\tat ")
                 .startsWith(before);
@@ -200,7 +201,7 @@ class CtrlCTest {
                 assertThat(client.output()).isEmpty();
                 assertEndsQuietly(endsServer ? server : client);
                 Peer other = endsServer ? client : server;
-                assertThat(other.status()).isEqualTo(Main.FAILED);
+                assertThat(other.status()).isEqualTo(Tool.FAILED);
                 assertThat(other.output()).startsWith("verbena perf: ").hasLineCount(1);
             }
         }
@@ -215,10 +216,10 @@ class CtrlCTest {
                     Peer.childJvmOnTerminal("perf", "lat", "-n", "1000000000", "-t", "4", "-p", "" + port, host)) {
                 client.awaitOutput("RC send, latency: 64 bytes ... ");
                 client.type((char) 3);
-                assertThat(client.status()).as(client.output()).isEqualTo(Main.INTERRUPTED);
+                assertThat(client.status()).as(client.output()).isEqualTo(Tool.INTERRUPTED);
                 assertThat(client.output()).endsWith("  \r").doesNotContain("Exception", "verbena perf");
             }
-            assertThat(server.status()).isEqualTo(Main.FAILED);
+            assertThat(server.status()).isEqualTo(Tool.FAILED);
         }
     }
 

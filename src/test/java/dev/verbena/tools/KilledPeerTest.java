@@ -12,6 +12,7 @@ import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
 import dev.verbena.support.Resources;
+import dev.verbena.tools.pingpong.Rping;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkCompletionException;

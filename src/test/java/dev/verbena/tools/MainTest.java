@@ -3,6 +3,7 @@ package dev.verbena.tools;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
+import dev.verbena.tools.command.Tool;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,13 +18,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tests the start, the messages and the exit status of the tools. */
 class MainTest {
     static java.util.stream.Stream<Tool> tools() {
-        return Main.TOOLS.stream();
+        return Main.PROGRAM.tools().stream();
     }
 
     @Test
     void mainWithoutAToolPrintsHelpAndReturnsTwo() {
         ToolRun run = ToolRun.of();
-        assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
+        assertThat(run.status()).isEqualTo(Tool.WRONG_USAGE);
         assertThat(run.err()).startsWith("usage: verbena TOOL");
         assertThat(run.out()).isEmpty();
     }
@@ -32,7 +33,7 @@ class MainTest {
     void helpListsAllTools() {
         ToolRun run = ToolRun.of("--help");
         assertThat(run.status()).isZero();
-        assertThat(Main.TOOLS)
+        assertThat(Main.PROGRAM.tools())
                 .allSatisfy(tool ->
                         assertThat(run.out()).contains("  " + tool.name() + " ").contains(tool.summary()));
         assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
@@ -54,7 +55,7 @@ class MainTest {
     @MethodSource("tools")
     void unknownOptionPrintsOneLineAndReturnsTwo(Tool tool) {
         ToolRun run = ToolRun.of(tool.name(), "--no-such-option");
-        assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
+        assertThat(run.status()).isEqualTo(Tool.WRONG_USAGE);
         assertThat(run.err())
                 .startsWith("verbena " + tool.name() + ": ")
                 .contains("--no-such-option")
@@ -106,31 +107,13 @@ class MainTest {
                 "rping -s -p 65536",
                 "rping -c -a 127.0.0.1 -C -1",
                 "rping -c -a 127.0.0.1 -S 25",
-                "ucmatose -p 65536",
-                "ucmatose -s 127.0.0.1 -p x",
-                "ucmatose -s 127.0.0.1 -a 32",
-                "ucmatose -t 256",
-                "ucmatose -c 0",
-                "ucmatose -P udp",
-                "ucmatose -f host",
-                "ucmatose -f ip -s ::1",
-                "ucmatose -f ip -s verbena.invalid",
-                "ucmatose -f ipv6 -b 127.0.0.1",
-                "ucmatose -f gid -s 10.9.9.1.1",
-                "udaddy -p 5",
-                "udaddy -P tcp",
-                "udaddy -t x",
-                "mckey -m 239.1.1.1 -p 5",
-                "mckey -m 239.1.1.1 -C x",
-                "mckey -M nothing -b 127.0.0.1",
                 "cmtime -p x",
                 "cmtime -s 127.0.0.1 -c 0",
                 "cmtime -s 127.0.0.1 -r -1",
                 "cmtime -s 127.0.0.1 -t -1",
                 "cmtime -s 127.0.0.1 --rounds 0",
-                "rdma_server -p 65536",
-                "rdma_client -p x",
                 "cp",
+                "completion zsh",
                 "cp FILE HOST",
                 "cp FILE :",
                 "cp -p 0 FILE HOST:",
@@ -142,7 +125,7 @@ class MainTest {
     void invalidValuePrintsOneLineAndReturnsTwoBeforeAnythingIsOpened(String line) {
         String[] words = line.split(" ");
         ToolRun run = ToolRun.of(words);
-        assertThat(run.status()).as(run.toString()).isEqualTo(Main.WRONG_USAGE);
+        assertThat(run.status()).as(run.toString()).isEqualTo(Tool.WRONG_USAGE);
         assertThat(run.err()).startsWith("verbena " + words[0] + ": ").hasLineCount(1);
         assertThat(run.out()).isEmpty();
     }
@@ -150,21 +133,21 @@ class MainTest {
     @Test
     void unknownToolPrintsOneLineAndReturnsTwo() {
         ToolRun run = ToolRun.of("rpong");
-        assertThat(run.status()).isEqualTo(Main.WRONG_USAGE);
+        assertThat(run.status()).isEqualTo(Tool.WRONG_USAGE);
         assertThat(run.err()).contains("unknown tool 'rpong'").hasLineCount(1);
     }
 
     @Test
     void failurePrintsOneLineAndReturnsOneAndDebugPrintsTheStack() {
         ToolRun run = ToolRun.of("devinfo", "-d", "nosuch0");
-        assertThat(run.status()).isEqualTo(Main.FAILED);
+        assertThat(run.status()).isEqualTo(Tool.FAILED);
         assertThat(run.err())
                 .startsWith("verbena devinfo: ")
                 .contains("nosuch0")
                 .hasLineCount(1);
         ToolRun debug = ToolRun.of("devinfo", "-d", "nosuch0", "--debug");
-        assertThat(debug.status()).isEqualTo(Main.FAILED);
-        assertThat(debug.err()).startsWith(run.err()).contains("\tat dev.verbena.tools.DeviceInfo");
+        assertThat(debug.status()).isEqualTo(Tool.FAILED);
+        assertThat(debug.err()).startsWith(run.err()).contains("\tat dev.verbena.tools.device.DeviceInfo");
     }
 
     @Test
@@ -179,7 +162,7 @@ class MainTest {
         assertThat(ChildJvm.with("--enable-native-access=ALL-UNNAMED")
                         .runOnClassPath(Main.class, "rpong")
                         .status())
-                .isEqualTo(Main.WRONG_USAGE);
+                .isEqualTo(Tool.WRONG_USAGE);
         assertThat(ChildJvm.with("--enable-native-access=ALL-UNNAMED")
                         .runOnClassPath(Main.class, "--version")
                         .status())

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
 import dev.verbena.support.Loopback;
+import dev.verbena.tools.command.Program;
+import dev.verbena.tools.command.Tool;
+import dev.verbena.tools.twins.Twins;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -19,46 +22,47 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
 /** One end of a test: a C tool in a process, or a Java tool in a thread of this process. Closing a peer ends it. */
-abstract class Peer implements AutoCloseable {
+public abstract class Peer implements AutoCloseable {
     /** Waits for the tool to end, and returns its exit status. */
-    abstract int status() throws Exception;
+    public abstract int status() throws Exception;
 
     /** Returns the output so far. */
-    abstract String output();
+    public abstract String output();
 
     /** Does the same as Ctrl-C. */
-    abstract void interrupt();
+    public abstract void interrupt();
 
     @Override
     public abstract void close();
 
-    final Peer assertSucceeds() throws Exception {
+    public final Peer assertSucceeds() throws Exception {
         int status = status();
         assertThat(status).as(this + " printed:\n" + output()).isZero();
         return this;
     }
 
-    final void awaitOutput(String text) {
+    public final void awaitOutput(String text) {
         Await.until("'" + text + "' of " + this, () -> output().contains(text));
     }
 
     /** Starts a command line with unbuffered output. */
-    static Process c(String commandLine) {
+    public static Process c(String commandLine) {
         return new Process(List.of(("stdbuf -oL " + commandLine).split(" ")));
     }
 
     /** Starts a Java tool in another JVM. */
-    static Process childJvm(String... words) {
-        return new Process(Stream.concat(jvm().stream(), Stream.of(words)).toList());
+    public static Process childJvm(String... words) {
+        return new Process(
+                Stream.concat(jvm(words[0]).stream(), Stream.of(words)).toList());
     }
 
     /** Starts a Java tool in another JVM, on a terminal. */
-    static Process childJvmOnTerminal(String... words) {
-        String command = String.join(" ", jvm()) + " " + String.join(" ", words);
+    public static Process childJvmOnTerminal(String... words) {
+        String command = String.join(" ", jvm(words[0])) + " " + String.join(" ", words);
         return new Process(List.of("script", "-qefc", command, "/dev/null"));
     }
 
-    private static List<String> jvm() {
+    private static List<String> jvm(String tool) {
         List<String> command = new ArrayList<>(List.of(
                 "env",
                 "--default-signal=INT", // a run in the background may ignore it, which is inherited
@@ -71,21 +75,31 @@ abstract class Peer implements AutoCloseable {
                 command.add("-D" + library + "=" + System.getProperty(library));
             }
         }
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
+        command.addAll(List.of(
+                "-cp", System.getProperty("java.class.path"), mainOf(tool).getName()));
         return command;
     }
 
+    private static boolean isTwin(String tool) {
+        return Twins.PROGRAM.tools().stream().anyMatch(twin -> twin.name().equals(tool));
+    }
+
+    private static Class<?> mainOf(String tool) {
+        return isTwin(tool) ? Twins.class : Main.class;
+    }
+
     /** Starts a Java tool in this JVM. */
-    static Peer java(Tool.Body tool, String... arguments) {
+    public static Peer java(Tool.Body tool, String... arguments) {
         return new Task(out -> tool.run(arguments, out));
     }
 
     /** Starts a Java tool in this JVM by its name, with its error messages. */
-    static Peer java(String... words) {
-        return new Task(out -> Main.run(words, out, out));
+    public static Peer java(String... words) {
+        Program program = isTwin(words[0]) ? Twins.PROGRAM : Main.PROGRAM;
+        return new Task(out -> program.run(words, out, out));
     }
 
-    static final class Process extends Peer {
+    public static final class Process extends Peer {
         private final List<String> command;
         private final java.lang.Process process;
         private final Path file;
@@ -104,7 +118,7 @@ abstract class Peer implements AutoCloseable {
         }
 
         @Override
-        int status() throws InterruptedException {
+        public int status() throws InterruptedException {
             if (!process.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)) {
                 throw new AssertionError(this + " does not end:\n" + output());
             }
@@ -112,7 +126,7 @@ abstract class Peer implements AutoCloseable {
         }
 
         @Override
-        String output() {
+        public String output() {
             try {
                 return Files.readString(file);
             } catch (IOException e) {
@@ -121,7 +135,7 @@ abstract class Peer implements AutoCloseable {
         }
 
         @Override
-        void interrupt() {
+        public void interrupt() {
             try {
                 // The shell's own command: the program of this name is in a package that may be missing.
                 new ProcessBuilder("sh", "-c", "kill -INT " + process.pid())
@@ -132,18 +146,18 @@ abstract class Peer implements AutoCloseable {
             }
         }
 
-        boolean isAlive() {
+        public boolean isAlive() {
             return process.isAlive();
         }
 
         /** Types on the tool's terminal. */
-        void type(char key) throws IOException {
+        public void type(char key) throws IOException {
             process.getOutputStream().write(key);
             process.getOutputStream().flush();
         }
 
         /** Kills the process as {@code kill -9} does. */
-        void kill() {
+        public void kill() {
             process.destroyForcibly();
         }
 
@@ -187,7 +201,7 @@ abstract class Peer implements AutoCloseable {
         }
 
         @Override
-        int status() throws Exception {
+        public int status() throws Exception {
             try {
                 return result.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
             } catch (TimeoutException e) {
@@ -196,12 +210,12 @@ abstract class Peer implements AutoCloseable {
         }
 
         @Override
-        String output() {
+        public String output() {
             return printed.toString(StandardCharsets.UTF_8);
         }
 
         @Override
-        void interrupt() {
+        public void interrupt() {
             thread.interrupt();
         }
 

@@ -1,5 +1,6 @@
 package dev.verbena.tools;
 
+import dev.verbena.tools.command.Program;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -8,9 +9,13 @@ import java.nio.charset.StandardCharsets;
 /** The result of a tool that ran in this JVM. */
 public record ToolRun(int status, String out, String err) {
     public static ToolRun of(String... args) {
+        return of(Main.PROGRAM, args);
+    }
+
+    public static ToolRun of(Program program, String... args) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
-        int status = Main.run(
+        int status = program.run(
                 args,
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
@@ -20,6 +25,6 @@ public record ToolRun(int status, String out, String err) {
     /** Starts a tool that runs until its thread is interrupted. Both of its outputs go to a stream. */
     public static Thread start(OutputStream both, String... args) {
         PrintStream out = new PrintStream(both, true, StandardCharsets.UTF_8);
-        return Thread.ofPlatform().daemon().start(() -> Main.run(args, out, out));
+        return Thread.ofPlatform().daemon().start(() -> Main.PROGRAM.run(args, out, out));
     }
 }

@@ -1,5 +1,7 @@
 package dev.verbena.tools;
 
+import dev.verbena.tools.command.Options;
+import dev.verbena.tools.command.Tool;
 import java.io.PrintStream;
 
 /** Prints the bash completion script of {@code verbena}. */
@@ -13,18 +15,17 @@ final class Completion {
     private Completion() {}
 
     static int run(String[] args, PrintStream out) {
-        Options options = Options.parse(args, USAGE, "SHELL");
-        if (!options.operand("bash").equals("bash")) {
-            throw options.usage("unknown shell '" + options.operand("") + "': only bash is supported");
-        }
+        Options options = Options.parse(args, USAGE, 1);
+        String shell = options.operand(0);
+        options.check(shell.isEmpty() || shell.equals("bash"), "unknown shell '" + shell + "': only bash is supported");
         out.print(script());
-        return Main.OK;
+        return Tool.OK;
     }
 
     private static String script() {
         StringBuilder cases = new StringBuilder();
         StringBuilder names = new StringBuilder();
-        for (Tool tool : Main.TOOLS) {
+        for (Tool tool : Main.PROGRAM.tools()) {
             names.append(tool.name()).append(' ');
             String words = tool.name().equals("completion") ? "bash --help" : String.join(" ", tool.options());
             cases.append("        ")

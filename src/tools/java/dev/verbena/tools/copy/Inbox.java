@@ -1,0 +1,262 @@
+package dev.verbena.tools.copy;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.SecureDirectoryStream;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributeView;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A folder that files of peers go to, and nothing outside of it. Each part of a path is opened from the folder above, without
+ * following links, so that nobody can lead a path out of the folder between a check and its use.
+ *
+ * <p>A file has a name made of its sum until it is whole. So a file that was left can be continued if its content is the same,
+ * and nobody sees half a file under its own name.
+ */
+final class Inbox implements Closeable {
+    /** Files that are not whole begin with this. No peer can give a file such a name. */
+    static final String PREFIX = ".verbena-";
+
+    /** The number of bytes of a transfer. A file is continued at a multiple of that. */
+    static final int PIECE = 16 << 20;
+
+    private static final Set<OpenOption> OPTIONS = Set.of(
+            StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
+    private static final String BUSY =
+            "A file with the same content is being received. If that copy was interrupted, try"
+                    + " again when the server has noticed it";
+
+    private final Path folder;
+    private final Set<String> busy = ConcurrentHashMap.newKeySet();
+
+    Inbox(Path folder) throws IOException {
+        this.folder = folder.toRealPath();
+        open().close(); // throws now if this is not possible
+    }
+
+    @SuppressWarnings("StreamResourceLeak") // the caller closes it
+    private SecureDirectoryStream<Path> open() throws IOException {
+        return secure(Files.newDirectoryStream(folder));
+    }
+
+    private static SecureDirectoryStream<Path> secure(DirectoryStream<Path> folder) throws IOException {
+        if (folder instanceof SecureDirectoryStream<Path> secure) {
+            return secure;
+        }
+        folder.close();
+        throw new IOException("This system can't open a file without following links");
+    }
+
+    /** Returns the parts of a path that stays in the folder. */
+    static List<String> parts(String path) throws IOException {
+        List<String> parts = List.of(path.split("/", -1));
+        for (String part : parts) {
+            if (part.isEmpty() || part.equals(".") || part.equals("..") || part.indexOf('\0') >= 0) {
+                throw new IOException(
+                        "The path must be relative, without empty parts, '.' and '..', got '" + path + "'");
+            }
+            if (part.startsWith(PREFIX)) {
+                throw new IOException(
+                        "Names that begin with " + PREFIX + " are those of unfinished files, got '" + path + "'");
+            }
+        }
+        return parts;
+    }
+
+    /** Begins or continues to receive a file. */
+    Incoming receive(String path, long size, byte[] sum) throws IOException {
+        List<String> parts = parts(path);
+        if (size < 0) {
+            throw new IOException("The size must not be negative, got " + size);
+        }
+        String part = PREFIX + HexFormat.of().formatHex(sum);
+        String key = String.join("/", parts.subList(0, parts.size() - 1)) + '/' + part;
+        if (!busy.add(key)) {
+            throw new IOException(BUSY);
+        }
+        SecureDirectoryStream<Path> parent = null;
+        try {
+            parent = open();
+            for (String each : parts.subList(0, parts.size() - 1)) {
+                SecureDirectoryStream<Path> above = parent;
+                parent = secure(above.newDirectoryStream(Path.of(each), LinkOption.NOFOLLOW_LINKS));
+                above.close();
+            }
+            return new Incoming(parent, key, Path.of(part), Path.of(parts.getLast()), size, sum);
+        } catch (IOException | RuntimeException e) {
+            busy.remove(key);
+            if (parent != null) {
+                parent.close();
+            }
+            if (e instanceof IllegalArgumentException) { // the path has characters that this system does not have
+                throw new IOException(e.getMessage(), e);
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() {
+        busy.clear();
+    }
+
+    /** A file that is being received. One thread uses it. */
+    final class Incoming implements Closeable {
+        private final SecureDirectoryStream<Path> parent;
+        private final String key;
+        private final Path part;
+        private final Path name;
+        private final long size;
+        private final byte[] sum;
+        private final FileChannel file;
+        private long next;
+
+        private Incoming(SecureDirectoryStream<Path> parent, String key, Path part, Path name, long size, byte[] sum)
+                throws IOException {
+            this.parent = parent;
+            this.key = key;
+            this.part = part;
+            this.name = name;
+            this.size = size;
+            this.sum = sum.clone();
+            checkName();
+            if (attributes(part) == null) {
+                parent.newByteChannel(part, OPTIONS).close();
+            }
+            BasicFileAttributes found = attributes(part);
+            if (found != null && !found.isRegularFile()) {
+                throw new FileSystemException(part.toString(), null, "not a regular file");
+            }
+            file = (FileChannel) parent.newByteChannel(part, OPTIONS);
+            try {
+                lock(found);
+                long has = file.size();
+                // the last piece may have holes: the file becomes longer before the data comes
+                next = has == 0 || has > size ? 0 : (has - 1) / PIECE * PIECE;
+                file.truncate(next);
+            } catch (IOException | RuntimeException e) {
+                file.close();
+                throw e;
+            }
+        }
+
+        /** Finds now that the file can't get its name, and not when all data has come. */
+        private void checkName() throws IOException {
+            BasicFileAttributes old = attributes(name);
+            if (old != null && old.isDirectory()) {
+                throw new FileSystemException(name.toString(), null, "is a folder: name a file in it, or end with '/'");
+            }
+        }
+
+        /** Returns the attributes of a file of the folder; null if there is none. */
+        private @Nullable BasicFileAttributes attributes(Path of) throws IOException {
+            try {
+                return parent.getFileAttributeView(of, BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS)
+                        .readAttributes();
+            } catch (NoSuchFileException absent) {
+                return null;
+            }
+        }
+
+        /**
+         * Locks the file, which another process may be receiving too. That process gives the file its name while it has the
+         * lock. So this file is unfinished if it is still found under the name of the part.
+         *
+         * @param before the attributes of the part before it was opened
+         */
+        private void lock(@Nullable BasicFileAttributes before) throws IOException {
+            FileLock lock;
+            try {
+                lock = file.tryLock();
+            } catch (OverlappingFileLockException thisProcess) {
+                lock = null;
+            }
+            BasicFileAttributes now = attributes(part);
+            if (lock == null || before == null || now == null || !Objects.equals(before.fileKey(), now.fileKey())) {
+                throw new IOException(BUSY);
+            }
+        }
+
+        /** Returns the file, to write the next piece to. */
+        FileChannel file() {
+            return file;
+        }
+
+        /** Returns the place of the next piece. */
+        long next() {
+            return next;
+        }
+
+        /** Returns the number of bytes of the next piece. */
+        long piece() {
+            return Math.min(PIECE, size - next);
+        }
+
+        /** Notes that the next piece has come. */
+        void arrived() {
+            next += piece();
+        }
+
+        /** Checks the sum, and gives the file its name. A file with a wrong sum is deleted. */
+        void finish() throws IOException {
+            if (next != size) {
+                throw new IOException("The file has " + size + " bytes, and only " + next + " have come");
+            }
+            if (!MessageDigest.isEqual(sum, sum(file))) {
+                parent.deleteFile(part);
+                throw new IOException(
+                        "The SHA-256 is wrong: the file or what had come of it has changed meanwhile. Copy it again");
+            }
+            file.force(true);
+            parent.move(part, parent, name);
+        }
+
+        @Override
+        public void close() throws IOException {
+            try (parent;
+                    file) {
+                if (file.isOpen()) {
+                    file.truncate(Math.min(file.size(), next)); // what has come is kept for another time
+                    if (next > 0 && next < size) {
+                        // A byte of the next piece shows that the one before is whole: else it may have holes.
+                        file.write(ByteBuffer.allocate(1), next);
+                    }
+                }
+            } finally {
+                busy.remove(key);
+            }
+        }
+    }
+
+    /** Returns the SHA-256 of a file. */
+    static byte[] sum(FileChannel file) throws IOException {
+        MessageDigest digest = CopyWire.sha256();
+        ByteBuffer bytes = ByteBuffer.allocateDirect(1 << 20);
+        for (long at = 0; ; at += bytes.limit()) {
+            bytes.clear();
+            if (file.read(bytes, at) < 0) {
+                return digest.digest();
+            }
+            digest.update(bytes.flip());
+        }
+    }
+}

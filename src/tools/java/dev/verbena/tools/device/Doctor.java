@@ -1,0 +1,336 @@
+package dev.verbena.tools.device;
+
+import dev.verbena.Rdma;
+import dev.verbena.RdmaUnavailableException;
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.tools.command.Options;
+import dev.verbena.tools.command.Tool;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
+import dev.verbena.verbs.address.GidEntry;
+import dev.verbena.verbs.address.GidType;
+import dev.verbena.verbs.device.LinkLayer;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.PortState;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Checks whether RDMA works on this machine, and prints a remedy for each problem. */
+public final class Doctor {
+    private static final String USAGE = """
+            usage: verbena doctor [-d DEVICE]
+
+            Checks libraries, kernel modules, devices, permissions, ports, addresses and the
+            limit of locked memory, and moves some bytes by RDMA from this machine to
+            itself. Prints a remedy for each problem.
+            Exit status: 0 if there is no problem, else 1.
+              -d, --ib-dev=DEVICE   only this device (default: all)""";
+
+    private static final String GUEST = "run programs in a guest with soft-RoCE: scripts/soft-roce run -- COMMAND";
+    private static final Duration STEP = Duration.ofSeconds(3);
+    private static final Path DEVICES = Path.of("/sys/class/infiniband");
+    private static final Path NODES = Path.of("/dev/infiniband");
+    private static final long ENOUGH_MEBIBYTES = 64;
+    private static final long CAP_IPC_LOCK = 1L << 14;
+
+    private final PrintStream out;
+    private int findings;
+
+    private Doctor(PrintStream out) {
+        this.out = out;
+    }
+
+    /**
+     * Runs the tool.
+     *
+     * @param args the options
+     * @param out takes the output
+     * @return the exit status
+     * @throws Exception if the tool fails
+     */
+    public static int run(String[] args, PrintStream out) throws Exception {
+        Options options = Options.parse(args, USAGE, 0);
+        Doctor doctor = new Doctor(out);
+        doctor.examine(options.has("-d") ? Optional.of(options.text("-d", "")) : Optional.empty());
+        out.println(
+                doctor.findings == 0
+                        ? "No problems found."
+                        : doctor.findings == 1 ? "1 problem found." : doctor.findings + " problems found.");
+        return doctor.findings == 0 ? Tool.OK : Tool.FAILED;
+    }
+
+    private void well(String what, Object how) {
+        out.printf("  ok    %-14s %s%n", what, how);
+    }
+
+    private void bad(String what, Object how, String remedy) {
+        findings++;
+        out.printf("  BAD   %-14s %s%n", what, how);
+        out.printf("        %-14s -> %s%n", "", remedy);
+    }
+
+    private void examine(Optional<String> wanted) throws Exception {
+        well("Java", Runtime.version());
+        boolean callable = libraries();
+        modules();
+        List<String> names = names(DEVICES);
+        if (names.isEmpty()) {
+            bad(
+                    "devices",
+                    "none found",
+                    "load the driver of the adapter; or, for a software device, as root: "
+                            + "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0; or " + GUEST);
+        }
+        lockedMemory();
+        if (!callable) {
+            return;
+        }
+        List<Device> devices = Device.list();
+        for (String name : names) {
+            if (devices.stream().noneMatch(device -> device.name().equals(name))) {
+                bad(
+                        "device",
+                        name + " is known to the kernel, but not to rdma-core",
+                        "install its user-space driver: 'apt install ibverbs-providers' on Debian and Ubuntu, "
+                                + "'dnf install libibverbs' on Fedora and RHEL; and as root: modprobe ib_uverbs");
+            }
+        }
+        if (wanted.isPresent()) {
+            devices = List.of(Device.named(wanted.get()));
+        }
+        for (Device device : devices) {
+            device(device);
+        }
+    }
+
+    private boolean libraries() throws IOException {
+        Optional<RdmaUnavailableException> problem = Rdma.unavailability();
+        if (problem.isPresent()) {
+            boolean denied = problem.get().getCause() instanceof IllegalCallerException;
+            String message = String.valueOf(problem.get().getMessage());
+            int colon = message.indexOf(denied ? ": " : ". ");
+            bad(denied ? "native access" : "libraries", message.substring(0, colon), message.substring(colon + 2));
+            return false;
+        }
+        well("native access", "enabled");
+        for (String library : List.of("libibverbs", "librdmacm")) {
+            well(library, loaded(library));
+        }
+        return true;
+    }
+
+    /** Returns the file from which a library was loaded. The file name contains the version. */
+    private static String loaded(String library) throws IOException {
+        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+            return maps.filter(line -> line.contains("/" + library + ".so"))
+                    .findFirst()
+                    .map(line -> line.substring(line.indexOf('/')))
+                    .orElse("loaded");
+        }
+    }
+
+    private void modules() throws IOException {
+        String release = Files.readString(Path.of("/proc/sys/kernel/osrelease")).strip();
+        Path modules = Path.of("/lib/modules", release);
+        for (String module : List.of("ib_core", "ib_uverbs", "rdma_ucm")) {
+            boolean there = Files.exists(Path.of("/sys/module", module))
+                    || switch (module) {
+                        case "ib_uverbs" -> Files.exists(Path.of("/sys/class/infiniband_verbs"));
+                        case "rdma_ucm" -> Files.exists(Path.of("/sys/class/misc/rdma_cm"));
+                        default -> Files.exists(DEVICES);
+                    };
+            if (there) {
+                well("kernel module", module);
+            } else {
+                bad(
+                        "kernel module",
+                        module + " is not loaded",
+                        loading(module, modules)
+                                + (module.equals("rdma_ucm") ? " (the connection manager needs it)" : ""));
+            }
+        }
+        Path manager = NODES.resolve("rdma_cm");
+        if (Files.exists(manager)) {
+            rights(manager);
+        }
+    }
+
+    /**
+     * Returns the advice on a module that is not loaded.
+     *
+     * @param modules the folder of the kernel's modules, which a container or a small virtual machine may lack
+     */
+    static String loading(String module, Path modules) throws IOException {
+        Path list = modules.resolve("modules.dep");
+        if (Files.exists(list)) {
+            try (Stream<String> lines = Files.lines(list)) {
+                if (lines.anyMatch(line -> line.contains("/" + module + ".ko"))) {
+                    return "as root: modprobe " + module;
+                }
+            }
+        }
+        return "this kernel (" + modules.getFileName() + ") has no module " + module + " here: " + GUEST;
+    }
+
+    private static List<String> names(Path folder) throws IOException {
+        if (!Files.isDirectory(folder)) {
+            return List.of();
+        }
+        try (Stream<Path> entries = Files.list(folder)) {
+            return entries.map(entry -> entry.getFileName().toString()).sorted().collect(Collectors.toList());
+        }
+    }
+
+    private void rights(Path node) {
+        if (!Files.exists(node)) {
+            bad("rights", node + " is missing", "as root: modprobe ib_uverbs; for a container, pass --device=" + node);
+        } else if (Files.isReadable(node) && Files.isWritable(node)) {
+            well("rights", node + " is readable and writable");
+        } else {
+            bad(
+                    "rights",
+                    node + " is not readable and writable for user " + System.getProperty("user.name"),
+                    "install rdma-core, whose udev rules grant access; or, as root: chmod 666 " + node);
+        }
+    }
+
+    private void lockedMemory() throws IOException {
+        String limit = Files.readAllLines(Path.of("/proc/self/limits")).stream()
+                .filter(line -> line.startsWith("Max locked memory"))
+                .findFirst()
+                .orElseThrow()
+                .split("\\s+")[3];
+        String capabilities = Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("CapEff:"))
+                .findFirst()
+                .orElseThrow()
+                .split("\\s+")[1];
+        if (limit.equals("unlimited")) {
+            well("locked memory", "unlimited");
+        } else if ((Long.parseUnsignedLong(capabilities, 16) & CAP_IPC_LOCK) != 0) {
+            well("locked memory", "no limit: this process has CAP_IPC_LOCK");
+        } else {
+            long kibibytes = Long.parseLong(limit) >> 10;
+            String have = (kibibytes < 10_240 ? kibibytes + " KiB" : (kibibytes >> 10) + " MiB")
+                    + " is the limit for this process";
+            if (kibibytes >> 10 >= ENOUGH_MEBIBYTES) {
+                well("locked memory", have);
+            } else {
+                bad(
+                        "locked memory",
+                        have,
+                        "'ulimit -l unlimited', or 'memlock' in /etc/security/limits.conf, or "
+                                + "LimitMEMLOCK=infinity in a systemd service");
+            }
+        }
+    }
+
+    private void device(Device device) throws Exception {
+        well("device", device);
+        rights(NODES.resolve(device.characterDevice()));
+        int before = findings;
+        boolean active = false;
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            Context context = device.open(arena);
+            for (Port port : context.ports()) {
+                port(context, port);
+                active |= port.state() == PortState.ACTIVE;
+            }
+            if (active && findings == before) {
+                selfTest(context);
+            }
+        } catch (VerbsException refused) {
+            bad(
+                    "open",
+                    String.valueOf(refused.getMessage()),
+                    "check the rights above; a container needs access to " + NODES);
+        }
+    }
+
+    private void port(Context context, Port port) {
+        if (port.state() != PortState.ACTIVE) {
+            bad(
+                    "port",
+                    port,
+                    port.linkLayer() == LinkLayer.ETHERNET
+                            ? "bring its network device up ('ip link set DEVICE up') and check the cable"
+                            : "check the cable and the subnet manager: a port stays in INIT without one");
+            return;
+        }
+        well("port", port);
+        try {
+            GidEntry best = context.bestGid(port.number());
+            if (best.type() == GidType.ROCE_V1) {
+                bad("GID", best, "RoCE v1 can't be routed: give the network device an IP address to get a RoCE v2 GID");
+            } else if (best.type() == GidType.ROCE_V2 && best.gid().isLinkLocal()) {
+                bad(
+                        "GID",
+                        best,
+                        "a link-local address can't be routed: ip addr add ADDRESS/24 dev "
+                                + (best.networkDevice().isEmpty() ? "DEVICE" : best.networkDevice()));
+            } else {
+                well("GID", best);
+            }
+        } catch (NoSuchElementException none) {
+            bad(
+                    "GID",
+                    "port " + port.number() + " has none",
+                    "give its network device an IP address: ip addr add ADDRESS/24 dev DEVICE");
+        }
+    }
+
+    /** Moves bytes from this machine to itself by a send, an RDMA write and an RDMA read. */
+    private void selfTest(Context context) throws InterruptedException {
+        long start = System.nanoTime();
+        String step = "connect";
+        try {
+            LoopbackPair both = LoopbackPair.connect(context);
+            LoopbackPair.End left = both.left();
+            LoopbackPair.End right = both.right();
+            step = "send";
+            right.pair().postReceive(1, right.buffer());
+            left.buffer().segment().setString(0, "sent");
+            left.pair().postSend(2, left.buffer().slice(0, 5));
+            left.queue().await(STEP).orThrow();
+            right.queue().await(STEP).orThrow();
+            require(right.buffer().segment().getString(0).equals("sent"));
+            step = "RDMA write";
+            left.buffer().segment().setString(0, "written");
+            left.pair().postWrite(3, left.buffer().slice(0, 8), right.buffer().remote());
+            left.queue().await(STEP).orThrow();
+            require(right.buffer().segment().getString(0).equals("written"));
+            step = "RDMA read";
+            right.buffer().segment().setString(0, "read");
+            left.pair().postRead(4, left.buffer().slice(0, 5), right.buffer().remote());
+            left.queue().await(STEP).orThrow();
+            require(left.buffer().segment().getString(0).equals("read"));
+            well(
+                    "self-test",
+                    String.format(
+                            Locale.ROOT,
+                            "send, RDMA write and RDMA read succeeded in %.0f ms",
+                            (System.nanoTime() - start) / 1e6));
+        } catch (RuntimeException failure) {
+            bad(
+                    "self-test",
+                    step + " failed: " + failure.getMessage(),
+                    "open UDP port 4791 in the firewall (RoCE); see also the kernel's log: dmesg | tail");
+        }
+    }
+
+    private static void require(boolean arrived) {
+        if (!arrived) {
+            throw new IllegalStateException("the operation completed, but the data is wrong");
+        }
+    }
+}

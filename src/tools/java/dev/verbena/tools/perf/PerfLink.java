@@ -1,0 +1,224 @@
+package dev.verbena.tools.perf;
+
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.tools.perf.PerfPlan.Operation;
+import dev.verbena.verbs.AddressHandle;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.address.Grh;
+import dev.verbena.verbs.device.QueuePairType;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One end of a measurement: a connected queue pair, its completions, and its memory. One part of the memory is sent,
+ * the other is for the peer's writes.
+ */
+final class PerfLink {
+    static final long RECEIVE = 1;
+    static final long SEND = 2;
+
+    /** The queue key of datagram queue pairs made by the connection manager ({@code RDMA_UDP_QKEY}). */
+    private static final int UDP_KEY = 0x01234567;
+
+    private static final VarHandle BYTE = ValueLayout.JAVA_BYTE.varHandle();
+    private static final int SPINS = 1_000;
+    private static final int CURSOR = 64;
+
+    private final PerfPlan plan;
+    private final ProtectionDomain domain;
+    private final QueuePair pair;
+    private final MemoryRegion memory;
+    private final MemorySegment bytes;
+    private final Completions done;
+    private final int header;
+    private final long part;
+    private int receives;
+    private int sends;
+    private @Nullable AddressHandle path;
+    private int peer;
+    private int key;
+    private RemoteMemory remote;
+
+    PerfLink(PerfPlan plan, ProtectionDomain domain, QueuePair pair, CompletionQueue queue, MemoryRegion memory) {
+        this.plan = plan;
+        this.domain = domain;
+        this.pair = pair;
+        this.memory = memory;
+        this.bytes = memory.segment();
+        this.done = queue.completions(CURSOR);
+        this.header = plan.type() == QueuePairType.UD ? Grh.BYTES : 0;
+        this.part = memory.length() / parts(plan);
+        this.remote = memory.remote();
+    }
+
+    /** Returns the size of an end's memory, of which at least {@code least} bytes are open to the peer. */
+    static long memorySize(PerfPlan plan, long least) {
+        return parts(plan) * ((Math.max(Math.max(8, least), plan.largest()) + Grh.BYTES + 63) & -64L);
+    }
+
+    /** Returns the number of parts of the memory. When both ends write, incoming and outgoing data are apart. */
+    private static int parts(PerfPlan plan) {
+        return plan.operation() == Operation.WRITE ? 2 : 1;
+    }
+
+    private long incoming() {
+        return plan.operation() == Operation.WRITE ? part : 0;
+    }
+
+    /** Returns the memory that is open to the peer. */
+    RemoteMemory open() {
+        return memory.remote().slice(incoming(), part);
+    }
+
+    /** Sets the memory of the peer. */
+    void reach(RemoteMemory theirs) {
+        remote = theirs;
+    }
+
+    /** Sets the destination of datagrams. */
+    void sendTo(AddressVector way, int number, int secret) {
+        path = domain.createAddressHandle(way);
+        peer = number;
+        key = secret;
+    }
+
+    /** Returns the number of receives to keep posted: enough for all outstanding operations. */
+    private int most() {
+        return 2 * plan.depth();
+    }
+
+    void postReceives() {
+        while (receives < most()) {
+            pair.postReceive(RECEIVE, memory);
+            receives++;
+        }
+    }
+
+    /** Replaces a completed receive by a new one. The first datagram determines the destination of the answers. */
+    void received() {
+        if (path == null && plan.type() == QueuePairType.UD) {
+            path = domain.createAddressHandle(done.completion(), bytes);
+            peer = done.sourceQueuePair();
+            key = UDP_KEY;
+        }
+        receives--;
+        pair.postReceive(RECEIVE, memory);
+        receives++;
+    }
+
+    /** Posts one operation. */
+    void post(int size) {
+        LocalMemory local = memory.slice(header, size);
+        boolean inline = size <= plan.inline();
+        AddressHandle to = path;
+        switch (plan.operation()) {
+            case SEND -> {
+                if (to != null && inline) {
+                    pair.postSendInline(SEND, local.segment(), to, peer, key);
+                } else if (to != null) {
+                    pair.postSend(SEND, local, to, peer, key);
+                } else if (inline) {
+                    pair.postSendInline(SEND, local.segment());
+                } else {
+                    pair.postSend(SEND, local);
+                }
+            }
+            case WRITE -> {
+                if (inline) {
+                    pair.postWriteInline(SEND, local.segment(), remote.slice(0, size));
+                } else {
+                    pair.postWrite(SEND, local, remote.slice(0, size));
+                }
+            }
+            case READ -> pair.postRead(SEND, local, remote.slice(0, size));
+            case ATOMIC -> pair.postFetchAndAdd(SEND, memory.slice(0, 8), remote.slice(0, 8), 1);
+        }
+    }
+
+    // Ping-pong of writes
+
+    /** Clears the mark of the peer's last write. */
+    void clearMark(int size) {
+        BYTE.setRelease(bytes, incoming() + size - 1, (byte) 0);
+    }
+
+    /** Writes {@code size} bytes into the peer's memory, the last of which is a mark. */
+    void writeMark(int size, byte mark) {
+        bytes.set(ValueLayout.JAVA_BYTE, size - 1, mark);
+        post(size);
+        sends++;
+    }
+
+    /** Waits for the peer to write a mark as the last of {@code size} bytes. Returns false if the time is over. */
+    boolean awaitMark(int size, byte mark, Duration time) throws InterruptedException {
+        checkInterrupt();
+        long last = incoming() + size - 1;
+        return spin(() -> (byte) BYTE.getAcquire(bytes, last) == mark, time);
+    }
+
+    /** Polls completions of writes and returns the number of writes still outstanding. */
+    int unfinishedWrites() {
+        done.poll();
+        while (done.next()) {
+            done.orThrow();
+            sends--;
+        }
+        return sends;
+    }
+
+    // Waits
+
+    /** Waits for completions, which are then in the cursor. Returns false if the time is over. */
+    boolean await(Duration time) throws InterruptedException {
+        checkInterrupt();
+        if (!plan.events()) {
+            return spin(() -> done.poll() > 0, time);
+        }
+        try {
+            done.await(time);
+            return true;
+        } catch (VerbsTimeoutException over) {
+            return false;
+        }
+    }
+
+    /** Throws if the thread was interrupted, also when completions are always there at once. */
+    private static void checkInterrupt() throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException();
+        }
+    }
+
+    private static boolean spin(BooleanSupplier here, Duration time) throws InterruptedException {
+        long limit = 0;
+        for (int idle = 1; !here.getAsBoolean(); idle++) {
+            if (idle % SPINS != 0) {
+                Thread.onSpinWait();
+                continue;
+            }
+            checkInterrupt();
+            long now = System.nanoTime();
+            limit = limit == 0 ? now + time.toNanos() : limit;
+            if (now > limit) {
+                return false;
+            }
+            Thread.yield(); // the peer may need this processor
+        }
+        return true;
+    }
+
+    Completions completions() {
+        return done;
+    }
+}

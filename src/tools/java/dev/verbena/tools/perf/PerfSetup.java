@@ -1,0 +1,255 @@
+package dev.verbena.tools.perf;
+
+import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
+import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
+import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.CmEvent;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.DatagramTarget;
+import dev.verbena.cm.EventChannel;
+import dev.verbena.cm.Listener;
+import dev.verbena.cm.PortSpace;
+import dev.verbena.tools.command.Tcp;
+import dev.verbena.tools.perf.PerfPlan.Operation;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.CompletionQueueOptions;
+import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.device.Mtu;
+import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.QueuePairType;
+import dev.verbena.verbs.device.TransportType;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+
+/** Makes one end of a measurement and connects it to the peer, over TCP or by the connection manager. */
+final class PerfSetup {
+    private static final Duration STEP = Duration.ofSeconds(10);
+    private static final int QKEY = 0x1111_1111;
+    private static final int READS = 16;
+    private static final ConnectionParameters OFFER = ConnectionParameters.defaults()
+            .responderResources(16)
+            .initiatorDepth(16)
+            .retryCount(7)
+            .rnrRetryCount(7);
+
+    private final PerfPlan plan;
+    private final VerbsArena arena;
+    private final Tcp tcp;
+
+    PerfSetup(PerfPlan plan, VerbsArena arena, Tcp tcp) {
+        this.plan = plan;
+        this.arena = arena;
+        this.tcp = tcp;
+    }
+
+    private boolean hasDatagrams() {
+        return plan.type() == QueuePairType.UD;
+    }
+
+    // Over TCP
+
+    /** Connects by an exchange of endpoints over TCP. */
+    PerfLink overTcp(Context context, int port, int gidIndex) throws IOException, InterruptedException {
+        checkFits(context.port(port));
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        CompletionQueue queue = queue(context);
+        QueuePairOptions wanted = switch (plan.type()) {
+            case UC -> QueuePair.uc(queue);
+            case UD -> QueuePair.ud(queue);
+            default -> QueuePair.rc(queue);
+        };
+        QueuePair pair = domain.createQueuePair(sized(wanted).port(port).gidIndex(gidIndex));
+        PerfLink link = new PerfLink(plan, domain, pair, queue, memory(domain));
+        ByteBuffer mine = ByteBuffer.allocate(Endpoint.BYTES + RemoteMemory.BYTES);
+        mine.put(pair.endpoint().toBytes()).put(link.open().toBytes());
+        tcp.write(mine.array(), "this side's endpoint");
+        byte[] theirs = tcp.read(mine.capacity(), "its endpoint");
+        Endpoint peer = Endpoint.from(theirs);
+        link.reach(RemoteMemory.from(ByteBuffer.allocate(RemoteMemory.BYTES)
+                .put(theirs, Endpoint.BYTES, RemoteMemory.BYTES)
+                .array()));
+        if (hasDatagrams()) {
+            pair.toReady(QKEY);
+            link.sendTo(pair.pathTo(peer), peer.queuePairNumber(), QKEY);
+        } else {
+            pair.connect(peer, ConnectOptions.defaults());
+        }
+        return link;
+    }
+
+    private void checkFits(Port port) {
+        int packet = port.activeMtu().bytes();
+        if (hasDatagrams() && plan.largest() > packet) {
+            throw new IllegalArgumentException("message size " + plan.largest() + " exceeds the port's MTU of "
+                    + packet
+                    + " bytes, the limit of a datagram");
+        }
+    }
+
+    private CompletionQueue queue(Context context) {
+        CompletionQueueOptions options = CompletionQueueOptions.of(3 * plan.depth());
+        return context.createCompletionQueue(
+                plan.events() ? options.channel(context.createCompletionChannel()) : options);
+    }
+
+    private QueuePairOptions sized(QueuePairOptions options) {
+        return options.sendDepth(plan.depth()).receiveDepth(2 * plan.depth()).inlineSize(plan.inline());
+    }
+
+    private MemoryRegion memory(ProtectionDomain domain) {
+        return memory(domain, 0);
+    }
+
+    private MemoryRegion memory(ProtectionDomain domain, long least) {
+        Set<AccessFlag> access =
+                access(plan.operation(), domain.context().device().transport() == TransportType.IWARP);
+        return domain.register(arena.allocate(PerfLink.memorySize(plan, least), 4096), access, arena);
+    }
+
+    /** Returns the rights that an operation needs over the memory of both ends, and no others. */
+    static Set<AccessFlag> access(Operation operation, boolean iwarp) {
+        EnumSet<AccessFlag> access = EnumSet.of(LOCAL_WRITE);
+        switch (operation) {
+            case SEND -> {}
+            case WRITE -> access.add(REMOTE_WRITE);
+            case READ -> {
+                access.add(REMOTE_READ);
+                if (iwarp) {
+                    access.add(REMOTE_WRITE); // the answer to a read is a write
+                }
+            }
+            case ATOMIC -> access.add(REMOTE_ATOMIC);
+        }
+        return access;
+    }
+
+    /** Connects to a C program of perftest. */
+    PerfLink withPerftest(Context context, int port, int gidIndex, PerftestPeer peer)
+            throws IOException, InterruptedException {
+        Mtu mtu = peer.agree(context.port(port).activeMtu());
+        int reads = plan.operation() == Operation.READ
+                ? Math.min(READS, context.attributes().maxReadAtomic())
+                : 1;
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        CompletionQueue queue = queue(context);
+        QueuePair pair =
+                domain.createQueuePair(sized(QueuePair.rc(queue)).port(port).gidIndex(gidIndex));
+        PerfLink link = new PerfLink(plan, domain, pair, queue, memory(domain, peer.span()));
+        PerftestKeys theirs = peer.exchange(new PerftestKeys(
+                pair.endpoint(), reads, link.open().address(), link.open().key()));
+        peer.repeat(PerftestPeer.Point.BEFORE_IT_CONNECTS, plan);
+        link.reach(theirs.memory(Math.max(plan.largest(), peer.span())));
+        pair.connect(
+                theirs.endpoint(),
+                ConnectOptions.defaults()
+                        .pathMtu(mtu)
+                        .maxDestinationReadAtomic(reads)
+                        .maxReadAtomic(
+                                Math.min(theirs.reads(), context.attributes().maxInitiatedReadAtomic())));
+        return link;
+    }
+
+    // By the connection manager
+
+    /** Connects the client's end. */
+    PerfLink connect(InetSocketAddress server) throws IOException, InterruptedException {
+        tcp.read(1, "its signal that it listens");
+        PerfLink link = hasDatagrams() ? findService(server) : connectTo(server);
+        exchangeMemory(link);
+        return link;
+    }
+
+    /** Accepts and connects the server's end. */
+    PerfLink accept(InetSocketAddress here) throws IOException, InterruptedException {
+        PerfLink link = hasDatagrams() ? beFound(here) : acceptAt(here);
+        exchangeMemory(link);
+        return link;
+    }
+
+    private QueueCapabilities sizes() {
+        return QueueCapabilities.of(plan.depth(), 2 * plan.depth()).inlineSize(plan.inline());
+    }
+
+    private PerfLink connectTo(InetSocketAddress server) throws InterruptedException {
+        Connection connection = Connection.to(server, STEP, sizes(), arena);
+        connection.connect(OFFER, STEP);
+        return of(connection);
+    }
+
+    private PerfLink acceptAt(InetSocketAddress here) throws IOException, InterruptedException {
+        try (Listener listener = Listener.open(here, arena)) {
+            tellThatItListens();
+            Connection connection = listener.awaitConnection(STEP, sizes(), arena);
+            connection.accept(OFFER, STEP);
+            return of(connection);
+        }
+    }
+
+    private PerfLink of(Connection connection) {
+        return new PerfLink(
+                plan,
+                connection.domain(),
+                connection.queuePair(),
+                connection.completionQueue(),
+                memory(connection.domain()));
+    }
+
+    /** Looks up the server's datagram service, as the client. */
+    private PerfLink findService(InetSocketAddress server) throws InterruptedException {
+        ConnectionId id = EventChannel.create(arena).createId(PortSpace.UDP);
+        id.resolveAddress(server, STEP);
+        id.resolveRoute(STEP);
+        PerfLink link = datagrams(id);
+        DatagramTarget target = ((CmEvent.DatagramReady) id.connect(ConnectionParameters.defaults(), STEP)).target();
+        link.sendTo(target.path(), target.queuePairNumber(), target.qkey());
+        return link;
+    }
+
+    /** Accepts a client, as the server. The first datagram determines the destination of the answers. */
+    private PerfLink beFound(InetSocketAddress here) throws IOException, InterruptedException {
+        ConnectionId listener = EventChannel.create(arena).createId(PortSpace.UDP);
+        listener.bind(here);
+        listener.listen(1);
+        tellThatItListens();
+        ConnectionId id = listener.awaitRequest(STEP).claim(arena);
+        PerfLink link = datagrams(id);
+        id.accept(ConnectionParameters.defaults(), STEP);
+        return link;
+    }
+
+    private PerfLink datagrams(ConnectionId id) {
+        Context context = id.context();
+        checkFits(context.port(id.devicePort()));
+        ProtectionDomain domain = context.allocateProtectionDomain(arena);
+        CompletionQueue queue = queue(context);
+        QueuePair pair = id.createQueuePair(domain, sized(QueuePair.ud(queue)));
+        return new PerfLink(plan, domain, pair, queue, memory(domain));
+    }
+
+    private void tellThatItListens() throws IOException, InterruptedException {
+        tcp.write(new byte[1], "the signal that this side listens");
+    }
+
+    private void exchangeMemory(PerfLink link) throws IOException, InterruptedException {
+        tcp.write(link.open().toBytes(), "this side's memory description");
+        link.reach(RemoteMemory.from(tcp.read(RemoteMemory.BYTES, "its memory description")));
+    }
+}

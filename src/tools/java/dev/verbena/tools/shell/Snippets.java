@@ -1,0 +1,164 @@
+package dev.verbena.tools.shell;
+
+import dev.verbena.tools.command.Tool;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.OptionalInt;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import jdk.jshell.Diag;
+import jdk.jshell.EvalException;
+import jdk.jshell.ExpressionSnippet;
+import jdk.jshell.JShell;
+import jdk.jshell.Snippet;
+import jdk.jshell.SnippetEvent;
+import jdk.jshell.SourceCodeAnalysis.Completeness;
+import jdk.jshell.SourceCodeAnalysis.CompletionInfo;
+import jdk.jshell.UnresolvedReferenceException;
+import jdk.jshell.VarSnippet;
+import jdk.jshell.execution.LocalExecutionControlProvider;
+
+/**
+ * Runs snippets of JShell from a file or from standard input, for {@code scripts/jshell}. Prints values and errors, and
+ * tells by the exit status whether all snippets succeeded.
+ */
+public final class Snippets {
+    private static final Pattern EXIT = Pattern.compile("/ex(?:it)?(?: +(-?[0-9]+))? *;?");
+
+    private final JShell shell;
+    private final PrintStream out;
+    private final PrintStream err;
+    private int failures;
+
+    private Snippets(JShell shell, PrintStream out, PrintStream err) {
+        this.shell = shell;
+        this.out = out;
+        this.err = err;
+    }
+
+    /**
+     * Runs snippets, and exits with status 0 if all succeeded, with 1 if one failed, or with the status of {@code /exit}.
+     *
+     * @param args the file of start-up snippets, whose values are not shown, and the file of the snippets; without it,
+     *     standard input
+     * @throws IOException if a file can't be read
+     */
+    public static void main(String[] args) throws IOException {
+        try (Reader snippets = args.length > 1
+                ? Files.newBufferedReader(Path.of(args[1]))
+                : new InputStreamReader(System.in, StandardCharsets.UTF_8)) {
+            System.exit(run(Path.of(args[0]), snippets, System.out, System.err));
+        }
+    }
+
+    /** Runs snippets and returns the exit status. */
+    static int run(Path startup, Reader snippets, PrintStream out, PrintStream err) throws IOException {
+        try (JShell shell = JShell.builder()
+                        .executionEngine(new LocalExecutionControlProvider(), null)
+                        .out(out)
+                        .err(err)
+                        .build();
+                BufferedReader first = Files.newBufferedReader(startup);
+                BufferedReader then = new BufferedReader(snippets)) {
+            Snippets session = new Snippets(shell, out, err);
+            OptionalInt status = session.run(first, false);
+            if (status.isEmpty()) {
+                status = session.run(then, true);
+            }
+            return status.orElse(session.failures == 0 ? Tool.OK : Tool.FAILED);
+        }
+    }
+
+    /** Runs all snippets. Returns the status of {@code /exit}, or nothing at the end of the input. */
+    private OptionalInt run(BufferedReader lines, boolean showValues) throws IOException {
+        StringBuilder rest = new StringBuilder();
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            Matcher exit = EXIT.matcher(line.strip());
+            if (rest.isEmpty() && exit.matches()) {
+                return OptionalInt.of(
+                        exit.group(1) == null
+                                ? failures == 0 ? Tool.OK : Tool.FAILED
+                                : Integer.parseInt(exit.group(1)));
+            }
+            if (rest.isEmpty() && line.startsWith("/") && !line.startsWith("//") && !line.startsWith("/*")) {
+                fail("'" + line.strip() + "': of JShell's commands, only /exit is supported here");
+                continue;
+            }
+            rest.append(line).append('\n');
+            evaluateComplete(rest, showValues);
+        }
+        if (!rest.toString().isBlank()) {
+            evaluate(rest.toString(), showValues); // reports that it is incomplete
+        }
+        return OptionalInt.empty();
+    }
+
+    /** Evaluates the complete snippets at the beginning of a text and removes them from it. */
+    private void evaluateComplete(StringBuilder text, boolean showValues) {
+        while (!text.toString().isBlank()) {
+            CompletionInfo info = shell.sourceCodeAnalysis().analyzeCompletion(text.toString());
+            if (info.completeness() == Completeness.UNKNOWN) {
+                evaluate(text.toString(), showValues); // reports a syntax error
+                break;
+            }
+            if (!info.completeness().isComplete()) {
+                return; // the next line goes on
+            }
+            evaluate(info.source(), showValues);
+            text.replace(0, text.length(), info.remaining());
+        }
+        text.setLength(0);
+    }
+
+    private void evaluate(String source, boolean showValues) {
+        for (SnippetEvent event : shell.eval(source)) {
+            if (event.causeSnippet() != null) {
+                continue;
+            }
+            if (event.exception() != null) {
+                fail(text(event.exception()));
+            } else if (event.status() == Snippet.Status.REJECTED) {
+                shell.diagnostics(event.snippet())
+                        .map((Diag diag) -> diag.getMessage(Locale.ROOT))
+                        .forEach(this::report);
+                fail("in: " + source.strip());
+            } else if (showValues && event.value() != null && !event.value().isEmpty()) {
+                out.println(name(event.snippet()) + " ==> " + event.value());
+            }
+        }
+    }
+
+    private static String text(Throwable thrown) {
+        return switch (thrown) {
+            case EvalException e -> e.getExceptionClassName() + (e.getMessage() == null ? "" : ": " + e.getMessage());
+            case UnresolvedReferenceException e ->
+                "undefined: " + e.getSnippet().source().strip();
+            default -> thrown.toString();
+        };
+    }
+
+    private static String name(Snippet snippet) {
+        return switch (snippet) {
+            case VarSnippet variable -> variable.name();
+            case ExpressionSnippet expression -> expression.name();
+            default -> "";
+        };
+    }
+
+    private void fail(String message) {
+        failures++;
+        report(message);
+    }
+
+    private void report(String message) {
+        out.flush();
+        message.lines().forEach(line -> err.println("|  " + line));
+    }
+}

@@ -1,0 +1,126 @@
+package dev.verbena.tools.shell;
+
+import dev.verbena.tools.command.Tool;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import jdk.jshell.Diag;
+import jdk.jshell.JShell;
+import jdk.jshell.Snippet;
+import jdk.jshell.SnippetEvent;
+import jdk.jshell.SourceCodeAnalysis;
+import jdk.jshell.VarSnippet;
+import jdk.jshell.execution.LocalExecutionControlProvider;
+
+/** A walk through a file of snippets: shows each comment, each snippet and JShell's answer. */
+public final class Tutorial {
+    private final PrintStream out;
+    private final boolean pauses;
+    private int failures;
+
+    private Tutorial(PrintStream out, boolean pauses) {
+        this.out = out;
+        this.pauses = pauses;
+    }
+
+    /**
+     * Runs a tutorial. On a terminal, waits for the Enter key before each step.
+     *
+     * @param args the file of start-up snippets, which are not shown, and the file of the tutorial
+     * @throws IOException if a file can't be read
+     */
+    public static void main(String[] args) throws IOException {
+        boolean terminal = System.console() != null && System.console().isTerminal();
+        System.exit(run(Path.of(args[0]), Path.of(args[1]), System.out, terminal) == 0 ? Tool.OK : Tool.FAILED);
+    }
+
+    /** Runs a tutorial and returns the number of failed snippets. */
+    static int run(Path startup, Path tutorial, PrintStream out, boolean pauses) throws IOException {
+        try (JShell shell = JShell.builder()
+                .executionEngine(new LocalExecutionControlProvider(), null)
+                .out(out)
+                .build()) {
+            Tutorial walk = new Tutorial(out, pauses);
+            for (String line : Files.readAllLines(startup)) {
+                for (SnippetEvent event : shell.eval(completed(shell, line))) {
+                    walk.failures += walk.failed(shell, event) ? 1 : 0;
+                }
+            }
+            for (List<String> step : steps(Files.readAllLines(tutorial))) {
+                walk.show(shell, step);
+            }
+            return walk.failures;
+        }
+    }
+
+    /** Splits a tutorial into steps at empty lines. */
+    private static List<List<String>> steps(List<String> lines) {
+        List<List<String>> steps = new ArrayList<>();
+        List<String> step = new ArrayList<>();
+        for (String line : lines) {
+            if (!line.isBlank()) {
+                step.add(line);
+            } else if (!step.isEmpty()) {
+                steps.add(step);
+                step = new ArrayList<>();
+            }
+        }
+        if (!step.isEmpty()) {
+            steps.add(step);
+        }
+        return steps;
+    }
+
+    private void show(JShell shell, List<String> step) throws IOException {
+        for (String line : step) {
+            if (line.startsWith("//")) {
+                out.println(line.substring(2).strip());
+                continue;
+            }
+            out.println("  jshell> " + line);
+            for (SnippetEvent event : shell.eval(completed(shell, line))) {
+                if (event.causeSnippet() != null) {
+                    continue;
+                }
+                if (failed(shell, event)) {
+                    failures++;
+                } else if (event.value() != null && !event.value().isEmpty()) {
+                    String name = event.snippet() instanceof VarSnippet variable ? variable.name() : "";
+                    out.println(
+                            ("  " + name + " ==> " + event.value()).indent(2).stripTrailing());
+                }
+            }
+        }
+        out.println();
+        if (pauses) {
+            out.print("[Enter] ");
+            out.flush();
+            while (System.in.read() > '\n') {
+                continue;
+            }
+        }
+    }
+
+    /** Adds the semicolon, which only JShell's own prompt adds by itself. */
+    private static String completed(JShell shell, String line) {
+        SourceCodeAnalysis.CompletionInfo info = shell.sourceCodeAnalysis().analyzeCompletion(line);
+        return info.source() == null ? line : info.source();
+    }
+
+    private boolean failed(JShell shell, SnippetEvent event) {
+        if (event.exception() != null) {
+            out.println("    !! " + event.exception());
+            return true;
+        }
+        if (event.status() == Snippet.Status.REJECTED) {
+            shell.diagnostics(event.snippet())
+                    .map((Diag diag) -> diag.getMessage(null))
+                    .forEach(message -> out.println("    !! " + message));
+            return true;
+        }
+        return false;
+    }
+}

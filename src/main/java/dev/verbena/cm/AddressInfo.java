@@ -6,6 +6,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.EnumCodec;
+import dev.verbena.internal.Options;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addrinfo;
 import dev.verbena.verbs.device.QueuePairType;
@@ -16,12 +17,10 @@ import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,48 +30,22 @@ import org.jspecify.annotations.Nullable;
  *
  * {@snippet file="ConnectionSnippets.java" region="find"}
  */
-public final class AddressInfo {
+public final class AddressInfo extends Options<AddressInfo> {
     private static final long LONGEST = 1 << 16;
-    private static final AddressInfo HINTS = new AddressInfo(new Values());
+    private static final AddressInfo HINTS = new AddressInfo();
 
-    /** All options. Nothing writes to them once they belong to an AddressInfo. */
-    private static final class Values implements Cloneable {
-        private Set<AddressFlag> flags = Set.of();
-        private AddressFamily family = AddressFamily.ANY;
-        private QueuePairType type = QueuePairType.UNKNOWN;
-        private PortSpace space = PortSpace.UNKNOWN;
-        private @Nullable SocketAddress source;
-        private @Nullable SocketAddress destination;
-        private String sourceName = "";
-        private String destinationName = "";
-        private ByteBuffer route = ByteBuffer.allocate(0);
-        private ByteBuffer connect = ByteBuffer.allocate(0);
+    private Set<AddressFlag> flags = Set.of();
+    private AddressFamily family = AddressFamily.ANY;
+    private QueuePairType type = QueuePairType.UNKNOWN;
+    private PortSpace space = PortSpace.UNKNOWN;
+    private @Nullable SocketAddress source;
+    private @Nullable SocketAddress destination;
+    private String sourceName = "";
+    private String destinationName = "";
+    private ByteBuffer route = ByteBuffer.allocate(0);
+    private ByteBuffer connect = ByteBuffer.allocate(0);
 
-        private Values copy() {
-            try {
-                return (Values) clone();
-            } catch (CloneNotSupportedException e) {
-                throw new AssertionError(e);
-            }
-        }
-
-        private List<@Nullable Object> all() {
-            return Arrays.asList(
-                    flags, family, type, space, source, destination, sourceName, destinationName, route, connect);
-        }
-    }
-
-    private final Values values;
-
-    private AddressInfo(Values values) {
-        this.values = values;
-    }
-
-    private AddressInfo with(Consumer<Values> change) {
-        Values copy = values.copy();
-        change.accept(copy);
-        return new AddressInfo(copy);
-    }
+    private AddressInfo() {}
 
     /**
      * Returns hints that restrict nothing yet.
@@ -89,7 +62,7 @@ public final class AddressInfo {
      * @return the flags
      */
     public Set<AddressFlag> flags() {
-        return values.flags;
+        return flags;
     }
 
     /**
@@ -99,8 +72,9 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo flags(AddressFlag... flags) {
-        Set<AddressFlag> copy = Set.of(flags);
-        return with(values -> values.flags = copy);
+        AddressInfo copy = copy();
+        copy.flags = set(AddressFlag.class, List.of(flags));
+        return copy.frozen();
     }
 
     /**
@@ -109,7 +83,7 @@ public final class AddressInfo {
      * @return the family
      */
     public AddressFamily family() {
-        return values.family;
+        return family;
     }
 
     /**
@@ -120,7 +94,9 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo family(AddressFamily wanted) {
-        return with(values -> values.family = wanted);
+        AddressInfo copy = copy();
+        copy.family = Objects.requireNonNull(wanted, "family");
+        return copy.frozen();
     }
 
     /**
@@ -129,7 +105,7 @@ public final class AddressInfo {
      * @return the kind; {@link QueuePairType#UNKNOWN} for any
      */
     public QueuePairType type() {
-        return values.type;
+        return type;
     }
 
     /**
@@ -139,7 +115,9 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo type(QueuePairType wanted) {
-        return with(values -> values.type = wanted);
+        AddressInfo copy = copy();
+        copy.type = Objects.requireNonNull(wanted, "type");
+        return copy.frozen();
     }
 
     /**
@@ -148,7 +126,7 @@ public final class AddressInfo {
      * @return the port space; {@link PortSpace#UNKNOWN} for any
      */
     public PortSpace space() {
-        return values.space;
+        return space;
     }
 
     /**
@@ -158,7 +136,9 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo space(PortSpace wanted) {
-        return with(values -> values.space = wanted);
+        AddressInfo copy = copy();
+        copy.space = Objects.requireNonNull(wanted, "space");
+        return copy.frozen();
     }
 
     /**
@@ -167,7 +147,7 @@ public final class AddressInfo {
      * @return the address; empty for any
      */
     public Optional<SocketAddress> source() {
-        return Optional.ofNullable(values.source);
+        return Optional.ofNullable(source);
     }
 
     /**
@@ -177,7 +157,9 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo source(SocketAddress own) {
-        return with(values -> values.source = own);
+        AddressInfo copy = copy();
+        copy.source = own;
+        return copy.frozen();
     }
 
     /**
@@ -186,7 +168,7 @@ public final class AddressInfo {
      * @return the address; empty for any
      */
     public Optional<SocketAddress> destination() {
-        return Optional.ofNullable(values.destination);
+        return Optional.ofNullable(destination);
     }
 
     /**
@@ -196,7 +178,9 @@ public final class AddressInfo {
      * @return a changed copy
      */
     public AddressInfo destination(SocketAddress peer) {
-        return with(values -> values.destination = peer);
+        AddressInfo copy = copy();
+        copy.destination = peer;
+        return copy.frozen();
     }
 
     /**
@@ -205,7 +189,7 @@ public final class AddressInfo {
      * @return the name; empty if none was found
      */
     public String sourceName() {
-        return values.sourceName;
+        return sourceName;
     }
 
     /**
@@ -214,7 +198,7 @@ public final class AddressInfo {
      * @return the name; empty if none was found
      */
     public String destinationName() {
-        return values.destinationName;
+        return destinationName;
     }
 
     /**
@@ -224,7 +208,7 @@ public final class AddressInfo {
      * @return a new read-only buffer; empty if the connection manager has to find the way
      */
     public ByteBuffer route() {
-        return values.route.asReadOnlyBuffer();
+        return route.asReadOnlyBuffer();
     }
 
     /**
@@ -234,7 +218,7 @@ public final class AddressInfo {
      * @return a new read-only buffer; most often empty
      */
     public ByteBuffer connectData() {
-        return values.connect.asReadOnlyBuffer();
+        return connect.asReadOnlyBuffer();
     }
 
     /**
@@ -318,7 +302,7 @@ public final class AddressInfo {
     }
 
     private static AddressInfo read(MemorySegment from) {
-        Values read = new Values();
+        AddressInfo read = new AddressInfo();
         read.flags = EnumCodec.flags(AddressFlag.class, flag -> flag.bit, rdma_addrinfo.ai_flags(from));
         read.family = AddressFamily.of(rdma_addrinfo.ai_family(from));
         read.type = QueuePairType.of(rdma_addrinfo.ai_qp_type(from));
@@ -329,7 +313,7 @@ public final class AddressInfo {
         read.destinationName = name(rdma_addrinfo.ai_dst_canonname(from));
         read.route = bytes(rdma_addrinfo.ai_route(from), rdma_addrinfo.ai_route_len(from));
         read.connect = bytes(rdma_addrinfo.ai_connect(from), rdma_addrinfo.ai_connect_len(from));
-        return new AddressInfo(read);
+        return read.frozen();
     }
 
     private static @Nullable SocketAddress address(MemorySegment pointer, int length) {
@@ -352,27 +336,27 @@ public final class AddressInfo {
     /** Writes a struct for C, without a next one. */
     MemorySegment write(Arena scratch) {
         MemorySegment to = rdma_addrinfo.allocate(scratch);
-        rdma_addrinfo.ai_flags(to, EnumCodec.bits(values.flags, flag -> flag.bit));
-        rdma_addrinfo.ai_family(to, Math.max(0, values.family.code));
-        rdma_addrinfo.ai_qp_type(to, Math.max(0, values.type.code()));
-        rdma_addrinfo.ai_port_space(to, Math.max(0, values.space.code()));
-        SocketAddress source = values.source;
+        rdma_addrinfo.ai_flags(to, EnumCodec.bits(flags, flag -> flag.bit));
+        rdma_addrinfo.ai_family(to, Math.max(0, family.code));
+        rdma_addrinfo.ai_qp_type(to, Math.max(0, type.code()));
+        rdma_addrinfo.ai_port_space(to, Math.max(0, space.code()));
+        SocketAddress source = this.source;
         if (source != null) {
             rdma_addrinfo.ai_src_addr(to, SocketAddresses.write(source, scratch));
             rdma_addrinfo.ai_src_len(to, SocketAddresses.length(source));
         }
-        SocketAddress destination = values.destination;
+        SocketAddress destination = this.destination;
         if (destination != null) {
             rdma_addrinfo.ai_dst_addr(to, SocketAddresses.write(destination, scratch));
             rdma_addrinfo.ai_dst_len(to, SocketAddresses.length(destination));
         }
-        if (values.route.hasRemaining()) {
-            rdma_addrinfo.ai_route(to, copy(values.route, scratch));
-            rdma_addrinfo.ai_route_len(to, values.route.remaining());
+        if (route.hasRemaining()) {
+            rdma_addrinfo.ai_route(to, copy(route, scratch));
+            rdma_addrinfo.ai_route_len(to, route.remaining());
         }
-        if (values.connect.hasRemaining()) {
-            rdma_addrinfo.ai_connect(to, copy(values.connect, scratch));
-            rdma_addrinfo.ai_connect_len(to, values.connect.remaining());
+        if (connect.hasRemaining()) {
+            rdma_addrinfo.ai_connect(to, copy(connect, scratch));
+            rdma_addrinfo.ai_connect_len(to, connect.remaining());
         }
         return to;
     }
@@ -383,20 +367,18 @@ public final class AddressInfo {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof AddressInfo info && values.all().equals(info.values.all());
-    }
-
-    @Override
-    public int hashCode() {
-        return values.all().hashCode();
-    }
-
-    /** Returns for example {@code TCP, RC, from any to 10.9.9.1:7471}. */
-    @Override
-    public String toString() {
-        return values.space + ", " + values.type + ", from " + words(values.source) + " to "
-                + words(values.destination);
+    protected List<Option> options() {
+        return List.of(
+                option("space", space, PortSpace.UNKNOWN),
+                option("type", type, QueuePairType.UNKNOWN),
+                option("family", family, AddressFamily.ANY),
+                option("flags", flags, Set.of()),
+                option("from", words(source), "any"),
+                option("to", words(destination), "any"),
+                option("source name", sourceName, ""),
+                option("destination name", destinationName, ""),
+                hidden("route", route, ByteBuffer.allocate(0)),
+                hidden("connect data", connect, ByteBuffer.allocate(0)));
     }
 
     private static String words(@Nullable SocketAddress address) {

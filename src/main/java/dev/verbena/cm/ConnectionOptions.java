@@ -1,41 +1,32 @@
 package dev.verbena.cm;
 
+import dev.verbena.internal.Options;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.SharedReceiveQueue;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a {@link Connection}: the sizes of its queues, and objects that it shares with other connections. Begin with
- * {@link #defaults} or {@link #of}. Each option has a method that returns a changed copy, and a method of the same name that
- * reads it. Options never change, so all threads can use them.
+ * {@link #defaults} or {@link #of}. Each option has a method that returns a changed copy. Options never change, so
+ * all threads can use them.
  *
  * <p>A connection closes the objects that were made for it, and leaves the objects of its options open.
  *
  * {@snippet file="ConnectionSnippets.java" region="share"}
  */
-public final class ConnectionOptions {
-    private static final ConnectionOptions DEFAULTS = of(QueueCapabilities.of(64, 64));
+public final class ConnectionOptions extends Options<ConnectionOptions> {
+    private static final ConnectionOptions DEFAULTS = new ConnectionOptions();
 
-    private final QueueCapabilities sizes;
-    private final @Nullable ProtectionDomain domain;
-    private final @Nullable CompletionQueue completionQueue;
-    private final @Nullable SharedReceiveQueue sharedReceiveQueue;
+    private QueueCapabilities sizes = QueueCapabilities.of(64, 64);
+    private @Nullable ProtectionDomain domain;
+    private @Nullable CompletionQueue completionQueue;
+    private @Nullable SharedReceiveQueue sharedReceiveQueue;
 
-    private ConnectionOptions(
-            QueueCapabilities sizes,
-            @Nullable ProtectionDomain domain,
-            @Nullable CompletionQueue completionQueue,
-            @Nullable SharedReceiveQueue sharedReceiveQueue) {
-        this.sizes = Objects.requireNonNull(sizes, "sizes");
-        this.domain = domain;
-        this.completionQueue = completionQueue;
-        this.sharedReceiveQueue = sharedReceiveQueue;
-    }
+    private ConnectionOptions() {}
 
     /**
      * Returns options for 64 sends and 64 receives at once.
@@ -53,15 +44,10 @@ public final class ConnectionOptions {
      * @return the options
      */
     public static ConnectionOptions of(QueueCapabilities sizes) {
-        return new ConnectionOptions(sizes, null, null, null);
+        return DEFAULTS.sizes(sizes);
     }
 
-    /**
-     * Returns the sizes of the connection's queues.
-     *
-     * @return the sizes
-     */
-    public QueueCapabilities sizes() {
+    QueueCapabilities sizes() {
         return sizes;
     }
 
@@ -73,15 +59,13 @@ public final class ConnectionOptions {
      * @return a changed copy
      */
     public ConnectionOptions sizes(QueueCapabilities changed) {
-        return new ConnectionOptions(changed, domain, completionQueue, sharedReceiveQueue);
+        ConnectionOptions copy = copy();
+        copy.sizes = Objects.requireNonNull(changed, "sizes");
+        return copy.frozen();
     }
 
-    /**
-     * Returns the protection domain of the connection's queue pair.
-     *
-     * @return the domain; null for {@link ConnectionId#protectionDomain}
-     */
-    public @Nullable ProtectionDomain domain() {
+    @Nullable
+    ProtectionDomain domain() {
         return domain;
     }
 
@@ -93,15 +77,13 @@ public final class ConnectionOptions {
      * @return a changed copy
      */
     public ConnectionOptions domain(@Nullable ProtectionDomain shared) {
-        return new ConnectionOptions(sizes, shared, completionQueue, sharedReceiveQueue);
+        ConnectionOptions copy = copy();
+        copy.domain = shared;
+        return copy.frozen();
     }
 
-    /**
-     * Returns the completion queue of the connection's sends and receives.
-     *
-     * @return the queue; null for a queue of the connection's own
-     */
-    public @Nullable CompletionQueue completionQueue() {
+    @Nullable
+    CompletionQueue completionQueue() {
         return completionQueue;
     }
 
@@ -113,15 +95,13 @@ public final class ConnectionOptions {
      * @return a changed copy
      */
     public ConnectionOptions completionQueue(@Nullable CompletionQueue shared) {
-        return new ConnectionOptions(sizes, domain, shared, sharedReceiveQueue);
+        ConnectionOptions copy = copy();
+        copy.completionQueue = shared;
+        return copy.frozen();
     }
 
-    /**
-     * Returns the shared receive queue that the connection takes its receives from.
-     *
-     * @return the queue; null for receives of the connection's own
-     */
-    public @Nullable SharedReceiveQueue sharedReceiveQueue() {
+    @Nullable
+    SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
     }
 
@@ -133,29 +113,17 @@ public final class ConnectionOptions {
      * @return a changed copy
      */
     public ConnectionOptions sharedReceiveQueue(@Nullable SharedReceiveQueue shared) {
-        return new ConnectionOptions(sizes, domain, completionQueue, shared);
-    }
-
-    private List<@Nullable Object> all() {
-        return Arrays.asList(sizes, domain, completionQueue, sharedReceiveQueue);
-    }
-
-    @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof ConnectionOptions options && all().equals(options.all());
+        ConnectionOptions copy = copy();
+        copy.sharedReceiveQueue = shared;
+        return copy.frozen();
     }
 
     @Override
-    public int hashCode() {
-        return all().hashCode();
-    }
-
-    /** Returns the sizes, and the objects that are shared. */
-    @Override
-    public String toString() {
-        return sizes
-                + (domain == null ? "" : ", " + domain)
-                + (completionQueue == null ? "" : ", " + completionQueue)
-                + (sharedReceiveQueue == null ? "" : ", " + sharedReceiveQueue);
+    protected List<Option> options() {
+        return List.of(
+                option("sizes", sizes, DEFAULTS.sizes),
+                option("domain", domain, null),
+                option("completion queue", completionQueue, null),
+                option("shared receive queue", sharedReceiveQueue, null));
     }
 }

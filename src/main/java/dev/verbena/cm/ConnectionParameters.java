@@ -2,60 +2,40 @@ package dev.verbena.cm;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.rdma_conn_param;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The parameters that one side of a connection offers or asks for ({@code struct rdma_conn_param}). Begin with
- * {@link #defaults}. Each option has a method that returns a changed copy, and a method of the same name that reads it.
- * Parameters never change, so all threads can use them.
+ * {@link #defaults}. Each option has a method that returns a changed copy, and a method of the same name that reads it: an event
+ * has the parameters of the peer. Parameters never change, so all threads can use them.
  *
  * {@snippet file="ConnectionSnippets.java" region="parameters"}
  */
-public final class ConnectionParameters {
+public final class ConnectionParameters extends Options<ConnectionParameters> {
     /**
      * The value of {@link #responderResources} and {@link #initiatorDepth} that asks for as many reads and atomics as
      * the device allows ({@code RDMA_MAX_RESP_RES}, {@code RDMA_MAX_INIT_DEPTH}).
      */
     public static final int MAX = 255;
 
-    private final PrivateData privateData;
-    private final int responderResources;
-    private final int initiatorDepth;
-    private final boolean flowControl;
-    private final int retryCount;
-    private final int rnrRetryCount;
-    private final boolean sharedReceives;
-    private final int queuePairNumber;
+    private static final ConnectionParameters DEFAULTS = new ConnectionParameters();
 
-    private ConnectionParameters(
-            PrivateData privateData,
-            int responderResources,
-            int initiatorDepth,
-            boolean flowControl,
-            int retryCount,
-            int rnrRetryCount,
-            boolean sharedReceives,
-            int queuePairNumber) {
-        Checks.checkRange("number of responder resources", responderResources, MAX);
-        Checks.checkRange("initiator depth", initiatorDepth, MAX);
-        Checks.checkRange("retry count", retryCount, 7);
-        Checks.checkRange("RNR retry count", rnrRetryCount, 7);
-        Checks.checkRange("queue pair number", queuePairNumber, 0xffffff);
-        this.privateData = Objects.requireNonNull(privateData, "privateData");
-        this.responderResources = responderResources;
-        this.initiatorDepth = initiatorDepth;
-        this.flowControl = flowControl;
-        this.retryCount = retryCount;
-        this.rnrRetryCount = rnrRetryCount;
-        this.sharedReceives = sharedReceives;
-        this.queuePairNumber = queuePairNumber;
-    }
+    private PrivateData privateData = PrivateData.NONE;
+    private int responderResources = MAX;
+    private int initiatorDepth = MAX;
+    private boolean flowControl;
+    private int retryCount = 6;
+    private int rnrRetryCount = 7;
+    private boolean sharedReceives;
+    private int queuePairNumber;
+
+    private ConnectionParameters() {}
 
     /**
      * Returns the defaults: as many reads and atomics as the device allows, 6 retries without an answer, no limit of
@@ -64,7 +44,7 @@ public final class ConnectionParameters {
      * @return the defaults
      */
     public static ConnectionParameters defaults() {
-        return new ConnectionParameters(PrivateData.NONE, MAX, MAX, false, 6, 7, false, 0);
+        return DEFAULTS;
     }
 
     /**
@@ -83,15 +63,9 @@ public final class ConnectionParameters {
      * @return a changed copy
      */
     public ConnectionParameters privateData(PrivateData data) {
-        return new ConnectionParameters(
-                data,
-                responderResources,
-                initiatorDepth,
-                flowControl,
-                retryCount,
-                rnrRetryCount,
-                sharedReceives,
-                queuePairNumber);
+        ConnectionParameters copy = copy();
+        copy.privateData = Objects.requireNonNull(data, "privateData");
+        return copy.frozen();
     }
 
     /**
@@ -111,15 +85,9 @@ public final class ConnectionParameters {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters responderResources(int count) {
-        return new ConnectionParameters(
-                privateData,
-                count,
-                initiatorDepth,
-                flowControl,
-                retryCount,
-                rnrRetryCount,
-                sharedReceives,
-                queuePairNumber);
+        ConnectionParameters copy = copy();
+        copy.responderResources = Checks.checkRange("number of responder resources", count, MAX);
+        return copy.frozen();
     }
 
     /**
@@ -139,15 +107,9 @@ public final class ConnectionParameters {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters initiatorDepth(int count) {
-        return new ConnectionParameters(
-                privateData,
-                responderResources,
-                count,
-                flowControl,
-                retryCount,
-                rnrRetryCount,
-                sharedReceives,
-                queuePairNumber);
+        ConnectionParameters copy = copy();
+        copy.initiatorDepth = Checks.checkRange("initiator depth", count, MAX);
+        return copy.frozen();
     }
 
     /**
@@ -166,15 +128,9 @@ public final class ConnectionParameters {
      * @return a changed copy
      */
     public ConnectionParameters flowControl(boolean value) {
-        return new ConnectionParameters(
-                privateData,
-                responderResources,
-                initiatorDepth,
-                value,
-                retryCount,
-                rnrRetryCount,
-                sharedReceives,
-                queuePairNumber);
+        ConnectionParameters copy = copy();
+        copy.flowControl = value;
+        return copy.frozen();
     }
 
     /**
@@ -195,15 +151,9 @@ public final class ConnectionParameters {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters retryCount(int count) {
-        return new ConnectionParameters(
-                privateData,
-                responderResources,
-                initiatorDepth,
-                flowControl,
-                count,
-                rnrRetryCount,
-                sharedReceives,
-                queuePairNumber);
+        ConnectionParameters copy = copy();
+        copy.retryCount = Checks.checkRange("retry count", count, 7);
+        return copy.frozen();
     }
 
     /**
@@ -224,15 +174,9 @@ public final class ConnectionParameters {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters rnrRetryCount(int count) {
-        return new ConnectionParameters(
-                privateData,
-                responderResources,
-                initiatorDepth,
-                flowControl,
-                retryCount,
-                count,
-                sharedReceives,
-                queuePairNumber);
+        ConnectionParameters copy = copy();
+        copy.rnrRetryCount = Checks.checkRange("RNR retry count", count, 7);
+        return copy.frozen();
     }
 
     /**
@@ -255,15 +199,10 @@ public final class ConnectionParameters {
     }
 
     ConnectionParameters queuePair(int number, boolean shared) {
-        return new ConnectionParameters(
-                privateData,
-                responderResources,
-                initiatorDepth,
-                flowControl,
-                retryCount,
-                rnrRetryCount,
-                shared,
-                number);
+        ConnectionParameters copy = copy();
+        copy.queuePairNumber = Checks.checkRange("queue pair number", number, 0xffffff);
+        copy.sharedReceives = shared;
+        return copy.frozen();
     }
 
     MemorySegment write(Arena scratch) {
@@ -285,17 +224,18 @@ public final class ConnectionParameters {
     }
 
     static ConnectionParameters read(MemorySegment from) {
-        return new ConnectionParameters(
-                data(
-                        Memory.getLong(from.address() + rdma_conn_param.private_data$offset()),
-                        Byte.toUnsignedInt(rdma_conn_param.private_data_len(from))),
-                Byte.toUnsignedInt(rdma_conn_param.responder_resources(from)),
-                Byte.toUnsignedInt(rdma_conn_param.initiator_depth(from)),
-                rdma_conn_param.flow_control(from) != 0,
-                rdma_conn_param.retry_count(from) & 7,
-                rdma_conn_param.rnr_retry_count(from) & 7,
-                rdma_conn_param.srq(from) != 0,
-                rdma_conn_param.qp_num(from) & 0xffffff);
+        ConnectionParameters read = new ConnectionParameters();
+        read.privateData = data(
+                Memory.getLong(from.address() + rdma_conn_param.private_data$offset()),
+                Byte.toUnsignedInt(rdma_conn_param.private_data_len(from)));
+        read.responderResources = Byte.toUnsignedInt(rdma_conn_param.responder_resources(from));
+        read.initiatorDepth = Byte.toUnsignedInt(rdma_conn_param.initiator_depth(from));
+        read.flowControl = rdma_conn_param.flow_control(from) != 0;
+        read.retryCount = rdma_conn_param.retry_count(from) & 7;
+        read.rnrRetryCount = rdma_conn_param.rnr_retry_count(from) & 7;
+        read.sharedReceives = rdma_conn_param.srq(from) != 0;
+        read.queuePairNumber = rdma_conn_param.qp_num(from) & 0xffffff;
+        return read.frozen();
     }
 
     static PrivateData data(long address, int length) {
@@ -304,38 +244,16 @@ public final class ConnectionParameters {
                 : PrivateData.of(Memory.struct(address, length).toArray(ValueLayout.JAVA_BYTE));
     }
 
-    private List<Object> all() {
+    @Override
+    protected List<Option> options() {
         return List.of(
-                privateData,
-                responderResources,
-                initiatorDepth,
-                flowControl,
-                retryCount,
-                rnrRetryCount,
-                sharedReceives,
-                queuePairNumber);
-    }
-
-    @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof ConnectionParameters parameters && all().equals(parameters.all());
-    }
-
-    @Override
-    public int hashCode() {
-        return all().hashCode();
-    }
-
-    /**
-     * Returns the parameters, for example {@code 5 bytes, reads and atomics 16 in and 16 out, 6 retries, 7 RNR
-     * retries}.
-     */
-    @Override
-    public String toString() {
-        return privateData.size() + " bytes, reads and atomics " + responderResources + " in and " + initiatorDepth
-                + " out, " + retryCount + " retries, " + rnrRetryCount + " RNR retries"
-                + (flowControl ? ", flow control" : "")
-                + (sharedReceives ? ", shared receives" : "")
-                + (queuePairNumber == 0 ? "" : ", QP " + queuePairNumber);
+                option("private data", privateData, DEFAULTS.privateData),
+                option("responder resources", responderResources, DEFAULTS.responderResources),
+                option("initiator depth", initiatorDepth, DEFAULTS.initiatorDepth),
+                option("flow control", flowControl, DEFAULTS.flowControl),
+                option("retries", retryCount, DEFAULTS.retryCount),
+                option("RNR retries", rnrRetryCount, DEFAULTS.rnrRetryCount),
+                option("shared receives", sharedReceives, DEFAULTS.sharedReceives),
+                option("QP", queuePairNumber, DEFAULTS.queuePairNumber));
     }
 }

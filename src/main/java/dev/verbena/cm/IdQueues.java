@@ -116,14 +116,7 @@ final class IdQueues {
                 CompletionQueue receives = makeQueue(sizes.receiveDepth(), arena, made);
                 QueuePairOptions options =
                         id.hasDatagrams() ? QueuePair.ud(sends, receives) : QueuePair.rc(sends, receives);
-                QueuePair pair = createQueuePair(
-                        domain,
-                        options.sendDepth(sizes.sendDepth())
-                                .receiveDepth(sizes.receiveDepth())
-                                .sendSge(sizes.sendSge())
-                                .receiveSge(sizes.receiveSge())
-                                .inlineSize(sizes.inlineSize()),
-                        arena);
+                QueuePair pair = createQueuePair(domain, options.capabilities(sizes), arena);
                 own = new OwnQueues(sends, receives, made);
                 return pair;
             } catch (Throwable t) {
@@ -161,7 +154,7 @@ final class IdQueues {
                     arena,
                     attributes -> callCreate(domain, attributes),
                     this::callDestroy,
-                    options.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
+                    verbs.type(options) == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
                     owner);
             queuePair = made;
             return made;
@@ -259,7 +252,7 @@ final class IdQueues {
     }
 
     private long callCreateAlone(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
-        boolean plain = options.type() == SharedReceiveQueueType.BASIC;
+        boolean plain = VerbsAccess.get().type(options) == SharedReceiveQueueType.BASIC;
         CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
         String arguments = id + ", " + options; // before the call: this calls C too, which changes errno
         CmFailures.check(

@@ -1,32 +1,23 @@
 package dev.verbena.cm;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Options;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a {@link Listener}: its limits on peers that have not connected yet. Begin with {@link #defaults}. Each option
- * has a method that returns a changed copy, and a method of the same name that reads it. Options never change, so all threads
- * can use them.
+ * has a method that returns a changed copy. Options never change, so all threads can use them.
  *
  * {@snippet file="ConnectionSnippets.java" region="limits"}
  */
-public final class ListenerOptions {
-    private static final ListenerOptions DEFAULTS = new ListenerOptions(128, Duration.ofSeconds(10));
+public final class ListenerOptions extends Options<ListenerOptions> {
+    private static final ListenerOptions DEFAULTS = new ListenerOptions();
 
-    private final int backlog;
-    private final Duration handshakeTimeout;
+    private int backlog = 128;
+    private Duration handshakeTimeout = Duration.ofSeconds(10);
 
-    private ListenerOptions(int backlog, Duration handshakeTimeout) {
-        Checks.checkAtLeast("backlog", backlog, 1);
-        this.backlog = backlog;
-        this.handshakeTimeout = Objects.requireNonNull(handshakeTimeout, "handshakeTimeout");
-        if (!handshakeTimeout.isPositive()) {
-            throw new IllegalArgumentException("handshakeTimeout must be positive, got " + handshakeTimeout);
-        }
-    }
+    private ListenerOptions() {}
 
     /**
      * Returns options for 128 waiting requests, and handshakes of at most 10 seconds.
@@ -37,12 +28,7 @@ public final class ListenerOptions {
         return DEFAULTS;
     }
 
-    /**
-     * Returns the number of requests to connect that may wait to be taken.
-     *
-     * @return the number of requests
-     */
-    public int backlog() {
+    int backlog() {
         return backlog;
     }
 
@@ -54,15 +40,12 @@ public final class ListenerOptions {
      * @throws IllegalArgumentException if the number is less than 1
      */
     public ListenerOptions backlog(int requests) {
-        return new ListenerOptions(requests, handshakeTimeout);
+        ListenerOptions copy = copy();
+        copy.backlog = Checks.checkAtLeast("backlog", requests, 1);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the longest time that {@link Listener#accept(Duration)} waits for one peer to confirm the answer.
-     *
-     * @return the time
-     */
-    public Duration handshakeTimeout() {
+    Duration handshakeTimeout() {
         return handshakeTimeout;
     }
 
@@ -75,26 +58,15 @@ public final class ListenerOptions {
      * @throws IllegalArgumentException if the time is not positive
      */
     public ListenerOptions handshakeTimeout(Duration timeout) {
-        return new ListenerOptions(backlog, timeout);
-    }
-
-    private List<Object> all() {
-        return List.of(backlog, handshakeTimeout);
-    }
-
-    @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof ListenerOptions options && all().equals(options.all());
+        ListenerOptions copy = copy();
+        copy.handshakeTimeout = Checks.checkPositive("handshake timeout", timeout);
+        return copy.frozen();
     }
 
     @Override
-    public int hashCode() {
-        return all().hashCode();
-    }
-
-    /** Returns the limits. */
-    @Override
-    public String toString() {
-        return "backlog " + backlog + ", handshakes of at most " + handshakeTimeout;
+    protected List<Option> options() {
+        return List.of(
+                option("backlog", backlog, DEFAULTS.backlog),
+                option("handshake timeout", handshakeTimeout, DEFAULTS.handshakeTimeout));
     }
 }

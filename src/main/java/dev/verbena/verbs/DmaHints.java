@@ -1,33 +1,30 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.ibv_dmah_init_attr;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
-import java.util.OptionalInt;
-import org.jspecify.annotations.Nullable;
+import java.util.List;
 
 /**
  * Hints for the bus about the use of memory ({@code struct ibv_dmah_init_attr}). Each hint has a method that returns a
- * changed copy, and a method of the same name that reads it. Hints never change, so all threads can use them.
+ * changed copy. Hints never change, so all threads can use them.
  *
  * {@snippet file="ObjectSnippets.java" region="dma-handle"}
  */
-public final class DmaHints {
+public final class DmaHints extends Options<DmaHints> {
     /** The value of a hint that is left out. */
     private static final int NOT_SET = -1;
 
-    private final int cpu;
-    private final int processingHint;
-    private final int memoryType;
+    private static final DmaHints NONE = new DmaHints();
 
-    private DmaHints(int cpu, int processingHint, int memoryType) {
-        this.cpu = cpu;
-        this.processingHint = processingHint;
-        this.memoryType = memoryType;
-    }
+    private int cpu = NOT_SET;
+    private int processingHint = NOT_SET;
+    private int memoryType = NOT_SET;
+
+    private DmaHints() {}
 
     /**
      * Returns hints that say nothing yet.
@@ -35,20 +32,7 @@ public final class DmaHints {
      * @return empty hints
      */
     public static DmaHints none() {
-        return new DmaHints(NOT_SET, NOT_SET, NOT_SET);
-    }
-
-    private static OptionalInt optional(int value) {
-        return value == NOT_SET ? OptionalInt.empty() : OptionalInt.of(value);
-    }
-
-    /**
-     * Returns the processor that will read the data that the adapter writes ({@code cpu_id}).
-     *
-     * @return the number of the processor; empty if the hint is left out
-     */
-    public OptionalInt cpu() {
-        return optional(cpu);
+        return NONE;
     }
 
     /**
@@ -59,17 +43,9 @@ public final class DmaHints {
      * @throws IllegalArgumentException if the number is negative
      */
     public DmaHints cpu(int number) {
-        Checks.checkAtLeast("number of a processor", number, 0);
-        return new DmaHints(number, processingHint, memoryType);
-    }
-
-    /**
-     * Returns the processing hint of PCIe ({@code ph}).
-     *
-     * @return the two bits; empty if the hint is left out
-     */
-    public OptionalInt processingHint() {
-        return optional(processingHint);
+        DmaHints copy = copy();
+        copy.cpu = Checks.checkAtLeast("number of a processor", number, 0);
+        return copy.frozen();
     }
 
     /**
@@ -80,17 +56,9 @@ public final class DmaHints {
      * @throws IllegalArgumentException if the hint has more than two bits
      */
     public DmaHints processingHint(int bits) {
-        Checks.checkRange("processing hint", bits, 3);
-        return new DmaHints(cpu, bits, memoryType);
-    }
-
-    /**
-     * Returns the type of the memory ({@code tph_mem_type}).
-     *
-     * @return 0 for volatile memory, 1 for persistent memory; empty if the hint is left out
-     */
-    public OptionalInt memoryType() {
-        return optional(memoryType);
+        DmaHints copy = copy();
+        copy.processingHint = Checks.checkRange("processing hint", bits, 3);
+        return copy.frozen();
     }
 
     /**
@@ -101,8 +69,9 @@ public final class DmaHints {
      * @throws IllegalArgumentException if the type is neither 0 nor 1
      */
     public DmaHints memoryType(int type) {
-        Checks.checkRange("type of memory", type, 1);
-        return new DmaHints(cpu, processingHint, type);
+        DmaHints copy = copy();
+        copy.memoryType = Checks.checkRange("type of memory", type, 1);
+        return copy.frozen();
     }
 
     /** Allocates a {@code struct ibv_dmah_init_attr} with the hints that are set. */
@@ -126,23 +95,10 @@ public final class DmaHints {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof DmaHints hints
-                && cpu == hints.cpu
-                && processingHint == hints.processingHint
-                && memoryType == hints.memoryType;
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(cpu, processingHint, memoryType);
-    }
-
-    /** Returns the hints that are set, for example {@code hints: processor 3 memory type 0}. */
-    @Override
-    public String toString() {
-        return "hints:" + (cpu == NOT_SET ? "" : " processor " + cpu)
-                + (processingHint == NOT_SET ? "" : " processing hint " + processingHint)
-                + (memoryType == NOT_SET ? "" : " memory type " + memoryType);
+    protected List<Option> options() {
+        return List.of(
+                option("processor", cpu, NOT_SET),
+                option("processing hint", processingHint, NOT_SET),
+                option("memory type", memoryType, NOT_SET));
     }
 }

@@ -39,7 +39,7 @@ public final class Flow extends VerbsObject {
 
     static Flow create(QueuePair target, Context context, long queuePair, FlowRule rule, VerbsArena arena) {
         List<VerbsObject> parents = new ArrayList<>(List.of(target));
-        rule.specs().forEach(spec -> {
+        FlowAccess.get().specs(rule).forEach(spec -> {
             if (spec instanceof FlowAction.Count count) {
                 parents.add((Counters) count.counters());
             }

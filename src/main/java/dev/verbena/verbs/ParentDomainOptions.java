@@ -1,25 +1,23 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Options;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a parent domain ({@code struct ibv_parent_domain_init_attr}). Begin with {@link #defaults}. Each option has a
- * method that returns a changed copy, and a method of the same name that reads it. Options never change, so all threads
- * can use them.
+ * method that returns a changed copy. Options never change, so all threads can use them.
  *
  * {@snippet file="ObjectSnippets.java" region="driver-buffer"}
  */
-public final class ParentDomainOptions {
-    private static final ParentDomainOptions DEFAULTS = new ParentDomainOptions(null, false);
+public final class ParentDomainOptions extends Options<ParentDomainOptions> {
+    private static final ParentDomainOptions DEFAULTS = new ParentDomainOptions();
 
-    private final @Nullable ThreadDomain threadDomain;
-    private final boolean allowUnprotectedBuffers;
+    private @Nullable ThreadDomain threadDomain;
+    private boolean allowUnprotectedBuffers;
 
-    private ParentDomainOptions(@Nullable ThreadDomain threadDomain, boolean allowUnprotectedBuffers) {
-        this.threadDomain = threadDomain;
-        this.allowUnprotectedBuffers = allowUnprotectedBuffers;
-    }
+    private ParentDomainOptions() {}
 
     /**
      * Returns options for a parent domain without a thread domain, whose buffers are protected.
@@ -30,12 +28,8 @@ public final class ParentDomainOptions {
         return DEFAULTS;
     }
 
-    /**
-     * Returns the thread domain ({@code td}).
-     *
-     * @return the thread domain; null for none
-     */
-    public @Nullable ThreadDomain threadDomain() {
+    @Nullable
+    ThreadDomain threadDomain() {
         return threadDomain;
     }
 
@@ -46,16 +40,12 @@ public final class ParentDomainOptions {
      * @return a changed copy
      */
     public ParentDomainOptions threadDomain(ThreadDomain domain) {
-        return new ParentDomainOptions(Objects.requireNonNull(domain, "threadDomain"), allowUnprotectedBuffers);
+        ParentDomainOptions copy = copy();
+        copy.threadDomain = Objects.requireNonNull(domain, "threadDomain");
+        return copy.frozen();
     }
 
-    /**
-     * Returns whether buffers of the domain may be memory that the host of a confidential virtual machine can read
-     * ({@code IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC}).
-     *
-     * @return true if they may
-     */
-    public boolean allowUnprotectedBuffers() {
+    boolean allowUnprotectedBuffers() {
         return allowUnprotectedBuffers;
     }
 
@@ -68,25 +58,15 @@ public final class ParentDomainOptions {
      * @return a changed copy
      */
     public ParentDomainOptions allowUnprotectedBuffers(boolean allowed) {
-        return new ParentDomainOptions(threadDomain, allowed);
+        ParentDomainOptions copy = copy();
+        copy.allowUnprotectedBuffers = allowed;
+        return copy.frozen();
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof ParentDomainOptions options
-                && threadDomain == options.threadDomain
-                && allowUnprotectedBuffers == options.allowUnprotectedBuffers;
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(threadDomain, allowUnprotectedBuffers);
-    }
-
-    /** Returns the options, for example {@code parent domain, unprotected buffers}. */
-    @Override
-    public String toString() {
-        return "parent domain" + (threadDomain == null ? "" : " with " + threadDomain)
-                + (allowUnprotectedBuffers ? ", unprotected buffers" : "");
+    protected List<Option> options() {
+        return List.of(
+                option("thread domain", threadDomain, null),
+                option("unprotected buffers", allowUnprotectedBuffers, false));
     }
 }

@@ -1,10 +1,10 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.ibv_qp_cap;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
+import java.util.List;
 
 /**
  * The sizes of a queue pair's queues ({@code struct ibv_qp_cap}): asked for, or granted. A device grants at least the
@@ -13,20 +13,14 @@ import org.jspecify.annotations.Nullable;
  *
  * {@snippet file="ObjectSnippets.java" region="capabilities"}
  */
-public final class QueueCapabilities {
-    private final int sendDepth;
-    private final int receiveDepth;
-    private final int sendSge;
-    private final int receiveSge;
-    private final int inlineSize;
+public final class QueueCapabilities extends Options<QueueCapabilities> {
+    private int sendDepth;
+    private int receiveDepth;
+    private int sendSge;
+    private int receiveSge;
+    private int inlineSize;
 
-    private QueueCapabilities(int sendDepth, int receiveDepth, int sendSge, int receiveSge, int inlineSize) {
-        this.sendDepth = sendDepth;
-        this.receiveDepth = receiveDepth;
-        this.sendSge = sendSge;
-        this.receiveSge = receiveSge;
-        this.inlineSize = inlineSize;
-    }
+    private QueueCapabilities() {}
 
     /**
      * Returns sizes for requests of one piece of memory, without inline data.
@@ -37,31 +31,22 @@ public final class QueueCapabilities {
      * @throws IllegalArgumentException if a size is negative
      */
     public static QueueCapabilities of(int sendDepth, int receiveDepth) {
-        return checked(sendDepth, receiveDepth, 1, 1, 0);
+        return none().sendDepth(sendDepth).receiveDepth(receiveDepth).sendSge(1).receiveSge(1);
     }
 
     /** Returns the sizes of a queue pair without queues of its own. */
     static QueueCapabilities none() {
-        return new QueueCapabilities(0, 0, 0, 0, 0);
-    }
-
-    private static QueueCapabilities checked(
-            int sendDepth, int receiveDepth, int sendSge, int receiveSge, int inlineSize) {
-        Checks.checkAtLeast("send depth", sendDepth, 0);
-        Checks.checkAtLeast("receive depth", receiveDepth, 0);
-        Checks.checkAtLeast("number of pieces of a send", sendSge, 0);
-        Checks.checkAtLeast("number of pieces of a receive", receiveSge, 0);
-        Checks.checkAtLeast("inline size", inlineSize, 0);
-        return new QueueCapabilities(sendDepth, receiveDepth, sendSge, receiveSge, inlineSize);
+        return new QueueCapabilities().frozen();
     }
 
     static QueueCapabilities read(MemorySegment cap) {
-        return new QueueCapabilities(
-                ibv_qp_cap.max_send_wr(cap),
-                ibv_qp_cap.max_recv_wr(cap),
-                ibv_qp_cap.max_send_sge(cap),
-                ibv_qp_cap.max_recv_sge(cap),
-                ibv_qp_cap.max_inline_data(cap));
+        QueueCapabilities sizes = new QueueCapabilities();
+        sizes.sendDepth = ibv_qp_cap.max_send_wr(cap);
+        sizes.receiveDepth = ibv_qp_cap.max_recv_wr(cap);
+        sizes.sendSge = ibv_qp_cap.max_send_sge(cap);
+        sizes.receiveSge = ibv_qp_cap.max_recv_sge(cap);
+        sizes.inlineSize = ibv_qp_cap.max_inline_data(cap);
+        return sizes.frozen();
     }
 
     void write(MemorySegment cap) {
@@ -88,7 +73,9 @@ public final class QueueCapabilities {
      * @return a changed copy
      */
     public QueueCapabilities sendDepth(int depth) {
-        return checked(depth, receiveDepth, sendSge, receiveSge, inlineSize);
+        QueueCapabilities copy = copy();
+        copy.sendDepth = Checks.checkAtLeast("send depth", depth, 0);
+        return copy.frozen();
     }
 
     /**
@@ -107,7 +94,9 @@ public final class QueueCapabilities {
      * @return a changed copy
      */
     public QueueCapabilities receiveDepth(int depth) {
-        return checked(sendDepth, depth, sendSge, receiveSge, inlineSize);
+        QueueCapabilities copy = copy();
+        copy.receiveDepth = Checks.checkAtLeast("receive depth", depth, 0);
+        return copy.frozen();
     }
 
     /**
@@ -126,7 +115,9 @@ public final class QueueCapabilities {
      * @return a changed copy
      */
     public QueueCapabilities sendSge(int pieces) {
-        return checked(sendDepth, receiveDepth, pieces, receiveSge, inlineSize);
+        QueueCapabilities copy = copy();
+        copy.sendSge = Checks.checkAtLeast("number of pieces of a send", pieces, 0);
+        return copy.frozen();
     }
 
     /**
@@ -145,7 +136,9 @@ public final class QueueCapabilities {
      * @return a changed copy
      */
     public QueueCapabilities receiveSge(int pieces) {
-        return checked(sendDepth, receiveDepth, sendSge, pieces, inlineSize);
+        QueueCapabilities copy = copy();
+        copy.receiveSge = Checks.checkAtLeast("number of pieces of a receive", pieces, 0);
+        return copy.frozen();
     }
 
     /**
@@ -164,28 +157,16 @@ public final class QueueCapabilities {
      * @return a changed copy
      */
     public QueueCapabilities inlineSize(int bytes) {
-        return checked(sendDepth, receiveDepth, sendSge, receiveSge, bytes);
+        QueueCapabilities copy = copy();
+        copy.inlineSize = Checks.checkAtLeast("inline size", bytes, 0);
+        return copy.frozen();
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof QueueCapabilities sizes
-                && sendDepth == sizes.sendDepth
-                && receiveDepth == sizes.receiveDepth
-                && sendSge == sizes.sendSge
-                && receiveSge == sizes.receiveSge
-                && inlineSize == sizes.inlineSize;
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(sendDepth, receiveDepth, sendSge, receiveSge, inlineSize);
-    }
-
-    /** Returns the sizes, for example {@code send 64x1, receive 64x1, inline 0}. */
-    @Override
-    public String toString() {
-        return "send " + sendDepth + "x" + sendSge + ", receive " + receiveDepth + "x" + receiveSge + ", inline "
-                + inlineSize;
+    protected List<Option> options() {
+        return List.of(
+                option("send", sendDepth + "x" + sendSge, null),
+                option("receive", receiveDepth + "x" + receiveSge, null),
+                option("inline", inlineSize, null));
     }
 }

@@ -1,142 +1,83 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Options;
 import dev.verbena.verbs.device.QueuePairType;
-import java.util.Arrays;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a queue pair ({@code struct ibv_qp_init_attr} and {@code struct ibv_qp_init_attr_ex}). Begin with
- * {@link QueuePair#rc} or the method for another transport. Each option has a method that returns a changed copy, and a
- * method of the same name that reads it. Options never change, so all threads can use them.
+ * {@link QueuePair#rc} or the method for another transport. Each option has a method that returns a changed copy.
+ * Options never change, so all threads can use them.
  *
  * {@snippet file="ObjectSnippets.java" region="queue-pair"}
  */
-public final class QueuePairOptions {
+public final class QueuePairOptions extends Options<QueuePairOptions> {
     /** The value of {@link #gidIndex} that leaves the choice to {@link Context#bestGid}. */
     public static final int BEST_GID = -1;
 
     private static final QueueCapabilities DEFAULT = QueueCapabilities.of(64, 64);
 
-    /** All options. Nothing writes to them once they belong to a QueuePairOptions. */
-    private static final class Values implements Cloneable {
-        private final QueuePairType type;
-        private final @Nullable CompletionQueue sendQueue;
-        private final @Nullable CompletionQueue receiveQueue;
-        private QueueCapabilities capabilities = DEFAULT;
-        private int port = 1;
-        private int gidIndex = BEST_GID;
-        private int tsoHeader;
-        private Set<SendOperation> operations = Set.of();
-        private Set<QueuePairCreateFlag> flags = Set.of();
-        private int sourceNumber;
-        private @Nullable SharedReceiveQueue sharedReceiveQueue;
-        private @Nullable XrcDomain xrcDomain;
-        private @Nullable ReceiveHash receiveHash;
+    private final QueuePairType type;
+    private final @Nullable CompletionQueue sendQueue;
+    private final @Nullable CompletionQueue receiveQueue;
+    private QueueCapabilities capabilities = DEFAULT;
+    private int port = 1;
+    private int gidIndex = BEST_GID;
+    private int tsoHeader;
+    private Set<SendOperation> operations = Set.of();
+    private Set<QueuePairCreateFlag> flags = Set.of();
+    private int sourceNumber;
+    private @Nullable SharedReceiveQueue sharedReceiveQueue;
+    private @Nullable XrcDomain xrcDomain;
+    private @Nullable ReceiveHash receiveHash;
 
-        private Values(QueuePairType type, @Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
-            this.type = type;
-            this.sendQueue = sends;
-            this.receiveQueue = receives;
-        }
-
-        private Values copy() {
-            try {
-                return (Values) clone();
-            } catch (CloneNotSupportedException e) {
-                throw new AssertionError(e);
-            }
-        }
-
-        private List<@Nullable Object> all() {
-            return Arrays.asList(
-                    type,
-                    sendQueue,
-                    receiveQueue,
-                    capabilities,
-                    port,
-                    gidIndex,
-                    tsoHeader,
-                    operations,
-                    flags,
-                    sourceNumber,
-                    sharedReceiveQueue,
-                    xrcDomain,
-                    receiveHash);
-        }
-    }
-
-    private final Values values;
-
-    private QueuePairOptions(Values values) {
-        this.values = values;
-    }
-
-    private QueuePairOptions with(Consumer<Values> change) {
-        Values copy = values.copy();
-        change.accept(copy);
-        return new QueuePairOptions(copy);
+    private QueuePairOptions(QueuePairType type, @Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
+        this.type = type;
+        this.sendQueue = sends;
+        this.receiveQueue = receives;
     }
 
     static QueuePairOptions of(
             QueuePairType type, @Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
-        return new QueuePairOptions(new Values(type, sends, receives));
+        return new QueuePairOptions(type, sends, receives).frozen();
     }
 
     static QueuePairOptions xrcReceive(XrcDomain domain) {
-        return of(QueuePairType.XRC_RECV, null, null).with(values -> {
-            values.capabilities = QueueCapabilities.none();
-            values.xrcDomain = domain;
-        });
+        QueuePairOptions options = new QueuePairOptions(QueuePairType.XRC_RECV, null, null);
+        options.capabilities = QueueCapabilities.none();
+        options.xrcDomain = domain;
+        return options.frozen();
     }
 
     static QueuePairOptions hashed(ReceiveHash hash) {
-        return of(QueuePairType.RAW_PACKET, null, null).with(values -> {
-            values.capabilities = QueueCapabilities.none();
-            values.receiveHash = hash;
-        });
+        QueuePairOptions options = new QueuePairOptions(QueuePairType.RAW_PACKET, null, null);
+        options.capabilities = QueueCapabilities.none();
+        options.receiveHash = hash;
+        return options.frozen();
     }
 
-    /**
-     * Returns the transport ({@code qp_type}).
-     *
-     * @return for example {@link QueuePairType#RC}
-     */
-    public QueuePairType type() {
-        return values.type;
+    QueuePairType type() {
+        return type;
     }
 
-    /**
-     * Returns the completion queue for sends ({@code send_cq}).
-     *
-     * @return the completion queue; null for a queue pair that sends nothing
-     */
-    public @Nullable CompletionQueue sendQueue() {
-        return values.sendQueue;
+    @Nullable
+    CompletionQueue sendQueue() {
+        return sendQueue;
     }
 
-    /**
-     * Returns the completion queue for receives ({@code recv_cq}).
-     *
-     * @return the completion queue; null for a queue pair that receives nothing
-     */
-    public @Nullable CompletionQueue receiveQueue() {
-        return values.receiveQueue;
+    @Nullable
+    CompletionQueue receiveQueue() {
+        return receiveQueue;
     }
 
-    /**
-     * Returns the sizes of the queues ({@code cap}).
-     *
-     * @return the sizes asked for
-     */
-    public QueueCapabilities capabilities() {
-        return values.capabilities;
+    QueueCapabilities capabilities() {
+        return capabilities;
     }
 
     /**
@@ -146,16 +87,9 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions capabilities(QueueCapabilities sizes) {
-        return with(values -> values.capabilities = sizes);
-    }
-
-    /**
-     * Returns the number of work requests that the send queue must hold at least ({@code max_send_wr}).
-     *
-     * @return the depth
-     */
-    public int sendDepth() {
-        return values.capabilities.sendDepth();
+        QueuePairOptions copy = copy();
+        copy.capabilities = Objects.requireNonNull(sizes, "capabilities");
+        return copy.frozen();
     }
 
     /**
@@ -165,16 +99,7 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions sendDepth(int depth) {
-        return capabilities(values.capabilities.sendDepth(depth));
-    }
-
-    /**
-     * Returns the number of work requests that the receive queue must hold at least ({@code max_recv_wr}).
-     *
-     * @return the depth
-     */
-    public int receiveDepth() {
-        return values.capabilities.receiveDepth();
+        return capabilities(capabilities.sendDepth(depth));
     }
 
     /**
@@ -185,16 +110,7 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions receiveDepth(int depth) {
-        return capabilities(values.capabilities.receiveDepth(depth));
-    }
-
-    /**
-     * Returns the number of pieces of memory that a send must be able to name ({@code max_send_sge}).
-     *
-     * @return the number of pieces
-     */
-    public int sendSge() {
-        return values.capabilities.sendSge();
+        return capabilities(capabilities.receiveDepth(depth));
     }
 
     /**
@@ -204,16 +120,7 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions sendSge(int pieces) {
-        return capabilities(values.capabilities.sendSge(pieces));
-    }
-
-    /**
-     * Returns the number of pieces of memory that a receive must be able to name ({@code max_recv_sge}).
-     *
-     * @return the number of pieces
-     */
-    public int receiveSge() {
-        return values.capabilities.receiveSge();
+        return capabilities(capabilities.sendSge(pieces));
     }
 
     /**
@@ -224,16 +131,7 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions receiveSge(int pieces) {
-        return capabilities(values.capabilities.receiveSge(pieces));
-    }
-
-    /**
-     * Returns the number of bytes that a send must be able to carry inline ({@code max_inline_data}).
-     *
-     * @return the number of bytes
-     */
-    public int inlineSize() {
-        return values.capabilities.inlineSize();
+        return capabilities(capabilities.receiveSge(pieces));
     }
 
     /**
@@ -243,16 +141,11 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions inlineSize(int bytes) {
-        return capabilities(values.capabilities.inlineSize(bytes));
+        return capabilities(capabilities.inlineSize(bytes));
     }
 
-    /**
-     * Returns the port of the device.
-     *
-     * @return the number, from 1
-     */
-    public int port() {
-        return values.port;
+    int port() {
+        return port;
     }
 
     /**
@@ -262,17 +155,13 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions port(int number) {
-        Checks.checkRange("port", number, 1, 0xff);
-        return with(values -> values.port = number);
+        QueuePairOptions copy = copy();
+        copy.port = Checks.checkRange("port", number, 1, 0xff);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the index of the GID by which peers reach the queue pair.
-     *
-     * @return the index in the port's table, or {@link #BEST_GID}
-     */
-    public int gidIndex() {
-        return values.gidIndex;
+    int gidIndex() {
+        return gidIndex;
     }
 
     /**
@@ -282,17 +171,13 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions gidIndex(int index) {
-        Checks.checkRange("GID index", index, BEST_GID, 0xff);
-        return with(values -> values.gidIndex = index);
+        QueuePairOptions copy = copy();
+        copy.gidIndex = Checks.checkRange("GID index", index, BEST_GID, 0xff);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the length of the longest header of a segmented send ({@code max_tso_header}).
-     *
-     * @return the number of bytes; 0 without segmented sends
-     */
-    public int tsoHeader() {
-        return values.tsoHeader;
+    int tsoHeader() {
+        return tsoHeader;
     }
 
     /**
@@ -303,17 +188,13 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions tsoHeader(int bytes) {
-        Checks.checkRange("length of a header", bytes, 0xffff);
-        return with(values -> values.tsoHeader = bytes);
+        QueuePairOptions copy = copy();
+        copy.tsoHeader = Checks.checkRange("length of a header", bytes, 0xffff);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the operations of an extended queue pair ({@code send_ops_flags}).
-     *
-     * @return the operations, unmodifiable; none for a queue pair that posts by {@code ibv_post_send}
-     */
-    public Set<SendOperation> operations() {
-        return values.operations;
+    Set<SendOperation> operations() {
+        return operations;
     }
 
     /**
@@ -325,9 +206,9 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions operations(Collection<SendOperation> operations) {
-        EnumSet<SendOperation> copy = EnumSet.noneOf(SendOperation.class);
-        copy.addAll(operations);
-        return with(values -> values.operations = Collections.unmodifiableSet(copy));
+        QueuePairOptions copy = copy();
+        copy.operations = set(SendOperation.class, operations);
+        return copy.frozen();
     }
 
     /**
@@ -341,13 +222,8 @@ public final class QueuePairOptions {
         return operations(EnumSet.of(first, more));
     }
 
-    /**
-     * Returns the flags ({@code create_flags}).
-     *
-     * @return the flags, unmodifiable
-     */
-    public Set<QueuePairCreateFlag> flags() {
-        return values.flags;
+    Set<QueuePairCreateFlag> flags() {
+        return flags;
     }
 
     /**
@@ -359,17 +235,14 @@ public final class QueuePairOptions {
      */
     public QueuePairOptions flags(QueuePairCreateFlag first, QueuePairCreateFlag... more) {
         EnumSet<QueuePairCreateFlag> all = EnumSet.of(first, more);
-        all.addAll(values.flags);
-        return with(values -> values.flags = Collections.unmodifiableSet(all));
+        all.addAll(flags);
+        QueuePairOptions copy = copy();
+        copy.flags = set(QueuePairCreateFlag.class, all);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the number that datagrams carry instead of the queue pair's own ({@code source_qpn}).
-     *
-     * @return the number; 0 for the own number
-     */
-    public int sourceNumber() {
-        return values.sourceNumber;
+    int sourceNumber() {
+        return sourceNumber;
     }
 
     /**
@@ -380,17 +253,14 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions sourceNumber(int number) {
-        Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
-        return flags(QueuePairCreateFlag.SOURCE_QPN).with(values -> values.sourceNumber = number);
+        QueuePairOptions copy = flags(QueuePairCreateFlag.SOURCE_QPN).copy();
+        copy.sourceNumber = Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the shared receive queue that receives are taken from ({@code srq}).
-     *
-     * @return the shared receive queue; null for a queue pair with a receive queue of its own
-     */
-    public @Nullable SharedReceiveQueue sharedReceiveQueue() {
-        return values.sharedReceiveQueue;
+    @Nullable
+    SharedReceiveQueue sharedReceiveQueue() {
+        return sharedReceiveQueue;
     }
 
     /**
@@ -400,39 +270,37 @@ public final class QueuePairOptions {
      * @return a changed copy
      */
     public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
-        return with(values -> {
-            values.capabilities = values.capabilities.receiveDepth(0).receiveSge(0);
-            values.sharedReceiveQueue = queue;
-        });
+        QueuePairOptions copy = copy();
+        copy.capabilities = capabilities.receiveDepth(0).receiveSge(0);
+        copy.sharedReceiveQueue = queue;
+        return copy.frozen();
     }
 
     @Nullable
     ReceiveHash receiveHash() {
-        return values.receiveHash;
+        return receiveHash;
     }
 
     @Nullable
     XrcDomain xrcDomain() {
-        return values.xrcDomain;
+        return xrcDomain;
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof QueuePairOptions options && values.all().equals(options.values.all());
-    }
-
-    @Override
-    public int hashCode() {
-        return values.all().hashCode();
-    }
-
-    /** Returns the options, for example {@code UD, send 64x1, receive 64x1, inline 0}. */
-    @Override
-    public String toString() {
-        return values.type + ", " + values.capabilities
-                + (values.tsoHeader == 0 ? "" : ", TSO header " + values.tsoHeader)
-                + (values.operations.isEmpty() ? "" : ", operations " + values.operations)
-                + (values.flags.isEmpty() ? "" : ", flags " + values.flags)
-                + (values.receiveHash == null ? "" : ", " + values.receiveHash);
+    protected List<Option> options() {
+        return List.of(
+                option("type", type, null),
+                option("sends to", sendQueue, null),
+                option("receives to", receiveQueue, null),
+                option("capabilities", capabilities, DEFAULT),
+                option("port", port, 1),
+                option("GID index", gidIndex, BEST_GID),
+                option("TSO header", tsoHeader, 0),
+                option("operations", operations, Set.of()),
+                option("flags", flags, Set.of()),
+                option("source number", sourceNumber, 0),
+                option("shared receive queue", sharedReceiveQueue, null),
+                option("XRC domain", xrcDomain, null),
+                option("receive hash", receiveHash, null));
     }
 }

@@ -1,33 +1,25 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
 import java.lang.foreign.MemorySegment;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
+import java.util.List;
 
 /**
  * A limit of the rate at which a queue pair sends ({@code struct ibv_qp_rate_limit_attr}). Each option has a method
- * that returns a changed copy, and a method of the same name that reads it. Limits never change, so all threads can use
- * them.
+ * that returns a changed copy. Limits never change, so all threads can use them.
  *
  * {@snippet file="ObjectSnippets.java" region="rate-limit"}
  */
-public final class RateLimit {
+public final class RateLimit extends Options<RateLimit> {
     private static final long MAX = 0xffff_ffffL;
 
-    private final long kilobitsPerSecond;
-    private final long maxBurst;
-    private final int typicalPacket;
+    private long kilobitsPerSecond;
+    private long maxBurst;
+    private int typicalPacket;
 
-    private RateLimit(long kilobitsPerSecond, long maxBurst, int typicalPacket) {
-        Checks.checkRange("rate", kilobitsPerSecond, MAX);
-        Checks.checkRange("burst", maxBurst, MAX);
-        Checks.checkRange("typical packet size", typicalPacket, 0xffff);
-        this.kilobitsPerSecond = kilobitsPerSecond;
-        this.maxBurst = maxBurst;
-        this.typicalPacket = typicalPacket;
-    }
+    private RateLimit() {}
 
     /**
      * Returns a limit whose burst and typical packet are left to the device.
@@ -37,16 +29,7 @@ public final class RateLimit {
      * @throws IllegalArgumentException if the rate does not fit into 32 bits
      */
     public static RateLimit of(long kilobitsPerSecond) {
-        return new RateLimit(kilobitsPerSecond, 0, 0);
-    }
-
-    /**
-     * Returns the rate ({@code rate_limit}).
-     *
-     * @return the rate in kbit/s; 0 for no limit
-     */
-    public long kilobitsPerSecond() {
-        return kilobitsPerSecond;
+        return new RateLimit().kilobitsPerSecond(kilobitsPerSecond);
     }
 
     /**
@@ -56,16 +39,9 @@ public final class RateLimit {
      * @return a changed copy
      */
     public RateLimit kilobitsPerSecond(long rate) {
-        return new RateLimit(rate, maxBurst, typicalPacket);
-    }
-
-    /**
-     * Returns the number of bytes that can go at once ({@code max_burst_sz}).
-     *
-     * @return the number of bytes; 0 for the device's choice
-     */
-    public long maxBurst() {
-        return maxBurst;
+        RateLimit copy = copy();
+        copy.kilobitsPerSecond = Checks.checkRange("rate", rate, MAX);
+        return copy.frozen();
     }
 
     /**
@@ -75,16 +51,9 @@ public final class RateLimit {
      * @return a changed copy
      */
     public RateLimit maxBurst(long bytes) {
-        return new RateLimit(kilobitsPerSecond, bytes, typicalPacket);
-    }
-
-    /**
-     * Returns the length of most packets ({@code typical_pkt_sz}).
-     *
-     * @return the number of bytes; 0 for the device's choice
-     */
-    public int typicalPacket() {
-        return typicalPacket;
+        RateLimit copy = copy();
+        copy.maxBurst = Checks.checkRange("burst", bytes, MAX);
+        return copy.frozen();
     }
 
     /**
@@ -94,7 +63,9 @@ public final class RateLimit {
      * @return a changed copy
      */
     public RateLimit typicalPacket(int bytes) {
-        return new RateLimit(kilobitsPerSecond, maxBurst, bytes);
+        RateLimit copy = copy();
+        copy.typicalPacket = Checks.checkRange("typical packet size", bytes, 0xffff);
+        return copy.frozen();
     }
 
     void write(MemorySegment limit) {
@@ -104,23 +75,10 @@ public final class RateLimit {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof RateLimit limit
-                && kilobitsPerSecond == limit.kilobitsPerSecond
-                && maxBurst == limit.maxBurst
-                && typicalPacket == limit.typicalPacket;
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(kilobitsPerSecond, maxBurst, typicalPacket);
-    }
-
-    /** Returns the options that are not 0, for example {@code 1000000 kbit/s, burst 16384}. */
-    @Override
-    public String toString() {
-        return (kilobitsPerSecond == 0 ? "no limit" : kilobitsPerSecond + " kbit/s")
-                + (maxBurst == 0 ? "" : ", burst " + maxBurst)
-                + (typicalPacket == 0 ? "" : ", typical packet " + typicalPacket);
+    protected List<Option> options() {
+        return List.of(
+                option("kbit/s", kilobitsPerSecond, null),
+                option("burst", maxBurst, 0L),
+                option("typical packet", typicalPacket, 0));
     }
 }

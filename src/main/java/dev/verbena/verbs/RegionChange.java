@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Options;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.List;
@@ -9,22 +10,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Changes of a registration, for {@link MemoryRegion#reregister} ({@code enum ibv_rereg_mr_flags}). Each option has a
- * method that returns a changed copy, and a method of the same name that reads it. A change is immutable: all threads
- * can use it.
+ * method that returns a changed copy. A change is immutable: all threads can use it.
  *
  * {@snippet file="ObjectSnippets.java" region="reregister"}
  */
-public final class RegionChange {
-    private final @Nullable MemorySegment memory;
-    private final @Nullable Set<AccessFlag> access;
-    private final @Nullable ProtectionDomain domain;
+public final class RegionChange extends Options<RegionChange> {
+    private @Nullable MemorySegment memory;
+    private @Nullable Set<AccessFlag> access;
+    private @Nullable ProtectionDomain domain;
 
-    private RegionChange(
-            @Nullable MemorySegment memory, @Nullable Set<AccessFlag> access, @Nullable ProtectionDomain domain) {
-        this.memory = memory;
-        this.access = access;
-        this.domain = domain;
-    }
+    private RegionChange() {}
 
     /**
      * Returns a change to other memory ({@code IBV_REREG_MR_CHANGE_TRANSLATION}).
@@ -33,7 +28,7 @@ public final class RegionChange {
      * @return a change
      */
     public static RegionChange of(MemorySegment memory) {
-        return new RegionChange(Objects.requireNonNull(memory, "memory"), null, null);
+        return new RegionChange().memory(memory);
     }
 
     /**
@@ -43,7 +38,7 @@ public final class RegionChange {
      * @return a change
      */
     public static RegionChange of(AccessFlag... access) {
-        return new RegionChange(null, Registration.check(List.of(access)), null);
+        return new RegionChange().access(List.of(access));
     }
 
     /**
@@ -53,15 +48,11 @@ public final class RegionChange {
      * @return a change
      */
     public static RegionChange of(ProtectionDomain domain) {
-        return new RegionChange(null, null, Objects.requireNonNull(domain, "domain"));
+        return new RegionChange().domain(domain);
     }
 
-    /**
-     * Returns the segment that replaces the present one.
-     *
-     * @return the segment; null if the memory stays
-     */
-    public @Nullable MemorySegment memory() {
+    @Nullable
+    MemorySegment memory() {
         return memory;
     }
 
@@ -72,15 +63,13 @@ public final class RegionChange {
      * @return a changed copy
      */
     public RegionChange memory(MemorySegment other) {
-        return new RegionChange(Objects.requireNonNull(other, "memory"), access, domain);
+        RegionChange copy = copy();
+        copy.memory = Objects.requireNonNull(other, "memory");
+        return copy.frozen();
     }
 
-    /**
-     * Returns the flags of the changed region.
-     *
-     * @return all flags, unmodifiable; null if the flags stay
-     */
-    public @Nullable Set<AccessFlag> access() {
+    @Nullable
+    Set<AccessFlag> access() {
         return access;
     }
 
@@ -91,15 +80,13 @@ public final class RegionChange {
      * @return a changed copy
      */
     public RegionChange access(Collection<AccessFlag> flags) {
-        return new RegionChange(memory, Registration.check(flags), domain);
+        RegionChange copy = copy();
+        copy.access = Registration.check(flags);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the protection domain of the changed region.
-     *
-     * @return the protection domain; null if the domain stays
-     */
-    public @Nullable ProtectionDomain domain() {
+    @Nullable
+    ProtectionDomain domain() {
         return domain;
     }
 
@@ -110,27 +97,13 @@ public final class RegionChange {
      * @return a changed copy
      */
     public RegionChange domain(ProtectionDomain other) {
-        return new RegionChange(memory, access, Objects.requireNonNull(other, "domain"));
+        RegionChange copy = copy();
+        copy.domain = Objects.requireNonNull(other, "domain");
+        return copy.frozen();
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof RegionChange change
-                && Objects.equals(memory, change.memory)
-                && Objects.equals(access, change.access)
-                && domain == change.domain;
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(memory, access, domain);
-    }
-
-    /** Returns the changes, for example {@code access [LOCAL_WRITE]}. */
-    @Override
-    public String toString() {
-        return (memory == null ? "" : "memory " + memory + " ")
-                + (access == null ? "" : "access " + access + " ")
-                + (domain == null ? "" : domain);
+    protected List<Option> options() {
+        return List.of(option("memory", memory, null), option("access", access, null), option("domain", domain, null));
     }
 }

@@ -1,11 +1,13 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.ibv_mr_init_attr;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -13,12 +15,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a memory region ({@code struct ibv_mr_init_attr}). Begin with {@link #of(MemorySegment)}, {@link
- * #of(DriverBuffer, long, long)} or {@link #dmaBuf}. Each option has a method that returns a changed copy, and a method of
- * the same name that reads it. Options never change, so all threads can use them.
+ * #of(DriverBuffer, long, long)} or {@link #dmaBuf}. Each option has a method that returns a changed copy.
+ * Options never change, so all threads can use them.
  *
  * {@snippet file="ObjectSnippets.java" region="region-options"}
  */
-public final class RegionOptions {
+public final class RegionOptions extends Options<RegionOptions> {
     private static final int NO_DESCRIPTOR = -1;
 
     /** The memory to register: a segment, a driver's buffer or the descriptor of a DMA buffer. */
@@ -35,19 +37,12 @@ public final class RegionOptions {
     }
 
     private final Source source;
-    private final OptionalLong address;
-    private final Set<AccessFlag> access;
-    private final @Nullable DmaHandle hints;
+    private OptionalLong address = OptionalLong.empty();
+    private Set<AccessFlag> access = Set.of();
+    private @Nullable DmaHandle hints;
 
-    private RegionOptions(Source source, OptionalLong address, Set<AccessFlag> access, @Nullable DmaHandle hints) {
+    private RegionOptions(Source source) {
         this.source = source;
-        this.address = address;
-        this.access = access;
-        this.hints = hints;
-    }
-
-    private static RegionOptions from(Source source) {
-        return new RegionOptions(source, OptionalLong.empty(), Set.of(), null);
     }
 
     /**
@@ -57,7 +52,7 @@ public final class RegionOptions {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions of(MemorySegment memory) {
-        return from(new Source(memory, null, NO_DESCRIPTOR, 0, memory.byteSize()));
+        return new RegionOptions(new Source(memory, null, NO_DESCRIPTOR, 0, memory.byteSize())).frozen();
     }
 
     /**
@@ -72,7 +67,7 @@ public final class RegionOptions {
     public static RegionOptions of(DriverBuffer buffer, long offset, long length) {
         Registration.checkLength(length);
         Objects.checkFromIndexSize(offset, length, buffer.length());
-        return from(new Source(null, buffer, NO_DESCRIPTOR, offset, length));
+        return new RegionOptions(new Source(null, buffer, NO_DESCRIPTOR, offset, length)).frozen();
     }
 
     /**
@@ -87,7 +82,7 @@ public final class RegionOptions {
         Registration.checkLength(length);
         Checks.checkAtLeast("file descriptor", descriptor, 0);
         Checks.checkAtLeast("offset", offset, 0);
-        return from(new Source(null, null, descriptor, offset, length));
+        return new RegionOptions(new Source(null, null, descriptor, offset, length)).frozen();
     }
 
     @Nullable
@@ -100,12 +95,7 @@ public final class RegionOptions {
         return source.buffer;
     }
 
-    /**
-     * Returns the chosen address of the first byte for work requests and peers ({@code iova}).
-     *
-     * @return the address; empty for the memory's own address, or for the offset in a DMA buffer
-     */
-    public OptionalLong address() {
+    OptionalLong address() {
         return address;
     }
 
@@ -117,15 +107,12 @@ public final class RegionOptions {
      * @return a changed copy
      */
     public RegionOptions address(long first) {
-        return new RegionOptions(source, OptionalLong.of(first), access, hints);
+        RegionOptions copy = copy();
+        copy.address = OptionalLong.of(first);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the rights of the adapter and of peers ({@code access}).
-     *
-     * @return the flags, unmodifiable
-     */
-    public Set<AccessFlag> access() {
+    Set<AccessFlag> access() {
         return access;
     }
 
@@ -137,15 +124,13 @@ public final class RegionOptions {
      * @throws IllegalArgumentException if peers may write and {@link AccessFlag#LOCAL_WRITE} is missing
      */
     public RegionOptions access(Collection<AccessFlag> flags) {
-        return new RegionOptions(source, address, Registration.check(flags), hints);
+        RegionOptions copy = copy();
+        copy.access = Registration.check(flags);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the hints for the bus ({@code dmah}).
-     *
-     * @return the hints; null for none
-     */
-    public @Nullable DmaHandle hints() {
+    @Nullable
+    DmaHandle hints() {
         return hints;
     }
 
@@ -156,7 +141,9 @@ public final class RegionOptions {
      * @return a changed copy
      */
     public RegionOptions hints(DmaHandle handle) {
-        return new RegionOptions(source, address, access, Objects.requireNonNull(handle, "hints"));
+        RegionOptions copy = copy();
+        copy.hints = Objects.requireNonNull(handle, "hints");
+        return copy.frozen();
     }
 
     RegionBacking backing() {
@@ -202,23 +189,11 @@ public final class RegionOptions {
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof RegionOptions options
-                && source.equals(options.source)
-                && address.equals(options.address)
-                && access.equals(options.access)
-                && hints == options.hints;
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(source, address, access, hints);
-    }
-
-    /** Returns the options, for example {@code 4 KiB at 0x7f0010 as 0x0, [LOCAL_WRITE]}. */
-    @Override
-    public String toString() {
-        return source + (address.isEmpty() ? "" : " as 0x" + Long.toHexString(address.getAsLong())) + ", " + access
-                + (hints == null ? "" : ", " + hints);
+    protected List<Option> options() {
+        return List.of(
+                option("memory", source, null),
+                option("as", address.isEmpty() ? "itself" : "0x" + Long.toHexString(address.getAsLong()), "itself"),
+                option("access", access, null),
+                option("hints", hints, null));
     }
 }

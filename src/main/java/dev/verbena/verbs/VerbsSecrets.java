@@ -7,6 +7,7 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Collection;
@@ -87,6 +88,16 @@ final class VerbsSecrets implements VerbsAccess {
     @Override
     public long address(ProtectionDomain domain) {
         return domain.address();
+    }
+
+    @Override
+    public QueuePairType type(QueuePairOptions options) {
+        return options.type();
+    }
+
+    @Override
+    public SharedReceiveQueueType type(SharedReceiveQueueOptions options) {
+        return options.type();
     }
 
     @Override

@@ -90,17 +90,8 @@ public final class WorkQueue extends VerbsObject {
                 arena,
                 lifetime -> {
                     try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = ibv_wq_init_attr.allocate(scratch);
-                        ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ);
-                        ibv_wq_init_attr.max_wr(init, options.depth());
-                        ibv_wq_init_attr.max_sge(init, options.sge());
+                        MemorySegment init = options.write(scratch);
                         ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
-                        ibv_wq_init_attr.cq(
-                                init, MemorySegment.ofAddress(options.queue().address()));
-                        if (!options.flags().isEmpty()) {
-                            ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS);
-                            ibv_wq_init_attr.create_flags(init, WorkQueueFlag.bits(options.flags()));
-                        }
                         return new WorkQueue(
                                 lifetime,
                                 domain,

@@ -1,33 +1,30 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Options;
+import dev.verbena.internal.raw.ibv_wq_init_attr;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.Collection;
-import java.util.Collections;
-import java.util.EnumSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a work queue ({@code struct ibv_wq_init_attr}). Begin with {@link #of}. Each option has a method that
- * returns a changed copy, and a method of the same name that reads it. Options never change, so all threads can use
- * them.
+ * returns a changed copy. Options never change, so all threads can use them.
  *
  * {@snippet file="ObjectSnippets.java" region="work-queue"}
  */
-public final class WorkQueueOptions {
-    private final CompletionQueue queue;
-    private final int depth;
-    private final int sge;
-    private final Set<WorkQueueFlag> flags;
+public final class WorkQueueOptions extends Options<WorkQueueOptions> {
+    private CompletionQueue queue;
+    private int depth;
+    private int sge = 1;
+    private Set<WorkQueueFlag> flags = Set.of();
 
-    private WorkQueueOptions(CompletionQueue queue, int depth, int sge, Set<WorkQueueFlag> flags) {
-        Checks.checkAtLeast("depth of a work queue", depth, 1);
-        Checks.checkAtLeast("number of pieces of a receive", sge, 1);
+    private WorkQueueOptions(CompletionQueue queue) {
         this.queue = Objects.requireNonNull(queue, "queue");
-        this.depth = depth;
-        this.sge = sge;
-        this.flags = flags;
     }
 
     /**
@@ -39,15 +36,10 @@ public final class WorkQueueOptions {
      * @throws IllegalArgumentException if the depth is less than 1
      */
     public static WorkQueueOptions of(CompletionQueue queue, int depth) {
-        return new WorkQueueOptions(queue, depth, 1, Set.of());
+        return new WorkQueueOptions(queue).depth(depth);
     }
 
-    /**
-     * Returns the completion queue for the receives ({@code cq}).
-     *
-     * @return the completion queue
-     */
-    public CompletionQueue queue() {
+    CompletionQueue queue() {
         return queue;
     }
 
@@ -58,16 +50,9 @@ public final class WorkQueueOptions {
      * @return a changed copy
      */
     public WorkQueueOptions queue(CompletionQueue completions) {
-        return new WorkQueueOptions(completions, depth, sge, flags);
-    }
-
-    /**
-     * Returns the number of receives that the queue must hold at least ({@code max_wr}).
-     *
-     * @return the depth
-     */
-    public int depth() {
-        return depth;
+        WorkQueueOptions copy = copy();
+        copy.queue = Objects.requireNonNull(completions, "queue");
+        return copy.frozen();
     }
 
     /**
@@ -78,15 +63,12 @@ public final class WorkQueueOptions {
      * @throws IllegalArgumentException if the depth is less than 1
      */
     public WorkQueueOptions depth(int receives) {
-        return new WorkQueueOptions(queue, receives, sge, flags);
+        WorkQueueOptions copy = copy();
+        copy.depth = Checks.checkAtLeast("depth of a work queue", receives, 1);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the number of pieces of memory that a receive must be able to name ({@code max_sge}).
-     *
-     * @return the number of pieces
-     */
-    public int sge() {
+    int sge() {
         return sge;
     }
 
@@ -98,16 +80,9 @@ public final class WorkQueueOptions {
      * @throws IllegalArgumentException if the number is less than 1
      */
     public WorkQueueOptions sge(int pieces) {
-        return new WorkQueueOptions(queue, depth, pieces, flags);
-    }
-
-    /**
-     * Returns the flags ({@code create_flags}).
-     *
-     * @return the flags, unmodifiable
-     */
-    public Set<WorkQueueFlag> flags() {
-        return flags;
+        WorkQueueOptions copy = copy();
+        copy.sge = Checks.checkAtLeast("number of pieces of a receive", pieces, 1);
+        return copy.frozen();
     }
 
     /**
@@ -117,28 +92,31 @@ public final class WorkQueueOptions {
      * @return a changed copy
      */
     public WorkQueueOptions flags(Collection<WorkQueueFlag> flags) {
-        EnumSet<WorkQueueFlag> copy = EnumSet.noneOf(WorkQueueFlag.class);
-        copy.addAll(flags);
-        return new WorkQueueOptions(queue, depth, sge, Collections.unmodifiableSet(copy));
+        WorkQueueOptions copy = copy();
+        copy.flags = set(WorkQueueFlag.class, flags);
+        return copy.frozen();
+    }
+
+    /** Allocates a {@code struct ibv_wq_init_attr} with these options. */
+    MemorySegment write(Arena scratch) {
+        MemorySegment init = ibv_wq_init_attr.allocate(scratch);
+        ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ);
+        ibv_wq_init_attr.max_wr(init, depth);
+        ibv_wq_init_attr.max_sge(init, sge);
+        ibv_wq_init_attr.cq(init, MemorySegment.ofAddress(queue.address()));
+        if (!flags.isEmpty()) {
+            ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS);
+            ibv_wq_init_attr.create_flags(init, WorkQueueFlag.bits(flags));
+        }
+        return init;
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof WorkQueueOptions options
-                && queue == options.queue
-                && depth == options.depth
-                && sge == options.sge
-                && flags.equals(options.flags);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(queue, depth, sge, flags);
-    }
-
-    /** Returns the options, for example {@code 64x1}. */
-    @Override
-    public String toString() {
-        return depth + "x" + sge + (flags.isEmpty() ? "" : ", flags " + flags);
+    protected List<Option> options() {
+        return List.of(
+                option("queue", queue, null),
+                option("depth", depth, null),
+                option("sge", sge, 1),
+                option("flags", flags, Set.of()));
     }
 }

@@ -6,10 +6,6 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Rate;
-import dev.verbena.verbs.flow.FlowAction;
-import dev.verbena.verbs.flow.FlowKind;
-import dev.verbena.verbs.flow.FlowRule;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The text and the defaults of values: each field is shown as it was set, and only where it says something. */
@@ -54,36 +50,20 @@ class ValueTextTest {
 
     @Test
     void hintsShowThoseThatAreSetAlsoToZero() {
-        assertThat(DmaHints.none()).hasToString("hints:");
-        assertThat(DmaHints.none().cpu(0)).hasToString("hints: processor 0");
-        assertThat(DmaHints.none().processingHint(0)).hasToString("hints: processing hint 0");
-        assertThat(DmaHints.none().memoryType(0)).hasToString("hints: memory type 0");
+        assertThat(DmaHints.none()).hasToString("defaults");
+        assertThat(DmaHints.none().cpu(0)).hasToString("processor 0");
+        assertThat(DmaHints.none().processingHint(0)).hasToString("processing hint 0");
+        assertThat(DmaHints.none().memoryType(0)).hasToString("memory type 0");
         assertThat(DmaHints.none().cpu(3).processingHint(2).memoryType(1))
-                .hasToString("hints: processor 3 processing hint 2 memory type 1");
+                .hasToString("processor 3, processing hint 2, memory type 1");
     }
 
     @Test
     void rateLimitShowsItsNumbers() {
-        assertThat(RateLimit.of(0)).hasToString("no limit");
-        assertThat(RateLimit.of(7)).hasToString("7 kbit/s");
-        assertThat(RateLimit.of(7).maxBurst(8)).hasToString("7 kbit/s, burst 8");
-        assertThat(RateLimit.of(7).maxBurst(8).typicalPacket(9)).hasToString("7 kbit/s, burst 8, typical packet 9");
-        assertThat(RateLimit.of(0).maxBurst(8)).hasToString("no limit, burst 8");
-    }
-
-    @Test
-    void flowRuleKeepsItsOtherValues() {
-        FlowRule rule = FlowRule.of(new FlowAction.Tag(5)).port(3).priority(4);
-        for (FlowKind kind : FlowKind.values()) {
-            FlowRule changed = rule.kind(kind);
-            assertThat(changed.kind()).isEqualTo(kind);
-            assertThat(changed.port()).isEqualTo(3);
-            assertThat(changed.priority()).isEqualTo(4);
-            assertThat(changed.specs()).isEqualTo(rule.specs());
-        }
-        FlowRule other = rule.specs(List.of(new FlowAction.Drop()));
-        assertThat(other.port()).isEqualTo(3);
-        assertThat(other.priority()).isEqualTo(4);
-        assertThat(other.specs()).containsExactly(new FlowAction.Drop());
+        assertThat(RateLimit.of(0)).hasToString("kbit/s 0");
+        assertThat(RateLimit.of(7)).hasToString("kbit/s 7");
+        assertThat(RateLimit.of(7).maxBurst(8)).hasToString("kbit/s 7, burst 8");
+        assertThat(RateLimit.of(7).maxBurst(8).typicalPacket(9)).hasToString("kbit/s 7, burst 8, typical packet 9");
+        assertThat(RateLimit.of(0).maxBurst(8)).hasToString("kbit/s 0, burst 8");
     }
 }

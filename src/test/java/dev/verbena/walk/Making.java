@@ -240,7 +240,7 @@ final class Making {
         world.say(
                 step,
                 () -> name + " = " + domain + ".createQueuePair(" + (extended ? "extended " : "")
-                        + chosen.type() + ", " + sends + ", " + receives
+                        + chosen + ", " + sends + ", " + receives
                         + (shared == null ? "" : ", " + shared) + ", " + arena + ")");
         Faults faults =
                 new Faults(step.actor()).needs(arena).needs(domain).needs(sends).needs(receives);

@@ -17,7 +17,9 @@ import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
+import dev.verbena.verbs.SharedReceiveQueueType;
 import dev.verbena.verbs.address.AddressVector;
+import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.time.Duration;
@@ -138,6 +140,12 @@ public interface VerbsAccess {
 
     /** Returns the {@code struct ibv_pd} of a protection domain. */
     long address(ProtectionDomain domain);
+
+    /** Returns the transport that the options name. */
+    QueuePairType type(QueuePairOptions options);
+
+    /** Returns the kind of shared receive queue that the options name. */
+    SharedReceiveQueueType type(SharedReceiveQueueOptions options);
 
     /** Returns true if the options name a shared receive queue. */
     boolean hasSharedReceiveQueue(QueuePairOptions options);

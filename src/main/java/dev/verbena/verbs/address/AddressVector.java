@@ -1,7 +1,8 @@
 package dev.verbena.verbs.address;
 
 import dev.verbena.internal.Checks;
-import java.util.Objects;
+import dev.verbena.internal.Options;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,33 +11,15 @@ import org.jspecify.annotations.Nullable;
  *
  * {@snippet file="ObjectSnippets.java" region="path"}
  */
-public final class AddressVector {
-    private final int port;
-    private final int destinationLid;
-    private final int serviceLevel;
-    private final int sourcePathBits;
-    private final int staticRate;
-    private final @Nullable GlobalRoute globalRoute;
+public final class AddressVector extends Options<AddressVector> {
+    private int port;
+    private int destinationLid;
+    private int serviceLevel;
+    private int sourcePathBits;
+    private int staticRate;
+    private @Nullable GlobalRoute globalRoute;
 
-    private AddressVector(
-            int port,
-            int destinationLid,
-            int serviceLevel,
-            int sourcePathBits,
-            int staticRate,
-            @Nullable GlobalRoute globalRoute) {
-        Checks.checkRange("port", port, 0xff);
-        Checks.checkRange("destination LID", destinationLid, 0xffff);
-        Checks.checkRange("service level", serviceLevel, 15);
-        Checks.checkRange("source path bits", sourcePathBits, 127);
-        Checks.checkRange("static rate code", staticRate, 0xff);
-        this.port = port;
-        this.destinationLid = destinationLid;
-        this.serviceLevel = serviceLevel;
-        this.sourcePathBits = sourcePathBits;
-        this.staticRate = staticRate;
-        this.globalRoute = globalRoute;
-    }
+    private AddressVector() {}
 
     /**
      * Returns a path from a port. It has no destination yet.
@@ -46,7 +29,7 @@ public final class AddressVector {
      * @throws IllegalArgumentException if the port does not fit into 8 bits
      */
     public static AddressVector of(int port) {
-        return new AddressVector(port, 0, 0, 0, 0, null);
+        return new AddressVector().port(port);
     }
 
     /**
@@ -65,7 +48,9 @@ public final class AddressVector {
      * @return a changed copy
      */
     public AddressVector port(int number) {
-        return new AddressVector(number, destinationLid, serviceLevel, sourcePathBits, staticRate, globalRoute);
+        AddressVector copy = copy();
+        copy.port = Checks.checkRange("port", number, 0xff);
+        return copy.frozen();
     }
 
     /**
@@ -84,7 +69,9 @@ public final class AddressVector {
      * @return a changed copy
      */
     public AddressVector destinationLid(int lid) {
-        return new AddressVector(port, lid, serviceLevel, sourcePathBits, staticRate, globalRoute);
+        AddressVector copy = copy();
+        copy.destinationLid = Checks.checkRange("destination LID", lid, 0xffff);
+        return copy.frozen();
     }
 
     /**
@@ -103,7 +90,9 @@ public final class AddressVector {
      * @return a changed copy
      */
     public AddressVector serviceLevel(int level) {
-        return new AddressVector(port, destinationLid, level, sourcePathBits, staticRate, globalRoute);
+        AddressVector copy = copy();
+        copy.serviceLevel = Checks.checkRange("service level", level, 15);
+        return copy.frozen();
     }
 
     /**
@@ -122,7 +111,9 @@ public final class AddressVector {
      * @return a changed copy
      */
     public AddressVector sourcePathBits(int bits) {
-        return new AddressVector(port, destinationLid, serviceLevel, bits, staticRate, globalRoute);
+        AddressVector copy = copy();
+        copy.sourcePathBits = Checks.checkRange("source path bits", bits, 127);
+        return copy.frozen();
     }
 
     /**
@@ -162,7 +153,9 @@ public final class AddressVector {
      * @return a changed copy
      */
     public AddressVector staticRateCode(int code) {
-        return new AddressVector(port, destinationLid, serviceLevel, sourcePathBits, code, globalRoute);
+        AddressVector copy = copy();
+        copy.staticRate = Checks.checkRange("static rate code", code, 0xff);
+        return copy.frozen();
     }
 
     /**
@@ -181,45 +174,20 @@ public final class AddressVector {
      * @return a changed copy
      */
     public AddressVector globalRoute(@Nullable GlobalRoute route) {
-        return new AddressVector(port, destinationLid, serviceLevel, sourcePathBits, staticRate, route);
+        AddressVector copy = copy();
+        copy.globalRoute = route;
+        return copy.frozen();
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof AddressVector path
-                && port == path.port
-                && destinationLid == path.destinationLid
-                && serviceLevel == path.serviceLevel
-                && sourcePathBits == path.sourcePathBits
-                && staticRate == path.staticRate
-                && Objects.equals(globalRoute, path.globalRoute);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(port, destinationLid, serviceLevel, sourcePathBits, staticRate, globalRoute);
-    }
-
-    /** Returns the options that are not 0, for example {@code port 1, LID 7, static rate GBPS_10}. */
-    @Override
-    public String toString() {
-        StringBuilder text = new StringBuilder("port ").append(port);
-        if (destinationLid != 0) {
-            text.append(", LID ").append(destinationLid);
-        }
-        if (serviceLevel != 0) {
-            text.append(", service level ").append(serviceLevel);
-        }
-        if (sourcePathBits != 0) {
-            text.append(", source path bits ").append(sourcePathBits);
-        }
-        if (staticRate != 0) {
-            Rate rate = staticRate();
-            text.append(", static rate ").append(rate == Rate.UNKNOWN ? staticRate : rate);
-        }
-        if (globalRoute != null) {
-            text.append(", ").append(globalRoute);
-        }
-        return text.toString();
+    protected List<Option> options() {
+        Rate rate = staticRate();
+        return List.of(
+                option("port", port, null),
+                option("LID", destinationLid, 0),
+                option("service level", serviceLevel, 0),
+                option("source path bits", sourcePathBits, 0),
+                option("static rate", rate == Rate.UNKNOWN ? staticRate : rate, Rate.MAX),
+                option("route", globalRoute, null));
     }
 }

@@ -1,51 +1,34 @@
 package dev.verbena.verbs.flow;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Options;
 import dev.verbena.verbs.flow.access.FlowAccess;
 import java.util.Collection;
-import java.util.Collections;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A rule that steers packets to a queue pair, with actions on them ({@code struct ibv_flow_attr}). Begin with
- * {@link #of}, and give the rule to {@code QueuePair.createFlow}. Each option has a method that returns a changed copy,
- * and a method of the same name that reads it. Rules never change, so all threads can use them.
+ * {@link #of}, and give the rule to {@code QueuePair.createFlow}. Each option has a method that returns a changed copy.
+ * Rules never change, so all threads can use them.
  *
  * {@snippet file="ObjectSnippets.java" region="flow"}
  */
-public final class FlowRule {
+public final class FlowRule extends Options<FlowRule> {
     static {
-        FlowAccess.install(FlowWriter::write);
+        FlowAccess.install(new FlowWriter());
     }
 
     private static final int MAX_SPECS = 255;
 
-    private final FlowKind kind;
-    private final int port;
-    private final int priority;
-    private final Set<FlowFlag> flags;
-    private final List<FlowSpec> specs;
+    private FlowKind kind = FlowKind.NORMAL;
+    private int port = 1;
+    private int priority;
+    private Set<FlowFlag> flags = Set.of();
+    private List<FlowSpec> specs = List.of();
 
-    private FlowRule(FlowKind kind, int port, int priority, Set<FlowFlag> flags, List<FlowSpec> specs) {
-        Checks.checkRange("port", port, 1, 0xff);
-        Checks.checkRange("priority", priority, 0xffff);
-        if (specs.size() > MAX_SPECS) {
-            throw new IllegalArgumentException(
-                    "a rule has at most " + MAX_SPECS + " specifications, got " + specs.size());
-        }
-        if (kind != FlowKind.NORMAL && specs.stream().anyMatch(FlowMatch.class::isInstance)) {
-            throw new IllegalArgumentException("only a NORMAL rule matches headers, got " + kind);
-        }
-        this.kind = kind;
-        this.port = port;
-        this.priority = priority;
-        this.flags = flags;
-        this.specs = specs;
-    }
+    private FlowRule() {}
 
     /**
      * Returns a normal rule for port 1, before all others.
@@ -55,7 +38,7 @@ public final class FlowRule {
      * @throws IllegalArgumentException if there are more than 255 specifications
      */
     public static FlowRule of(FlowSpec... specs) {
-        return new FlowRule(FlowKind.NORMAL, 1, 0, Set.of(), List.of(specs));
+        return new FlowRule().specs(List.of(specs));
     }
 
     /**
@@ -65,15 +48,10 @@ public final class FlowRule {
      * @return the rule
      */
     public static FlowRule of(FlowKind kind) {
-        return new FlowRule(kind, 1, 0, Set.of(), List.of());
+        return new FlowRule().kind(kind);
     }
 
-    /**
-     * Returns the packets that the rule is about ({@code type}).
-     *
-     * @return the kind
-     */
-    public FlowKind kind() {
+    FlowKind kind() {
         return kind;
     }
 
@@ -85,15 +63,13 @@ public final class FlowRule {
      * @throws IllegalArgumentException if the rule has headers, and the kind is not {@link FlowKind#NORMAL}
      */
     public FlowRule kind(FlowKind value) {
-        return new FlowRule(value, port, priority, flags, specs);
+        checkHeaders(Objects.requireNonNull(value, "kind"), specs);
+        FlowRule copy = copy();
+        copy.kind = value;
+        return copy.frozen();
     }
 
-    /**
-     * Returns the port of the device ({@code port}).
-     *
-     * @return the port, from 1
-     */
-    public int port() {
+    int port() {
         return port;
     }
 
@@ -104,15 +80,12 @@ public final class FlowRule {
      * @return a changed copy
      */
     public FlowRule port(int number) {
-        return new FlowRule(kind, number, priority, flags, specs);
+        FlowRule copy = copy();
+        copy.port = Checks.checkRange("port", number, 1, 0xff);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the place of the rule among others ({@code priority}).
-     *
-     * @return the priority; 0 comes first
-     */
-    public int priority() {
+    int priority() {
         return priority;
     }
 
@@ -123,15 +96,12 @@ public final class FlowRule {
      * @return a changed copy
      */
     public FlowRule priority(int value) {
-        return new FlowRule(kind, port, value, flags, specs);
+        FlowRule copy = copy();
+        copy.priority = Checks.checkRange("priority", value, 0xffff);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the flags ({@code flags}).
-     *
-     * @return the flags, unmodifiable
-     */
-    public Set<FlowFlag> flags() {
+    Set<FlowFlag> flags() {
         return flags;
     }
 
@@ -142,17 +112,12 @@ public final class FlowRule {
      * @return a changed copy
      */
     public FlowRule flags(Collection<FlowFlag> values) {
-        EnumSet<FlowFlag> copy = EnumSet.noneOf(FlowFlag.class);
-        copy.addAll(values);
-        return new FlowRule(kind, port, priority, Collections.unmodifiableSet(copy), specs);
+        FlowRule copy = copy();
+        copy.flags = set(FlowFlag.class, values);
+        return copy.frozen();
     }
 
-    /**
-     * Returns the headers and actions.
-     *
-     * @return headers, from the outermost to the innermost, then actions; unmodifiable
-     */
-    public List<FlowSpec> specs() {
+    List<FlowSpec> specs() {
         return specs;
     }
 
@@ -163,28 +128,29 @@ public final class FlowRule {
      * @return a changed copy
      */
     public FlowRule specs(List<FlowSpec> values) {
-        return new FlowRule(kind, port, priority, flags, List.copyOf(values));
+        if (values.size() > MAX_SPECS) {
+            throw new IllegalArgumentException(
+                    "a rule has at most " + MAX_SPECS + " specifications, got " + values.size());
+        }
+        checkHeaders(kind, values);
+        FlowRule copy = copy();
+        copy.specs = List.copyOf(values);
+        return copy.frozen();
+    }
+
+    private static void checkHeaders(FlowKind kind, List<FlowSpec> specs) {
+        if (kind != FlowKind.NORMAL && specs.stream().anyMatch(FlowMatch.class::isInstance)) {
+            throw new IllegalArgumentException("only a NORMAL rule matches headers, got " + kind);
+        }
     }
 
     @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof FlowRule rule
-                && kind == rule.kind
-                && port == rule.port
-                && priority == rule.priority
-                && flags.equals(rule.flags)
-                && specs.equals(rule.specs);
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(kind, port, priority, flags, specs);
-    }
-
-    /** Returns the rule, for example {@code NORMAL rule of port 1, priority 0: [ETH]}. */
-    @Override
-    public String toString() {
-        return kind + " rule of port " + port + ", priority " + priority + (flags.isEmpty() ? "" : ", flags " + flags)
-                + ": " + specs;
+    protected List<Option> options() {
+        return List.of(
+                option("kind", kind, null),
+                option("port", port, 1),
+                option("priority", priority, 0),
+                option("flags", flags, Set.of()),
+                option("specifications", specs, List.of()));
     }
 }

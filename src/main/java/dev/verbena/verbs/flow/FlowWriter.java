@@ -6,17 +6,22 @@ import dev.verbena.internal.raw.ibv_flow_spec_action_drop;
 import dev.verbena.internal.raw.ibv_flow_spec_action_tag;
 import dev.verbena.internal.raw.ibv_flow_spec_counter_action;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.flow.access.FlowAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.function.ToLongFunction;
 
 /** Writes flow rules to C's structs. */
-final class FlowWriter {
-    private FlowWriter() {}
+final class FlowWriter implements FlowAccess {
+    @Override
+    public List<FlowSpec> specs(FlowRule rule) {
+        return rule.specs();
+    }
 
-    /** Writes a {@code struct ibv_flow_attr}, followed by the specifications. */
-    static MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses) {
+    @Override
+    public MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses) {
         long size = ibv_flow_attr.sizeof()
                 + rule.specs().stream().mapToLong(FlowWriter::sizeOf).sum();
         MemorySegment attributes = arena.allocate(size, ibv_flow_attr.layout().byteAlignment());

@@ -2,9 +2,11 @@ package dev.verbena.verbs.flow.access;
 
 import dev.verbena.verbs.flow.FlowCounters;
 import dev.verbena.verbs.flow.FlowRule;
+import dev.verbena.verbs.flow.FlowSpec;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +21,9 @@ public interface FlowAccess {
      * @param addresses returns the address of the {@code struct ibv_counters}
      */
     MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses);
+
+    /** Returns the headers and actions of a rule. */
+    List<FlowSpec> specs(FlowRule rule);
 
     /** Installs the instance that {@link #get} returns. Only {@link FlowRule} calls this. */
     static void install(FlowAccess access) {

@@ -1,0 +1,142 @@
+package dev.verbena.internal;
+
+import java.lang.invoke.VarHandle;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The base of all classes of options: immutable objects with a method for each option, which returns a changed copy. Such
+ * a method sets the field of a {@link #copy} that no other thread knows, and returns the copy {@link #frozen}:
+ *
+ * <pre>{@code
+ * public RateLimit maxBurst(long bytes) {
+ *     RateLimit copy = copy();
+ *     copy.maxBurst = Checks.checkRange("burst", bytes, MAX);
+ *     return copy.frozen();
+ * }
+ * }</pre>
+ *
+ * <p>A subclass lists its options once. The list makes equality, the hash code, and the text, which shows the options that
+ * differ from the defaults.
+ *
+ * @param <T> the class of options
+ */
+public abstract class Options<T extends Options<T>> implements Cloneable {
+    /**
+     * An option of an object.
+     *
+     * @param name the name
+     * @param value the value
+     * @param byDefault the value that the text leaves out; null for an option without a default
+     * @param isShown false if the text has the name without the value
+     */
+    protected record Option(
+            String name, @Nullable Object value, @Nullable Object byDefault, boolean isShown) {
+        @Override
+        public String toString() {
+            return isShown ? name + " " + value : name;
+        }
+    }
+
+    /** Makes options with the values of the fields' initializers. */
+    protected Options() {}
+
+    /**
+     * Returns all options, in the order of the text.
+     *
+     * @return the options
+     */
+    protected abstract List<Option> options();
+
+    /**
+     * Returns an option for the list.
+     *
+     * @param name the name
+     * @param value the value
+     * @param byDefault the value that the text leaves out; null for an option without a default
+     * @return the option
+     */
+    protected static Option option(String name, @Nullable Object value, @Nullable Object byDefault) {
+        return new Option(name, value, byDefault, true);
+    }
+
+    /**
+     * Returns an option whose value the text leaves out, because the value is secret or its text helps nobody.
+     *
+     * @param name the name
+     * @param value the value
+     * @param byDefault the value that leaves the name out too; null for an option without a default
+     * @return the option
+     */
+    protected static Option hidden(String name, @Nullable Object value, @Nullable Object byDefault) {
+        return new Option(name, value, byDefault, false);
+    }
+
+    /**
+     * Returns an unmodifiable copy of constants, in the order of their declaration.
+     *
+     * @param <E> the type of the constants
+     * @param type the type of the constants
+     * @param constants the constants
+     * @return the copy
+     */
+    protected static <E extends Enum<E>> Set<E> set(Class<E> type, Collection<E> constants) {
+        EnumSet<E> copy = EnumSet.noneOf(type);
+        copy.addAll(constants);
+        return Collections.unmodifiableSet(copy);
+    }
+
+    /**
+     * Returns a copy to change.
+     *
+     * @return the copy; its maker writes to it, and then calls {@link #frozen}
+     */
+    @SuppressWarnings("unchecked") // a clone has the class of its original
+    protected final T copy() {
+        try {
+            return (T) clone();
+        } catch (CloneNotSupportedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /**
+     * Returns this object, which never changes from now on. The fence stands for the freeze of final fields: a thread that
+     * gets the object without synchronisation sees all writes. {@code CopyOnWriteArrayList.clone} does the same.
+     *
+     * @return this object
+     */
+    @SuppressWarnings("unchecked") // T is the class of this object
+    protected final T frozen() {
+        VarHandle.releaseFence();
+        return (T) this;
+    }
+
+    @Override
+    public final boolean equals(@Nullable Object other) {
+        return other instanceof Options<?> options
+                && options.getClass() == getClass()
+                && options.options().equals(options());
+    }
+
+    @Override
+    public final int hashCode() {
+        return options().hashCode();
+    }
+
+    /** Returns the options that differ from the defaults, for example {@code depth 64, flags [SOLICITED]}. */
+    @Override
+    public final String toString() {
+        String text = options().stream()
+                .filter(option -> !Objects.equals(option.value, option.byDefault))
+                .map(Option::toString)
+                .collect(Collectors.joining(", "));
+        return text.isEmpty() ? "defaults" : text;
+    }
+}

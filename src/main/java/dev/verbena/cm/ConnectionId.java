@@ -78,12 +78,12 @@ public final class ConnectionId extends VerbsObject {
         queues.closeOwn();
         EventChannel channel = events.channel;
         // From now on, requests are refused when they are taken from C. Those that were taken before are dropped.
-        channel.refuseRequests(events, true);
+        channel.happen(events, IdEvents.Life.Event.CLOSE);
         channel.unclaimedOf(events).forEach(ConnectRequest::drop);
         try {
             destroyInC();
         } catch (Throwable t) {
-            channel.refuseRequests(events, false);
+            channel.happen(events, IdEvents.Life.Event.REFUSED);
             throw t;
         }
         channel.remove(address, events);

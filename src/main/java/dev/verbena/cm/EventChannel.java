@@ -268,7 +268,7 @@ public final class EventChannel extends VerbsObject {
         inboxes.remove(inbox);
         reader.lock.lock();
         try {
-            inbox.removed = true; // a thread may be adding an event that it has just taken
+            inbox.happen(IdEvents.Life.Event.DESTROYED); // a thread may be adding an event that it has just taken
             order.removeAll(inbox.entries);
             inbox.entries.clear();
         } finally {
@@ -304,11 +304,11 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** Refuses the requests of a listener from now on, or takes them again after C refused to destroy the listener. */
-    void refuseRequests(IdEvents listener, boolean refusing) {
+    /** Changes the state of an id. Its requests are refused unless it is open. */
+    void happen(IdEvents inbox, IdEvents.Life.Event event) {
         reader.lock.lock();
         try {
-            listener.refusing = refusing;
+            inbox.happen(event);
         } finally {
             reader.lock.unlock();
         }

@@ -467,7 +467,8 @@ final class EventReader {
         IdEvents inbox = entry.inbox;
         lock.lock();
         try {
-            if (inbox.removed || (entry.type == CmEventType.DEVICE_REMOVAL && inbox.deviceRemoved)) {
+            if (inbox.life() == IdEvents.Life.DESTROYED
+                    || (entry.type == CmEventType.DEVICE_REMOVAL && inbox.deviceRemoved)) {
                 return;
             }
             inbox.deviceRemoved |= entry.type == CmEventType.DEVICE_REMOVAL;
@@ -496,7 +497,7 @@ final class EventReader {
         String path = DeviceFile.path(context);
         IdEvents other = lastWithDevice;
         // C keeps the context while there is an id that has it. So another device can't have its address.
-        if (other != null && other.context == context && !other.removed) {
+        if (other != null && other.context == context && other.life() != IdEvents.Life.DESTROYED) {
             DeviceFile known = other.device;
             if (known != null && path.equals(known.path().toString())) {
                 note(inbox, known);
@@ -568,7 +569,7 @@ final class EventReader {
         ConnectRequest request = new ConnectRequest(channel, listener, inbox, owner, event);
         lock.lock();
         try {
-            if (listener.refusing || listener.waitingRequests() >= listener.backlog) {
+            if (listener.life() != IdEvents.Life.OPEN || listener.waitingRequests() >= listener.backlog) {
                 return false;
             }
             channel.add(event.id(), inbox);

@@ -49,15 +49,51 @@ final class IdEvents {
     /** The address of the {@code struct ibv_context} of the {@link #device}; written before that. */
     volatile long context;
 
-    /** True once C has destroyed the id. The lock of the channel guards changes. */
-    volatile boolean removed;
+    /** The state of the id. The lock of the channel guards changes. */
+    private volatile Life life = Life.OPEN;
 
-    /** True if the id is being closed: requests are refused. The lock of the channel guards this. */
-    boolean refusing;
+    /** The states of an id in C. */
+    enum Life {
+        OPEN,
+
+        /** The id is being closed: requests are refused. */
+        CLOSING,
+
+        /** C has destroyed the id, and events are dropped. */
+        DESTROYED;
+
+        /** The events that change the state of an id. */
+        enum Event {
+            CLOSE,
+
+            /** C has refused to destroy the id. */
+            REFUSED,
+
+            DESTROYED
+        }
+
+        /** Returns the state after an event, which may be the same. */
+        Life after(Event event) {
+            return switch (event) {
+                case CLOSE -> this == OPEN ? CLOSING : this;
+                case REFUSED -> this == CLOSING ? OPEN : this;
+                case DESTROYED -> DESTROYED;
+            };
+        }
+    }
 
     IdEvents(PortSpace space, EventChannel channel) {
         this.space = space;
         this.channel = channel;
+    }
+
+    Life life() {
+        return life;
+    }
+
+    /** Changes the state of the id. The caller holds the lock of the channel. */
+    void happen(Life.Event event) {
+        life = life.after(event);
     }
 
     /** The type and the status of an event that ended a connection. */

@@ -271,7 +271,7 @@ public final class Listener implements AutoCloseable {
         Objects.requireNonNull(timeout, "timeout");
         Deadline deadline = Deadline.after(timeout);
         Connection accepted = null;
-        for (Duration left = timeout; accepted == null; left = Duration.ofNanos(Math.max(0, deadline.remaining()))) {
+        for (Duration left = timeout; accepted == null; left = deadline.left()) {
             accepted = acceptOrClose(awaitConnection(left, options, arena), timeout);
         }
         return accepted;

@@ -42,6 +42,11 @@ public final class Deadline {
         return limit - (System.nanoTime() - start);
     }
 
+    /** Returns the time that is left: 0 when the time is over. */
+    public Duration left() {
+        return Duration.ofNanos(Math.max(0, remaining()));
+    }
+
     /** Returns whether the time is over. */
     public boolean isOver() {
         return remaining() <= 0;

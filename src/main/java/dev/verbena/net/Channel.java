@@ -243,11 +243,11 @@ public final class Channel implements AutoCloseable {
                     && engine.await(
                                     messages.credit,
                                     () -> messages.trySendRequest(request, call, kind) ? Boolean.TRUE : null,
-                                    left(deadline))
+                                    deadline.left())
                             == null) {
                 throw late("call", timeout, "The peer has not closed earlier messages");
             }
-            reply = engine.await(call.answered, call.take, left(deadline));
+            reply = engine.await(call.answered, call.take, deadline.left());
             if (reply == null) {
                 throw late("call", timeout, "The peer has not answered");
             }
@@ -257,10 +257,6 @@ public final class Channel implements AutoCloseable {
                 messages.forget(ticket);
             }
         }
-    }
-
-    private static Duration left(Deadline deadline) {
-        return Duration.ofNanos(Math.max(0, deadline.remaining()));
     }
 
     /**
@@ -358,7 +354,7 @@ public final class Channel implements AutoCloseable {
         Message request = message(timeout).length(bytes.length);
         try (request) { // gives the message back if it was not sent
             request.segment().copyFrom(MemorySegment.ofArray(bytes));
-            try (Message reply = call(request, Wire.LOOKUP, left(deadline))) {
+            try (Message reply = call(request, Wire.LOOKUP, deadline.left())) {
                 if (reply.length() != Wire.EXPORT_BYTES || reply.segment().get(ValueLayout.JAVA_BYTE, 12) < 0) {
                     throw new CallException(core.toText(), "The description of the export is malformed");
                 }
@@ -451,7 +447,7 @@ public final class Channel implements AutoCloseable {
         if (ticket == null) {
             throw late(what, timeout, "As many operations are under way as NodeOptions.operations() allows");
         }
-        return await(ticket, left(deadline));
+        return await(ticket, deadline.left());
     }
 
     /**
@@ -651,11 +647,11 @@ public final class Channel implements AutoCloseable {
     }
 
     private void offer(RemoteMemory data, byte[] about, Deadline deadline) throws InterruptedException {
-        try (Message request = message(left(deadline)).length((long) about.length + Wire.EXPORT_BYTES)) {
+        try (Message request = message(deadline.left()).length((long) about.length + Wire.EXPORT_BYTES)) {
             MemorySegment bytes = request.segment();
             bytes.asSlice(0, about.length).copyFrom(MemorySegment.ofArray(about));
             data.writeWideTo(bytes.asSlice(about.length));
-            call(request, Wire.OFFER, left(deadline)).close();
+            call(request, Wire.OFFER, deadline.left()).close();
         }
     }
 

@@ -21,6 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -191,12 +192,7 @@ final class Engine {
 
     /** Takes an export from all channels. */
     private void revoke(Export export) {
-        for (int i = 0; i < slots.length(); i++) {
-            ChannelCore core = slots.get(i);
-            if (core != null) {
-                revoke(core, export);
-            }
-        }
+        forEachChannel(core -> revoke(core, export));
     }
 
     /** Takes an export from a channel. A binding that is under way ends first, or the connection does. */
@@ -275,12 +271,7 @@ final class Engine {
         } finally {
             table.unlock();
         }
-        for (int i = 0; i < slots.length(); i++) {
-            ChannelCore core = slots.get(i);
-            if (core != null) {
-                core.end(reason, details, why);
-            }
-        }
+        forEachChannel(core -> core.end(reason, details, why));
         accepting.wakeAll();
         resting.wakeAll();
         changed();
@@ -366,7 +357,7 @@ final class Engine {
         Deadline deadline = Deadline.after(timeout);
         while (!closed && !future.isDone() && !deadline.isOver()) {
             handlers.settle();
-            Duration left = Duration.ofNanos(Math.max(0, deadline.remaining()));
+            Duration left = deadline.left();
             Supplier<@Nullable Boolean> attempt =
                     () -> (future.isDone() || handlers.haveFutures() || closed) ? Boolean.TRUE : null;
             if (broken == null) {
@@ -437,6 +428,16 @@ final class Engine {
         }
     }
 
+    /** Does something with each channel that is not closed. */
+    private void forEachChannel(Consumer<ChannelCore> action) {
+        for (int i = 0; i < slots.length(); i++) {
+            ChannelCore core = slots.get(i);
+            if (core != null) {
+                action.accept(core);
+            }
+        }
+    }
+
     /** Returns the channel of a request's id; null if it is closed. */
     @Nullable
     ChannelCore find(long id) {
@@ -446,7 +447,7 @@ final class Engine {
     }
 
     private void tick(long now) {
-        for (int i = 0; i < slots.length(); i++) {
+        for (int i = 0; i < slots.length(); i++) { // without a lambda, which is an object
             ChannelCore core = slots.get(i);
             if (core != null) {
                 core.tick(now);
@@ -725,7 +726,7 @@ final class Engine {
     private static Channel open(ChannelCore core, Carrier.Attempt attempt, Deadline deadline, Duration timeout)
             throws InterruptedException {
         attempt.begin(core);
-        Duration left = Duration.ofNanos(Math.max(0, deadline.remaining()));
+        Duration left = deadline.left();
         Duration patience = attempt.patience();
         if (!core.channel().awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
             throw new VerbsTimeoutException(
@@ -820,12 +821,7 @@ final class Engine {
         table.lock();
         try {
             sum = past;
-            for (int i = 0; i < slots.length(); i++) {
-                ChannelCore core = slots.get(i);
-                if (core != null) {
-                    present.add(core);
-                }
-            }
+            forEachChannel(present::add);
         } finally {
             table.unlock();
         }
@@ -882,16 +878,11 @@ final class Engine {
     private void closeChannels() {
         List<ChannelCore> mine = new ArrayList<>();
         List<ChannelCore> others = new ArrayList<>();
-        for (int i = 0; i < slots.length(); i++) {
-            ChannelCore core = slots.get(i);
-            if (core != null) {
-                (core.beginClose() ? mine : others).add(core);
-            }
-        }
+        forEachChannel(core -> (core.beginClose() ? mine : others).add(core));
         Deadline deadline = Deadline.after(options.closeTimeout());
         for (ChannelCore core : mine) {
             try {
-                core.channel().finishClose(Duration.ofNanos(Math.max(0, deadline.remaining())));
+                core.channel().finishClose(deadline.left());
             } catch (RuntimeException refused) {
                 // The arena is among the unclosed ones, which are closed later.
             }

@@ -91,13 +91,14 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     /** Posts a message without bytes. */
     abstract void send(long id, int immediate);
 
-    abstract void read(long id, LocalMemory into, RemoteMemory from);
-
-    abstract void write(long id, LocalMemory data, RemoteMemory to);
-
-    abstract void fetchAndAdd(long id, int number, RemoteMemory at, long value);
-
-    abstract void compareAndSwap(long id, int number, RemoteMemory at, long expected, long value);
+    /**
+     * Posts an operation on the peer's memory.
+     *
+     * @param local this side's memory: of an atomic, that of its {@link #result}
+     * @param first the number to add, or the expected one
+     * @param second the number that replaces the expected one
+     */
+    abstract void post(Operations.Kind kind, long id, LocalMemory local, RemoteMemory remote, long first, long second);
 
     /** Posts a request that only the peer's adapter answers. */
     abstract void probe(long id);

@@ -21,6 +21,13 @@ import org.jspecify.annotations.Nullable;
  * channel's lock guards all fields. Methods for the program take it; all others are called under it.
  */
 final class Messages {
+    /** What the handler knows of its channel. */
+    private enum Told {
+        NOTHING,
+        OPEN,
+        END
+    }
+
     private static final byte[] NO_TEXT = {};
     private static final VarHandle ARRIVED = arrivedField();
 
@@ -66,8 +73,7 @@ final class Messages {
     /** True if the node closes the channel for its handler. */
     private boolean owned;
 
-    private boolean toldOpen = true;
-    private boolean toldEnd;
+    private Told told = Told.OPEN;
     private volatile int maxSize;
     private long sent;
     private long received;
@@ -826,7 +832,7 @@ final class Messages {
         try {
             handler = with;
             owned = true;
-            toldOpen = false;
+            told = Told.NOTHING;
         } finally {
             lock.unlock();
         }
@@ -840,9 +846,11 @@ final class Messages {
     boolean takeOpened() {
         lock.lock();
         try {
-            boolean first = !toldOpen && !core.isClosing();
-            toldOpen = true;
-            return first;
+            if (told != Told.NOTHING) {
+                return false;
+            }
+            told = Told.OPEN;
+            return !core.isClosing();
         } finally {
             lock.unlock();
         }
@@ -852,9 +860,11 @@ final class Messages {
     boolean takeEnd() {
         lock.lock();
         try {
-            boolean first = !toldEnd && arrivedCount == 0 && core.cause() != null && !core.isClosing();
-            toldEnd |= first;
-            return first;
+            if (told == Told.END || arrivedCount > 0 || core.cause() == null || core.isClosing()) {
+                return false;
+            }
+            told = Told.END;
+            return true;
         } finally {
             lock.unlock();
         }

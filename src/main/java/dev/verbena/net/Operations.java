@@ -4,6 +4,7 @@ import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -17,6 +18,19 @@ final class Operations {
 
     /** The rate of a wire that is not dead. */
     private static final long SLOWEST_BYTES_PER_SECOND = 4 << 20;
+
+    /** The kinds of operations. */
+    enum Kind {
+        READ,
+        WRITE,
+        FETCH_AND_ADD,
+        COMPARE_AND_SWAP;
+
+        /** Returns true if the operation changes a number of 8 bytes. */
+        boolean isAtomic() {
+            return this == FETCH_AND_ADD || this == COMPARE_AND_SWAP;
+        }
+    }
 
     /** An operation, which is used again and again. */
     static final class Operation {
@@ -112,51 +126,23 @@ final class Operations {
     // Posting: the ticket is 0 if as many operations as may be are under way
 
     long tryRead(LocalMemory into, RemoteMemory from) {
-        lock.lock();
-        try {
-            Link on = core.checkCanSend();
-            Operation next = next();
-            if (next == null) {
-                return 0;
-            }
-            on.read(id(next), into, from);
-            return posted(next, false, into.length());
-        } finally {
-            lock.unlock();
-        }
+        return post(Kind.READ, Objects.requireNonNull(into, "into"), from, 0, 0);
     }
 
     long tryWrite(LocalMemory data, RemoteMemory to) {
-        lock.lock();
-        try {
-            Link on = core.checkCanSend();
-            Operation next = next();
-            if (next == null) {
-                return 0;
-            }
-            on.write(id(next), data, to);
-            return posted(next, false, data.length());
-        } finally {
-            lock.unlock();
-        }
+        return post(Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0);
     }
 
     long tryFetchAndAdd(RemoteMemory at, long value) {
-        lock.lock();
-        try {
-            Link on = core.checkCanSend();
-            Operation next = next();
-            if (next == null) {
-                return 0;
-            }
-            on.fetchAndAdd(id(next), next.number, at, value);
-            return posted(next, true, Long.BYTES);
-        } finally {
-            lock.unlock();
-        }
+        return post(Kind.FETCH_AND_ADD, null, at, value, 0);
     }
 
     long tryCompareAndSwap(RemoteMemory at, long expected, long value) {
+        return post(Kind.COMPARE_AND_SWAP, null, at, expected, value);
+    }
+
+    /** Posts an operation. The result of an atomic goes to memory of the channel's own. */
+    private long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
         lock.lock();
         try {
             Link on = core.checkCanSend();
@@ -164,8 +150,9 @@ final class Operations {
             if (next == null) {
                 return 0;
             }
-            on.compareAndSwap(id(next), next.number, at, expected, value);
-            return posted(next, true, Long.BYTES);
+            LocalMemory memory = local == null ? on.result(next.number) : local;
+            on.post(kind, id(next), memory, remote, first, second);
+            return posted(next, local == null, memory.length());
         } finally {
             lock.unlock();
         }

@@ -152,39 +152,23 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    void read(long id, LocalMemory into, RemoteMemory from) {
-        verbs.takeOver(sends);
-        sends.clear().read(id, into, from).post();
-    }
-
-    @Override
-    void write(long id, LocalMemory data, RemoteMemory to) {
-        verbs.takeOver(sends);
-        sends.clear().write(id, data, to).post();
-    }
-
-    @Override
-    void fetchAndAdd(long id, int number, RemoteMemory at, long value) {
-        checkAtomics("fetchAndAdd");
-        verbs.takeOver(sends);
-        sends.clear().fetchAndAdd(id, result(number), at, value).post();
-    }
-
-    @Override
-    void compareAndSwap(long id, int number, RemoteMemory at, long expected, long value) {
-        checkAtomics("compareAndSwap");
-        verbs.takeOver(sends);
-        sends.clear().compareAndSwap(id, result(number), at, expected, value).post();
-    }
-
-    private void checkAtomics(String operation) {
-        if (hasTrailers()) {
+    void post(Operations.Kind kind, long id, LocalMemory local, RemoteMemory remote, long first, long second) {
+        if (kind.isAtomic() && hasTrailers()) {
             throw new UnsupportedVerbException(
                     "ibv_post_send",
-                    operation,
+                    kind.toString(),
                     Errno.EOPNOTSUPP,
                     "iWARP has no atomics: let the peer change the number");
         }
+        verbs.takeOver(sends);
+        sends.clear();
+        switch (kind) {
+            case READ -> sends.read(id, local, remote);
+            case WRITE -> sends.write(id, local, remote);
+            case FETCH_AND_ADD -> sends.fetchAndAdd(id, local, remote, first);
+            case COMPARE_AND_SWAP -> sends.compareAndSwap(id, local, remote, first, second);
+        }
+        sends.post();
     }
 
     /** Posts a write of no bytes, which only the peer's adapter answers. */

@@ -38,6 +38,14 @@ final class TcpFrame {
     long first;
     long second;
 
+    /** The id of a request of this side. It is not sent. */
+    long id;
+
+    /** The place of the data in this process's memory, as {@link TcpMemory} knows it. It is not sent. */
+    long dataAddress;
+
+    int dataKey;
+
     /** Returns the first bytes of a side. */
     static ByteBuffer hello(boolean rdma, int reason) {
         return ByteBuffer.allocate(HELLO_BYTES)
@@ -76,6 +84,9 @@ final class TcpFrame {
         number = 0;
         first = 0;
         second = 0;
+        id = 0;
+        dataAddress = 0;
+        dataKey = 0;
         return this;
     }
 
@@ -116,5 +127,14 @@ final class TcpFrame {
                 && (numbered || number == 0)
                 && (valued || first == 0)
                 && (type == COMPARE_AND_SWAP || second == 0);
+    }
+
+    /** Returns true for a request whose answer is more than an acknowledgement. */
+    boolean needsAnswer() {
+        return type == READ || isAtomic();
+    }
+
+    boolean isAtomic() {
+        return type == FETCH_AND_ADD || type == COMPARE_AND_SWAP;
     }
 }

@@ -16,37 +16,19 @@ import org.jspecify.annotations.Nullable;
  * carries them out. The lock of this link guards all fields, and is taken after that of the channel.
  */
 final class TcpLink extends Link {
-    /** A request of this side. */
-    static final class Request {
-        int type;
-        long id;
-        int length;
-        long localAddress;
-        int localKey;
-        long address;
-        int key;
-        int number;
-        long first;
-        long second;
-
-        boolean isRead() {
-            return type != TcpFrame.SEND && type != TcpFrame.WRITE;
-        }
-    }
-
     /** Memory for a message of the peer. */
     record Receive(long id, long address, int key, long length) {}
 
     private final TcpMemory memory;
     private final TcpStream stream;
     private final ReentrantLock lock = new ReentrantLock();
-    private final ArrayDeque<Request> posted = new ArrayDeque<>();
+    private final ArrayDeque<TcpFrame> posted = new ArrayDeque<>();
 
     /** The requests that the peer has not answered, in order. */
-    private final ArrayDeque<Request> sent = new ArrayDeque<>();
+    private final ArrayDeque<TcpFrame> sent = new ArrayDeque<>();
 
     private final ArrayDeque<Receive> receives = new ArrayDeque<>();
-    private final ArrayDeque<Request> unused = new ArrayDeque<>();
+    private final ArrayDeque<TcpFrame> unused = new ArrayDeque<>();
     private int reads;
 
     TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, int messages, VerbsArena arena) {
@@ -69,42 +51,40 @@ final class TcpLink extends Link {
 
     @Override
     void send(long id, MemorySlice data, int immediate) {
-        Request request = request(TcpFrame.SEND, id, data, data.length());
+        TcpFrame request = request(TcpFrame.SEND, id, data, data.length());
         request.number = immediate;
         post(request);
     }
 
     @Override
     void send(long id, int immediate) {
-        Request request = request(TcpFrame.SEND, id);
+        TcpFrame request = request(TcpFrame.SEND, id);
         request.number = immediate;
         post(request);
     }
 
     @Override
-    void read(long id, LocalMemory into, RemoteMemory from) {
-        memory.checkOwn(into, true);
-        post(remote(request(TcpFrame.READ, id, into, from.length()), from));
-    }
-
-    @Override
-    void write(long id, LocalMemory data, RemoteMemory to) {
-        memory.checkOwn(data, false);
-        post(remote(request(TcpFrame.WRITE, id, data, to.length()), to));
-    }
-
-    @Override
-    void fetchAndAdd(long id, int number, RemoteMemory at, long value) {
-        Request request = atomic(TcpFrame.FETCH_AND_ADD, id, number, at);
-        request.first = value;
-        post(request);
-    }
-
-    @Override
-    void compareAndSwap(long id, int number, RemoteMemory at, long expected, long value) {
-        Request request = atomic(TcpFrame.COMPARE_AND_SWAP, id, number, at);
-        request.first = expected;
-        request.second = value;
+    void post(Operations.Kind kind, long id, LocalMemory local, RemoteMemory remote, long first, long second) {
+        if (!kind.isAtomic()) {
+            memory.checkOwn(local, kind == Operations.Kind.READ);
+        } else if (remote.length() < Long.BYTES || remote.address() % Long.BYTES != 0) {
+            throw new IllegalArgumentException(
+                    "an atomic needs 8 bytes at an address that is a multiple of 8, got " + remote);
+        }
+        int type = switch (kind) {
+            case READ -> TcpFrame.READ;
+            case WRITE -> TcpFrame.WRITE;
+            case FETCH_AND_ADD -> TcpFrame.FETCH_AND_ADD;
+            case COMPARE_AND_SWAP -> TcpFrame.COMPARE_AND_SWAP;
+        };
+        TcpFrame request = request(type, id, local, remote.length());
+        if (kind.isAtomic()) {
+            request.length = 0;
+        }
+        request.address = remote.address();
+        request.key = remote.key();
+        request.first = first;
+        request.second = second;
         post(request);
     }
 
@@ -114,56 +94,32 @@ final class TcpLink extends Link {
         post(request(TcpFrame.WRITE, id));
     }
 
-    private Request atomic(int type, long id, int number, RemoteMemory at) {
-        if (at.length() < Long.BYTES || at.address() % Long.BYTES != 0) {
-            throw new IllegalArgumentException(
-                    "an atomic needs 8 bytes at an address that is a multiple of 8, got " + at);
-        }
-        Request request = remote(request(type, id, result(number), Long.BYTES), at);
-        request.length = 0;
-        return request;
-    }
-
-    private static Request remote(Request request, RemoteMemory at) {
-        request.address = at.address();
-        request.key = at.key();
-        return request;
-    }
-
-    private Request request(int type, long id, LocalMemory local, long most) {
+    private TcpFrame request(int type, long id, LocalMemory local, long most) {
         long length = local.length();
         if (length > Math.min(most, Integer.MAX_VALUE)) {
             throw new IndexOutOfBoundsException("length must be at most " + Math.min(most, Integer.MAX_VALUE)
                     + ", the rest of the remote memory or of a message of this transport, got " + length);
         }
-        Request request = request(type, id);
+        TcpFrame request = request(type, id);
         request.length = (int) length;
-        request.localAddress = local.address();
-        request.localKey = memory.keyOf(local.region());
+        request.dataAddress = local.address();
+        request.dataKey = memory.keyOf(local.region());
         return request;
     }
 
-    private Request request(int type, long id) {
+    private TcpFrame request(int type, long id) {
         lock.lock();
         try {
-            Request request = unused.isEmpty() ? new Request() : unused.removeLast();
-            request.type = type;
+            TcpFrame request = unused.isEmpty() ? new TcpFrame() : unused.removeLast();
+            request.begin(type);
             request.id = id;
-            request.length = 0;
-            request.localAddress = 0;
-            request.localKey = 0;
-            request.address = 0;
-            request.key = 0;
-            request.number = 0;
-            request.first = 0;
-            request.second = 0;
             return request;
         } finally {
             lock.unlock();
         }
     }
 
-    private void post(Request request) {
+    private void post(TcpFrame request) {
         lock.lock();
         try {
             posted.add(request);
@@ -206,16 +162,16 @@ final class TcpLink extends Link {
 
     /** Takes the next request to send; null if there is none, or the peer has to answer reads first. */
     @Nullable
-    Request next() {
+    TcpFrame next() {
         lock.lock();
         try {
-            Request request = posted.peek();
-            if (request == null || (request.isRead() && reads == TcpFrame.MAX_READS)) {
+            TcpFrame request = posted.peek();
+            if (request == null || (request.needsAnswer() && reads == TcpFrame.MAX_READS)) {
                 return null;
             }
             posted.remove();
             sent.add(request);
-            if (request.isRead()) {
+            if (request.needsAnswer()) {
                 reads++;
             }
             return request;
@@ -237,7 +193,7 @@ final class TcpLink extends Link {
 
     /** Returns the request that the peer has to answer next; null if there is none. */
     @Nullable
-    Request unanswered() {
+    TcpFrame unanswered() {
         lock.lock();
         try {
             return sent.peek();
@@ -250,8 +206,8 @@ final class TcpLink extends Link {
     long answered() {
         lock.lock();
         try {
-            Request request = sent.remove();
-            if (request.isRead()) {
+            TcpFrame request = sent.remove();
+            if (request.needsAnswer()) {
                 reads--;
             }
             unused.add(request);

@@ -70,6 +70,8 @@ final class TcpMemory extends VerbsObject {
     /** Held by a thread that uses memory, or that ends a key. */
     private final ReentrantLock using = new ReentrantLock();
 
+    private final Use endOfUse = using::unlock;
+
     private TcpMemory(ObjectLifetime lifetime) {
         super(lifetime);
         lifetime.destroyedBy(() -> {}); // the regions depend on this, and end first
@@ -172,17 +174,20 @@ final class TcpMemory extends VerbsObject {
         }
     }
 
-    /** Begins to use memory: no key ends until {@link #end}. */
-    void begin() {
-        using.lock();
+    /** A use of memory. */
+    interface Use extends AutoCloseable {
+        @Override
+        void close();
     }
 
-    void end() {
-        using.unlock();
+    /** Begins to use memory: no key ends until the use is closed. */
+    Use use() {
+        using.lock();
+        return endOfUse;
     }
 
     /**
-     * Returns memory of a key, for use until {@link #end}.
+     * Returns memory of a key, for a use that has begun.
      *
      * @param link the link that asks; null for this side's own use
      * @param right the right that the key must give; null if none is needed

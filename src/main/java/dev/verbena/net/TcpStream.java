@@ -44,20 +44,6 @@ final class TcpStream implements Carrier.Connection {
         CLOSED
     }
 
-    /** An answer to a request of the peer: acknowledgements of a number of requests, a value, data or a denial. */
-    private static final class Answer {
-        final int type;
-        int number;
-        long value;
-        int length;
-        long address;
-        int key;
-
-        Answer(int type) {
-            this.type = type;
-        }
-    }
-
     private final TcpCarrier carrier;
     private final TcpMemory memory;
     private final ChannelCore core;
@@ -83,14 +69,17 @@ final class TcpStream implements Carrier.Connection {
 
     // Output
     private final ByteBuffer head = ByteBuffer.allocateDirect(TcpFrame.BYTES).limit(0);
-    private final TcpFrame out = new TcpFrame();
-    private final ArrayDeque<Answer> answers = new ArrayDeque<>();
+
+    /** The answers to requests of the peer: acknowledgements of a number of requests, values, data and denials. */
+    private final ArrayDeque<TcpFrame> answers = new ArrayDeque<>();
+
     private int promised;
     private long outAddress;
     private int outKey;
     private long outLeft;
-    private @Nullable TcpLink outFor;
-    private @Nullable AccessFlag outRight;
+
+    /** True if the peer reads the data, with its own key. */
+    private boolean outAnswers;
 
     // Input
     private final ByteBuffer header = ByteBuffer.allocate(TcpFrame.BYTES);
@@ -358,8 +347,7 @@ final class TcpStream implements Carrier.Connection {
     }
 
     private int readStraight(SocketChannel from, int most) throws IOException {
-        memory.begin();
-        try {
+        try (TcpMemory.Use _ = memory.use()) {
             MemorySegment target = target(most);
             if (target == null) {
                 return 1; // the rest is dropped
@@ -369,8 +357,6 @@ final class TcpStream implements Carrier.Connection {
                 arrived(found);
             }
             return found;
-        } finally {
-            memory.end();
         }
     }
 
@@ -378,16 +364,13 @@ final class TcpStream implements Carrier.Connection {
         while (bytes.hasRemaining() && state != State.DEAF && state != State.CLOSED) {
             if (inLeft > 0) {
                 int size = (int) Math.min(inLeft, bytes.remaining());
-                memory.begin();
-                try {
+                try (TcpMemory.Use _ = memory.use()) {
                     MemorySegment target = target(size);
                     if (target != null) {
                         target.copyFrom(MemorySegment.ofBuffer(bytes).asSlice(0, size));
                         bytes.position(bytes.position() + size);
                         arrived(size);
                     }
-                } finally {
-                    memory.end();
                 }
             } else {
                 while (header.hasRemaining() && bytes.hasRemaining()) {
@@ -485,9 +468,9 @@ final class TcpStream implements Carrier.Connection {
                 if (promised == TcpFrame.MAX_READS) {
                     broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
                 } else if (in.length == 0 || allows(in.length, AccessFlag.REMOTE_READ)) {
-                    Answer answer = promise(TcpFrame.DATA);
-                    answer.address = in.address;
-                    answer.key = in.key;
+                    TcpFrame answer = promise(TcpFrame.DATA);
+                    answer.dataAddress = in.address;
+                    answer.dataKey = in.key;
                     answer.length = in.length;
                 } else {
                     deny();
@@ -496,17 +479,16 @@ final class TcpStream implements Carrier.Connection {
             case TcpFrame.FETCH_AND_ADD, TcpFrame.COMPARE_AND_SWAP -> changeNumber();
             case TcpFrame.ACKNOWLEDGEMENT -> acknowledged(on);
             case TcpFrame.DATA -> {
-                TcpLink.Request oldest = on.unanswered();
+                TcpFrame oldest = on.unanswered();
                 if (oldest == null || oldest.type != TcpFrame.READ || oldest.length != in.length) {
                     broken("It sent data that this side has not asked for");
                 } else {
-                    data(oldest.localAddress, oldest.localKey);
+                    data(oldest.dataAddress, oldest.dataKey);
                 }
             }
             case TcpFrame.VALUE -> {
-                TcpLink.Request oldest = on.unanswered();
-                if (oldest == null
-                        || (oldest.type != TcpFrame.FETCH_AND_ADD && oldest.type != TcpFrame.COMPARE_AND_SWAP)) {
+                TcpFrame oldest = on.unanswered();
+                if (oldest == null || !oldest.isAtomic()) {
                     broken("It sent a value that this side has not asked for");
                 } else {
                     valueCame(on, oldest);
@@ -524,11 +506,8 @@ final class TcpStream implements Carrier.Connection {
     }
 
     private boolean allows(long length, AccessFlag right) {
-        memory.begin();
-        try {
+        try (TcpMemory.Use _ = memory.use()) {
             return memory.find(link, in.key, in.address, length, right) != null;
-        } finally {
-            memory.end();
         }
     }
 
@@ -594,20 +573,17 @@ final class TcpStream implements Carrier.Connection {
             broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
             return;
         }
-        memory.begin();
-        try {
+        try (TcpMemory.Use _ = memory.use()) {
             MemorySegment at = in.address % Long.BYTES == 0
                     ? memory.find(link, in.key, in.address, Long.BYTES, AccessFlag.REMOTE_ATOMIC)
                     : null;
             if (at == null) {
                 deny();
             } else {
-                promise(TcpFrame.VALUE).value = in.type == TcpFrame.FETCH_AND_ADD
+                promise(TcpFrame.VALUE).first = in.type == TcpFrame.FETCH_AND_ADD
                         ? (long) TcpCarrier.NUMBER.getAndAdd(at, 0L, in.first)
                         : (long) TcpCarrier.NUMBER.compareAndExchange(at, 0L, in.first, in.second);
             }
-        } finally {
-            memory.end();
         }
     }
 
@@ -618,8 +594,8 @@ final class TcpStream implements Carrier.Connection {
             broken("It acknowledged " + in.number + " requests");
         }
         for (int i = 0; i < in.number && state == State.OPEN; i++) {
-            TcpLink.Request oldest = on.unanswered();
-            if (oldest == null || oldest.isRead()) {
+            TcpFrame oldest = on.unanswered();
+            if (oldest == null || oldest.needsAnswer()) {
                 broken("It acknowledged a request that this side has not made");
             } else {
                 done(on);
@@ -627,18 +603,15 @@ final class TcpStream implements Carrier.Connection {
         }
     }
 
-    private void valueCame(TcpLink on, TcpLink.Request oldest) {
-        memory.begin();
-        try {
+    private void valueCame(TcpLink on, TcpFrame oldest) {
+        try (TcpMemory.Use _ = memory.use()) {
             MemorySegment result =
-                    memory.find(null, oldest.localKey, oldest.localAddress, Long.BYTES, AccessFlag.LOCAL_WRITE);
+                    memory.find(null, oldest.dataKey, oldest.dataAddress, Long.BYTES, AccessFlag.LOCAL_WRITE);
             if (result == null) {
                 deafen(); // the channel is closed
                 return;
             }
             Memory.set(result.address(), in.first);
-        } finally {
-            memory.end();
         }
         done(on);
     }
@@ -657,24 +630,27 @@ final class TcpStream implements Carrier.Connection {
     // Answers of this side
 
     private void acknowledge() {
-        Answer last = answers.peekLast();
+        TcpFrame last = answers.peekLast();
         if (last == null || last.type != TcpFrame.ACKNOWLEDGEMENT) {
-            last = new Answer(TcpFrame.ACKNOWLEDGEMENT);
-            answers.add(last);
+            last = answer(TcpFrame.ACKNOWLEDGEMENT);
         }
         last.number++;
     }
 
-    private Answer promise(int type) {
-        Answer answer = new Answer(type);
+    private TcpFrame answer(int type) {
+        TcpFrame answer = new TcpFrame().begin(type);
         answers.add(answer);
-        promised++;
         return answer;
+    }
+
+    private TcpFrame promise(int type) {
+        promised++;
+        return answer(type);
     }
 
     /** Denies a request, which ends the connection, as an adapter does. */
     private void deny() {
-        answers.add(new Answer(TcpFrame.DENIAL));
+        answer(TcpFrame.DENIAL);
         deafen();
         carrier.report(
                 core, () -> core.disconnected("It used memory without the right, out of range, or with a wrong key"));
@@ -703,9 +679,9 @@ final class TcpStream implements Carrier.Connection {
 
     private boolean writeData(SocketChannel to) throws IOException {
         int most = (int) Math.min(outLeft, CHUNK);
-        memory.begin();
-        try {
-            MemorySegment data = memory.find(outFor, outKey, outAddress, most, outRight);
+        try (TcpMemory.Use _ = memory.use()) {
+            MemorySegment data = memory.find(
+                    outAnswers ? link : null, outKey, outAddress, most, outAnswers ? AccessFlag.REMOTE_READ : null);
             if (data == null) {
                 throw new IOException("Memory was deregistered while it was sent");
             }
@@ -716,51 +692,25 @@ final class TcpStream implements Carrier.Connection {
             outAddress += bytes.position();
             outLeft -= bytes.position();
             return !bytes.hasRemaining();
-        } finally {
-            memory.end();
         }
     }
 
     private boolean beginNext() {
-        Answer answer = answers.poll();
-        if (answer != null) {
-            begin(answer);
-            return true;
-        }
-        TcpLink on = link;
-        TcpLink.Request request = leaveBy == 0 && on != null ? on.next() : null;
-        if (request == null) {
-            return false;
-        }
-        out.begin(request.type);
-        out.length = request.length;
-        out.address = request.address;
-        out.key = request.key;
-        out.number = request.number;
-        out.first = request.first;
-        out.second = request.second;
-        out.writeTo(head);
-        outAddress = request.localAddress;
-        outKey = request.localKey;
-        outLeft = request.type == TcpFrame.READ ? 0 : request.length;
-        outFor = null;
-        outRight = null;
-        return true;
-    }
-
-    private void begin(Answer answer) {
-        out.begin(answer.type);
-        out.number = answer.number;
-        out.first = answer.value;
-        out.length = answer.length;
-        if (answer.type == TcpFrame.DATA || answer.type == TcpFrame.VALUE) {
+        TcpFrame next = answers.poll();
+        if (next == null) {
+            TcpLink on = link;
+            next = leaveBy == 0 && on != null ? on.next() : null;
+        } else if (next.type == TcpFrame.DATA || next.type == TcpFrame.VALUE) {
             promised--;
         }
-        outAddress = answer.address;
-        outKey = answer.key;
-        outLeft = answer.length;
-        outFor = link;
-        outRight = AccessFlag.REMOTE_READ;
-        out.writeTo(head);
+        if (next == null) {
+            return false;
+        }
+        next.writeTo(head);
+        outAddress = next.dataAddress; // a copy: a peer may answer before it has all
+        outKey = next.dataKey;
+        outLeft = next.type == TcpFrame.READ ? 0 : next.length;
+        outAnswers = next.type == TcpFrame.DATA;
+        return true;
     }
 }

@@ -210,13 +210,13 @@ public final class Transfer implements AutoCloseable {
             }
             int oldest = (int) (come % tickets.length);
             if (posted == come) { // other threads have all operations
-                channel.read(target.piece(posted, next, size), source.slice(next, size), left(deadline));
+                channel.read(target.piece(posted, next, size), source.slice(next, size), deadline.left());
                 sizes[oldest] = size;
                 posted++;
                 next += size;
             } else {
                 long start = System.nanoTime();
-                channel.await(tickets[oldest], left(deadline));
+                channel.await(tickets[oldest], deadline.left());
                 Duration waited = Duration.ofNanos(System.nanoTime() - start);
                 pace.arrived(sizes[oldest], waited.compareTo(late) > 0);
             }
@@ -226,7 +226,7 @@ public final class Transfer implements AutoCloseable {
                 come++;
             } catch (IOException failed) {
                 for (come++; come < posted; come++) {
-                    channel.await(tickets[(int) (come % tickets.length)], left(deadline));
+                    channel.await(tickets[(int) (come % tickets.length)], deadline.left());
                 }
                 return failed;
             }
@@ -236,10 +236,6 @@ public final class Transfer implements AutoCloseable {
             throw new VerbsTimeoutException("channel", "accept, " + channel, timeout, "The data came too late");
         }
         return null;
-    }
-
-    private static Duration left(Deadline deadline) {
-        return Duration.ofNanos(Math.max(0, deadline.remaining()));
     }
 
     /**

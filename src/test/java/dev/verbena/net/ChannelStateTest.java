@@ -102,7 +102,7 @@ class ChannelStateTest {
     private final class Probe implements Carrier.Connection {
         final ChannelCore core = new ChannelCore(engine, 1L << 32, OWN, false);
         final List<Integer> goodbyes = new ArrayList<>();
-        private final List<TcpLink.Request> unacknowledged = new ArrayList<>();
+        private final List<TcpFrame> unacknowledged = new ArrayList<>();
         private final TcpLink link;
         private int receive;
         int disconnected;
@@ -176,7 +176,7 @@ class ChannelStateTest {
 
         private void acknowledge() {
             look();
-            for (TcpLink.Request request : List.copyOf(unacknowledged)) {
+            for (TcpFrame request : List.copyOf(unacknowledged)) {
                 locked(() -> core.sent((int) request.id & 0xffff));
             }
             unacknowledged.clear();
@@ -204,7 +204,7 @@ class ChannelStateTest {
 
         /** Looks at what the channel has posted. */
         void look() {
-            for (TcpLink.Request next = link.next(); next != null; next = link.next()) {
+            for (TcpFrame next = link.next(); next != null; next = link.next()) {
                 unacknowledged.add(next);
                 if (next.type == TcpFrame.SEND && Wire.kind(next.number) == Wire.GOODBYE) {
                     goodbyes.add(Wire.code(next.number));

@@ -1,13 +1,8 @@
 package dev.verbena.cm;
 
-import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.CompletionQueueOptions;
-import dev.verbena.verbs.Context;
 import dev.verbena.verbs.ProtectionDomain;
-import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.access.VerbsAccess;
@@ -34,7 +29,11 @@ record ConnectionParts(
         try {
             ProtectionDomain domain = options.domain() == null ? id.protectionDomain() : options.domain();
             CompletionQueue completions = options.completionQueue() == null
-                    ? makeQueue(id, options.sizes(), made)
+                    ? IdQueues.makeQueue(
+                            id.context(),
+                            options.sizes().sendDepth() + options.sizes().receiveDepth(),
+                            id.arena(),
+                            made)
                     : options.completionQueue();
             QueuePair pair = id.createQueuePair(domain, pairOptions(completions, options), id.arena());
             made.addFirst(pair);
@@ -45,26 +44,8 @@ record ConnectionParts(
         }
     }
 
-    private static CompletionQueue makeQueue(ConnectionId id, QueueCapabilities sizes, List<VerbsObject> made) {
-        Context context = id.context();
-        VerbsArena arena = id.arena();
-        CompletionChannel channel = VerbsAccess.get().shareCompletionChannel(context, arena);
-        made.addFirst(channel);
-        int capacity = Math.max(1, sizes.sendDepth() + sizes.receiveDepth());
-        CompletionQueue queue = context.createCompletionQueue(
-                CompletionQueueOptions.of(capacity).channel(channel), arena);
-        made.addFirst(queue);
-        return queue;
-    }
-
     private static QueuePairOptions pairOptions(CompletionQueue completions, ConnectionOptions options) {
-        QueueCapabilities sizes = options.sizes();
-        QueuePairOptions all = QueuePair.rc(completions)
-                .sendDepth(sizes.sendDepth())
-                .receiveDepth(sizes.receiveDepth())
-                .sendSge(sizes.sendSge())
-                .receiveSge(sizes.receiveSge())
-                .inlineSize(sizes.inlineSize());
+        QueuePairOptions all = QueuePair.rc(completions).capabilities(options.sizes());
         return options.sharedReceiveQueue() == null ? all : all.sharedReceiveQueue(options.sharedReceiveQueue());
     }
 

@@ -112,15 +112,16 @@ final class IdQueues {
             own = null;
             List<VerbsObject> made = new ArrayList<>();
             try {
-                CompletionQueue sends = makeQueue(sizes.sendDepth(), arena, made);
-                CompletionQueue receives = makeQueue(sizes.receiveDepth(), arena, made);
+                Context context = id.context();
+                CompletionQueue sends = makeQueue(context, sizes.sendDepth(), arena, made);
+                CompletionQueue receives = makeQueue(context, sizes.receiveDepth(), arena, made);
                 QueuePairOptions options =
                         id.hasDatagrams() ? QueuePair.ud(sends, receives) : QueuePair.rc(sends, receives);
                 QueuePair pair = createQueuePair(domain, options.capabilities(sizes), arena);
                 own = new OwnQueues(sends, receives, made);
                 return pair;
             } catch (Throwable t) {
-                made.forEach(VerbsObject::close);
+                made.forEach(object -> CmFailures.undo(t, object::close));
                 throw t;
             }
         } finally {
@@ -128,12 +129,12 @@ final class IdQueues {
         }
     }
 
-    private CompletionQueue makeQueue(int depth, VerbsArena arena, List<VerbsObject> made) {
-        CompletionChannel channel = VerbsAccess.get().shareCompletionChannel(id.context(), arena);
+    /** Makes a completion queue and its channel, and notes them: the youngest first. */
+    static CompletionQueue makeQueue(Context context, int depth, VerbsArena arena, List<VerbsObject> made) {
+        CompletionChannel channel = VerbsAccess.get().shareCompletionChannel(context, arena);
         made.addFirst(channel);
-        CompletionQueue queue = id.context()
-                .createCompletionQueue(
-                        CompletionQueueOptions.of(Math.max(1, depth)).channel(channel), arena);
+        CompletionQueue queue = context.createCompletionQueue(
+                CompletionQueueOptions.of(Math.max(1, depth)).channel(channel), arena);
         made.addFirst(queue);
         return queue;
     }

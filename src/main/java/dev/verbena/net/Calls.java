@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Calls {
     /** A call of this side. */
-    static final class Call {
+    static final class Call extends Numbers.Numbered {
         /** The states of a call. */
         enum State {
             FREE,
@@ -31,10 +31,8 @@ final class Calls {
             FORGOTTEN
         }
 
-        final int number;
         final Waiters answered = new Waiters();
         State state = State.FREE;
-        int generation;
 
         @Nullable
         Buffer answer;
@@ -46,22 +44,13 @@ final class Calls {
         final Supplier<@Nullable Message> take;
 
         Call(int number, Supplier<@Nullable Message> take) {
-            this.number = number;
+            super(number, 0);
             this.take = take;
-        }
-
-        /** Returns the ticket of the call, which is never 0. */
-        long ticket() {
-            return (long) generation << Integer.SIZE | number;
         }
     }
 
-    private final Messages messages;
     private final int most;
-    private final @Nullable Call[] calls;
-    private final int[] free;
-    private int freeCount;
-    private boolean any;
+    private final Numbers<Call> numbers;
 
     /** The numbers of the peer's calls that are not answered. */
     private final boolean[] asked;
@@ -70,84 +59,67 @@ final class Calls {
     private int replies;
 
     Calls(Messages messages, int most) {
-        this.messages = messages;
         this.most = most;
-        calls = new Call[most];
-        free = new int[most];
+        numbers = new Numbers<>(0, number -> new Call(number, () -> messages.takeReply(number)));
         asked = new boolean[most];
     }
 
     /** Begins: the peer answers this number of calls at once. */
     void begin(int ofPeer) {
-        freeCount = Math.min(most, ofPeer);
-        any = freeCount > 0;
-        for (int i = 0; i < freeCount; i++) {
-            free[i] = freeCount - 1 - i;
-        }
+        numbers.begin(Math.min(most, ofPeer));
     }
 
     /** Returns true if both sides allow calls. */
     boolean any() {
-        return any;
+        return numbers.size() > 0;
     }
 
     /** Takes a number; null if all are in use. */
     @Nullable
     Call take() {
-        if (freeCount == 0) {
-            return null;
+        Call call = numbers.next();
+        if (call != null) {
+            numbers.take(call);
+            call.state = Call.State.TAKEN;
         }
-        int number = free[--freeCount];
-        Call call = calls[number];
-        if (call == null) {
-            Call made = new Call(number, () -> messages.takeReply(number));
-            calls[number] = made;
-            call = made;
-        }
-        call.generation = call.generation == Integer.MAX_VALUE ? 1 : call.generation + 1;
-        call.state = Call.State.TAKEN;
         return call;
     }
 
     /** Returns the call of a ticket; null if that call is over. */
     @Nullable
     Call find(long ticket) {
-        int number = (int) ticket;
-        Call call = number < 0 || number >= most ? null : calls[number];
-        return call == null || call.ticket() != ticket ? null : call;
+        return numbers.find(ticket);
     }
 
     @Nullable
     Call at(int number) {
-        return calls[number];
+        return numbers.at(number);
     }
 
     /** Gives a number back. */
     void free(int number) {
-        Call call = calls[number];
+        Call call = numbers.at(number);
         if (call != null) {
             call.state = Call.State.FREE;
             call.answer = null;
             call.async = null;
-            free[freeCount++] = number;
+            numbers.free(call);
         }
     }
 
     /** Returns the call that a reply of the peer belongs to; null if the peer was not asked. */
     @Nullable
     Call answered(int number) {
-        Call call = number < most ? calls[number] : null;
+        Call call = numbers.at(number);
         return call == null || (call.state != Call.State.SENT && call.state != Call.State.FORGOTTEN) ? null : call;
     }
 
     /** Ends all waits for replies. */
     void wakeAll() {
-        for (Call call : calls) {
-            if (call != null) {
-                call.answered.wakeAll();
-                if (call.async != null) {
-                    call.async.finish();
-                }
+        for (Call call : numbers.made()) {
+            call.answered.wakeAll();
+            if (call.async != null) {
+                call.async.finish();
             }
         }
     }

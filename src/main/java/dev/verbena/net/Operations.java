@@ -33,7 +33,7 @@ final class Operations {
     }
 
     /** An operation, which is used again and again. */
-    static final class Operation {
+    static final class Operation extends Numbers.Numbered {
         private enum State {
             FREE,
             POSTED,
@@ -42,11 +42,9 @@ final class Operations {
             FORGOTTEN
         }
 
-        final int number;
         final Waiters done = new Waiters();
 
         private State state = State.FREE;
-        private int generation;
         private boolean atomic;
         private long bytes;
 
@@ -54,11 +52,7 @@ final class Operations {
         private @Nullable Promise promise;
 
         private Operation(int number) {
-            this.number = number;
-        }
-
-        private long ticket() {
-            return (long) generation << Integer.SIZE | MARK | number;
+            super(number, MARK);
         }
     }
 
@@ -105,22 +99,14 @@ final class Operations {
     private final ChannelCore core;
     private final Engine engine;
     private final BiasedLock lock;
-    private final @Nullable Operation[] operations;
-    private final int[] free;
-    private int freeCount;
+    private final Numbers<Operation> numbers = new Numbers<>(MARK, Operation::new);
     private long bytesUnderWay;
 
     Operations(ChannelCore core, Engine engine, BiasedLock lock) {
         this.core = core;
         this.engine = engine;
         this.lock = lock;
-        int most = engine.options().operations();
-        operations = new Operation[most];
-        free = new int[most];
-        for (int i = 0; i < most; i++) {
-            free[i] = most - 1 - i;
-        }
-        freeCount = most;
+        numbers.begin(engine.options().operations());
     }
 
     // Posting: the ticket is 0 if as many operations as may be are under way
@@ -159,21 +145,11 @@ final class Operations {
     }
 
     private @Nullable Operation next() {
-        if (operations.length == 0) {
+        if (numbers.size() == 0) {
             throw new IllegalStateException(
                     "The " + core.channel() + " has no operations: see NodeOptions.operations()");
         }
-        if (freeCount == 0) {
-            return null;
-        }
-        int number = free[freeCount - 1];
-        Operation known = operations[number];
-        if (known == null) {
-            Operation made = new Operation(number);
-            operations[number] = made;
-            return made;
-        }
-        return known;
+        return numbers.next();
     }
 
     private long id(Operation operation) {
@@ -181,9 +157,8 @@ final class Operations {
     }
 
     private long posted(Operation operation, boolean atomic, long bytes) {
-        freeCount--;
+        numbers.take(operation);
         operation.state = Operation.State.POSTED;
-        operation.generation = operation.generation == Integer.MAX_VALUE ? 1 : operation.generation + 1;
         operation.atomic = atomic;
         operation.bytes = bytes;
         bytesUnderWay += bytes;
@@ -195,7 +170,7 @@ final class Operations {
 
     /** Notes that an operation has succeeded. */
     void completed(int number) {
-        Operation operation = operations[number];
+        Operation operation = numbers.at(number);
         if (operation == null) {
             return;
         }
@@ -219,17 +194,15 @@ final class Operations {
     private void free(Operation operation) {
         operation.state = Operation.State.FREE;
         operation.promise = null;
-        free[freeCount++] = operation.number;
+        numbers.free(operation);
         engine.wake(room);
     }
 
     void wakeAll() {
         room.wakeAll();
-        for (Operation operation : operations) {
-            if (operation != null) {
-                operation.done.wakeAll();
-                finish(operation);
-            }
+        for (Operation operation : numbers.made()) {
+            operation.done.wakeAll();
+            finish(operation);
         }
     }
 
@@ -252,10 +225,8 @@ final class Operations {
 
     private Operation findLocked(long ticket) {
         core.checkNotClosed();
-        int number = (int) ticket ^ MARK;
-        Operation operation = number < 0 || number >= operations.length ? null : operations[number];
+        Operation operation = numbers.find(ticket);
         if (operation == null
-                || operation.ticket() != ticket
                 || operation.promise != null
                 || (operation.state != Operation.State.POSTED && operation.state != Operation.State.DONE)) {
             throw new IllegalArgumentException("No operation of the " + core.channel() + " has the ticket " + ticket);
@@ -319,9 +290,8 @@ final class Operations {
     void forget(long ticket) {
         lock.lock();
         try {
-            int number = (int) ticket ^ MARK;
-            Operation operation = number < 0 || number >= operations.length ? null : operations[number];
-            if (operation != null && operation.ticket() == ticket && operation.promise == null) {
+            Operation operation = numbers.find(ticket);
+            if (operation != null && operation.promise == null) {
                 forget(operation);
             }
         } finally {

@@ -1,0 +1,103 @@
+package dev.verbena.net;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The numbers of a channel's calls or operations, and the objects that are used again and again for them. Each use of a
+ * number has a ticket, which no other use has: the number and a generation. The channel's lock guards an instance.
+ */
+final class Numbers<T extends Numbers.Numbered> {
+    /** An object with a number. */
+    abstract static class Numbered {
+        final int number;
+        private final int mark;
+        private int generation;
+
+        /**
+         * Makes an object.
+         *
+         * @param mark bits that its tickets have beside the number
+         */
+        Numbered(int number, int mark) {
+            this.number = number;
+            this.mark = mark;
+        }
+
+        /** Returns the ticket of the present use, which is never 0. */
+        long ticket() {
+            return (long) generation << Integer.SIZE | mark | number;
+        }
+    }
+
+    private final IntFunction<T> maker;
+    private final int mark;
+
+    /** The objects by number. The numbers behind have not been used. */
+    private final List<T> made = new ArrayList<>();
+
+    private int[] free = {};
+    private int freeCount;
+
+    Numbers(int mark, IntFunction<T> maker) {
+        this.mark = mark;
+        this.maker = maker;
+    }
+
+    /** Begins: all numbers are free. The lowest are used first. */
+    void begin(int count) {
+        free = new int[count];
+        freeCount = count;
+        for (int i = 0; i < count; i++) {
+            free[i] = count - 1 - i;
+        }
+    }
+
+    int size() {
+        return free.length;
+    }
+
+    /** Returns the object that {@link #take} takes next; null if all numbers are in use. */
+    @Nullable
+    T next() {
+        if (freeCount == 0) {
+            return null;
+        }
+        int number = free[freeCount - 1];
+        if (number == made.size()) {
+            made.add(maker.apply(number));
+        }
+        return made.get(number);
+    }
+
+    /** Begins a use of the object that {@link #next} has returned. */
+    void take(Numbered next) {
+        freeCount--;
+        next.generation = next.generation == Integer.MAX_VALUE ? 1 : next.generation + 1;
+    }
+
+    /** Ends a use. */
+    void free(Numbered used) {
+        free[freeCount++] = used.number;
+    }
+
+    /** Returns the object of a number; null if the number has not been used. */
+    @Nullable
+    T at(int number) {
+        return number < 0 || number >= made.size() ? null : made.get(number);
+    }
+
+    /** Returns the object of a ticket; null if another use of its number has begun. */
+    @Nullable
+    T find(long ticket) {
+        T known = at((int) ticket ^ mark);
+        return known == null || known.ticket() != ticket ? null : known;
+    }
+
+    /** Returns the objects that have been used. */
+    List<T> made() {
+        return made;
+    }
+}

@@ -9,6 +9,7 @@ import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addrinfo;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -34,8 +35,8 @@ public final class AddressInfo extends Options<AddressInfo> {
     private static final long LONGEST = 1 << 16;
     private static final AddressInfo HINTS = new AddressInfo();
 
-    private Set<AddressFlag> flags = Set.of();
-    private AddressFamily family = AddressFamily.ANY;
+    private Set<Flag> flags = Set.of();
+    private Family family = Family.ANY;
     private QueuePairType type = QueuePairType.UNKNOWN;
     private PortSpace space = PortSpace.UNKNOWN;
     private @Nullable SocketAddress source;
@@ -61,7 +62,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      *
      * @return the flags
      */
-    public Set<AddressFlag> flags() {
+    public Set<Flag> flags() {
         return flags;
     }
 
@@ -71,9 +72,9 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @param flags the flags
      * @return a changed copy
      */
-    public AddressInfo flags(AddressFlag... flags) {
+    public AddressInfo flags(Flag... flags) {
         AddressInfo copy = copy();
-        copy.flags = set(AddressFlag.class, List.of(flags));
+        copy.flags = set(Flag.class, List.of(flags));
         return copy.frozen();
     }
 
@@ -82,18 +83,18 @@ public final class AddressInfo extends Options<AddressInfo> {
      *
      * @return the family
      */
-    public AddressFamily family() {
+    public Family family() {
         return family;
     }
 
     /**
      * Returns a copy with another family of addresses ({@code ai_family}). C reads it only with
-     * {@link AddressFlag#FAMILY}.
+     * {@link Flag#FAMILY}.
      *
      * @param wanted the family
      * @return a changed copy
      */
-    public AddressInfo family(AddressFamily wanted) {
+    public AddressInfo family(Family wanted) {
         AddressInfo copy = copy();
         copy.family = Objects.requireNonNull(wanted, "family");
         return copy.frozen();
@@ -142,7 +143,7 @@ public final class AddressInfo extends Options<AddressInfo> {
     }
 
     /**
-     * Returns the own address ({@code ai_src_addr}): with {@link AddressFlag#PASSIVE}, the address to listen at.
+     * Returns the own address ({@code ai_src_addr}): with {@link Flag#PASSIVE}, the address to listen at.
      *
      * @return the address; empty for any
      */
@@ -229,7 +230,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      *
      * @param node a host's name or numeric address; null for this machine, or the address in the hints
      * @param service the port's number or name; null for any, or the port in the hints
-     * @param hints the restrictions of the search; {@link AddressFlag#PASSIVE} finds an address to listen at
+     * @param hints the restrictions of the search; {@link Flag#PASSIVE} finds an address to listen at
      * @param timeout the longest time to wait
      * @return the addresses, the best first
      * @throws VerbsException if the name or the service is not known
@@ -303,8 +304,8 @@ public final class AddressInfo extends Options<AddressInfo> {
 
     private static AddressInfo read(MemorySegment from) {
         AddressInfo read = new AddressInfo();
-        read.flags = EnumCodec.flags(AddressFlag.class, flag -> flag.bit, rdma_addrinfo.ai_flags(from));
-        read.family = AddressFamily.of(rdma_addrinfo.ai_family(from));
+        read.flags = EnumCodec.flags(Flag.class, flag -> flag.bit, rdma_addrinfo.ai_flags(from));
+        read.family = Family.of(rdma_addrinfo.ai_family(from));
         read.type = QueuePairType.of(rdma_addrinfo.ai_qp_type(from));
         read.space = PortSpace.of(rdma_addrinfo.ai_port_space(from));
         read.source = address(rdma_addrinfo.ai_src_addr(from), rdma_addrinfo.ai_src_len(from));
@@ -371,7 +372,7 @@ public final class AddressInfo extends Options<AddressInfo> {
         return List.of(
                 option("space", space, PortSpace.UNKNOWN),
                 option("type", type, QueuePairType.UNKNOWN),
-                option("family", family, AddressFamily.ANY),
+                option("family", family, Family.ANY),
                 option("flags", flags, Set.of()),
                 option("from", words(source), "any"),
                 option("to", words(destination), "any"),
@@ -383,5 +384,51 @@ public final class AddressInfo extends Options<AddressInfo> {
 
     private static String words(@Nullable SocketAddress address) {
         return address == null ? "any" : ConnectionException.text(address);
+    }
+
+    /** A family of addresses ({@code AF_*}). */
+    public enum Family {
+        /** Any family ({@code AF_UNSPEC}). */
+        ANY(0),
+        /** IPv4 ({@code AF_INET}). */
+        IPV4(2),
+        /** IPv6 ({@code AF_INET6}). */
+        IPV6(10),
+        /** InfiniBand: {@link IbAddress} ({@code AF_IB}). */
+        IB(27),
+        /** A number that this release does not know. */
+        UNKNOWN(-1);
+
+        final int code;
+
+        Family(int code) {
+            this.code = code;
+        }
+
+        static Family of(int code) {
+            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+        }
+    }
+
+    /** A flag for looking up an address ({@code RAI_*}). */
+    public enum Flag {
+        /** Looks up an address to listen at, not to connect to ({@code RAI_PASSIVE}). */
+        PASSIVE(rdma_h.RAI_PASSIVE),
+        /** Takes the node as a numeric address, and asks no name service ({@code RAI_NUMERICHOST}). */
+        NUMERIC_HOST(rdma_h.RAI_NUMERICHOST),
+        /** Leaves out the route ({@code RAI_NOROUTE}). */
+        NO_ROUTE(rdma_h.RAI_NOROUTE),
+        /** Looks up only addresses of the hints' family ({@code RAI_FAMILY}). */
+        FAMILY(rdma_h.RAI_FAMILY),
+        /** Asks the subnet administrator, in {@link ConnectionId#resolveAddressInfo} ({@code RAI_SA}, rdma-core 60). */
+        SUBNET_ADMINISTRATOR(rdma_h.RAI_SA),
+        /** Asks by name and address, in {@link ConnectionId#resolveAddressInfo} ({@code RAI_DNS}, rdma-core 60). */
+        NAME(rdma_h.RAI_DNS);
+
+        final int bit;
+
+        Flag(int bit) {
+            this.bit = bit;
+        }
     }
 }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 public class ConnectionException extends VerbsException {
     private static final long serialVersionUID = 1L;
 
-    private final CmEventType event;
+    private final CmEvent.Type event;
     private final int status;
     private final String reason;
     private final @Nullable InetSocketAddress peer;
@@ -25,7 +25,7 @@ public class ConnectionException extends VerbsException {
             String arguments,
             int errno,
             String words,
-            CmEventType event,
+            CmEvent.Type event,
             int status,
             @Nullable InetSocketAddress peer,
             PrivateData privateData) {
@@ -57,7 +57,7 @@ public class ConnectionException extends VerbsException {
                 end.status() < -1 ? -end.status() : 0,
                 end.type().cName() + " (status " + end.status() + "), "
                         + end.type().meaning()
-                        + (end.type() == CmEventType.DISCONNECTED
+                        + (end.type() == CmEvent.Type.DISCONNECTED
                                 ? ": one side has disconnected, or the peer's process has ended. Close this connection"
                                 : ""),
                 end.type(),
@@ -74,7 +74,7 @@ public class ConnectionException extends VerbsException {
                 failed.errno(),
                 "The peer has left before it was accepted: it has closed its connection, or its process has ended. "
                         + "Go on with the next peer",
-                CmEventType.CONNECT_ERROR,
+                CmEvent.Type.CONNECT_ERROR,
                 -failed.errno(),
                 peer,
                 PrivateData.NONE);
@@ -85,7 +85,7 @@ public class ConnectionException extends VerbsException {
     private static String words(CmEvent event, String hint) {
         String reason =
                 event.status() == 0 || event.status() < -1 ? "" : ": " + RejectReason.of(event.type(), event.status());
-        return (event.type() == CmEventType.UNKNOWN
+        return (event.type() == CmEvent.Type.UNKNOWN
                         ? "event " + event.typeCode()
                         : event.type().cName()) + " (status " + event.status() + "), "
                 + event.type().meaning() + reason + (hint.isEmpty() ? "" : ". " + hint);
@@ -102,11 +102,11 @@ public class ConnectionException extends VerbsException {
 
     /**
      * Returns the type of the event that reported the failure. The connection manager reports no event if a peer leaves
-     * before it is accepted: the type is {@link CmEventType#CONNECT_ERROR} then.
+     * before it is accepted: the type is {@link CmEvent.Type#CONNECT_ERROR} then.
      *
-     * @return for example {@link CmEventType#REJECTED}
+     * @return for example {@link CmEvent.Type#REJECTED}
      */
-    public CmEventType event() {
+    public CmEvent.Type event() {
         return event;
     }
 

@@ -10,7 +10,7 @@ import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.AsyncEventType;
+import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Ece;
@@ -549,7 +549,8 @@ public final class ConnectionId extends VerbsObject {
      * @throws InterruptedException if the thread was interrupted: the id leaves the group again
      */
     @CName({"rdma_join_multicast_ex", "rdma_leave_multicast"})
-    public MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout) throws InterruptedException {
+    public MulticastMembership join(SocketAddress group, MulticastMembership.Kind how, Duration timeout)
+            throws InterruptedException {
         return join(group, how, timeout, arena());
     }
 
@@ -567,7 +568,8 @@ public final class ConnectionId extends VerbsObject {
      * @throws InterruptedException if the thread was interrupted: the id leaves the group again
      */
     @CName({"rdma_join_multicast_ex", "rdma_leave_multicast"})
-    public MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout, VerbsArena arena)
+    public MulticastMembership join(
+            SocketAddress group, MulticastMembership.Kind how, Duration timeout, VerbsArena arena)
             throws InterruptedException {
         return groups.join(group, how, timeout, arena);
     }
@@ -646,8 +648,8 @@ public final class ConnectionId extends VerbsObject {
         }
     }
 
-    private static boolean isRequest(CmEventType type) {
-        return type == CmEventType.CONNECT_REQUEST;
+    private static boolean isRequest(CmEvent.Type type) {
+        return type == CmEvent.Type.CONNECT_REQUEST;
     }
 
     private static ConnectRequest requestOf(CmEvent event) {
@@ -656,7 +658,7 @@ public final class ConnectionId extends VerbsObject {
 
     /**
      * Starts accepting ({@code rdma_accept}): makes the queue pair ready, and informs the peer.
-     * {@link CmEventType#ESTABLISHED} reports that the connection is established, except for datagrams.
+     * {@link CmEvent.Type#ESTABLISHED} reports that the connection is established, except for datagrams.
      *
      * @param parameters the parameters to offer
      * @throws IllegalStateException if neither the id nor the parameters have a queue pair
@@ -720,8 +722,8 @@ public final class ConnectionId extends VerbsObject {
     // The client's side
 
     /**
-     * Starts to look up the device for an address ({@code rdma_resolve_addr}). {@link CmEventType#ADDRESS_RESOLVED} reports
-     * the end.
+     * Starts to look up the device for an address ({@code rdma_resolve_addr}). {@link CmEvent.Type#ADDRESS_RESOLVED}
+     * reports the end.
      *
      * @param source the own address, or null for any
      * @param destination the peer's address
@@ -763,8 +765,8 @@ public final class ConnectionId extends VerbsObject {
     }
 
     /**
-     * Starts to look up the route to the peer ({@code rdma_resolve_route}). {@link CmEventType#ROUTE_RESOLVED} reports the
-     * end.
+     * Starts to look up the route to the peer ({@code rdma_resolve_route}). {@link CmEvent.Type#ROUTE_RESOLVED} reports
+     * the end.
      *
      * @param timeout the longest time that the kernel may take
      */
@@ -789,8 +791,8 @@ public final class ConnectionId extends VerbsObject {
     /**
      * Starts to connect, or to look up a datagram service ({@code rdma_connect}).
      *
-     * <p>{@link CmEventType#ESTABLISHED} reports the end. With a queue pair that was not made on this id,
-     * {@link CmEventType#CONNECT_RESPONSE} does, except over iWARP, where the kernel makes that queue pair ready too.
+     * <p>{@link CmEvent.Type#ESTABLISHED} reports the end. With a queue pair that was not made on this id,
+     * {@link CmEvent.Type#CONNECT_RESPONSE} does, except over iWARP, where the kernel makes that queue pair ready too.
      *
      * @param parameters the parameters to offer
      */
@@ -859,7 +861,7 @@ public final class ConnectionId extends VerbsObject {
 
     /**
      * Informs the peer that a queue pair that was not made on this id is ready ({@code rdma_establish}). Call this after
-     * {@link CmEventType#CONNECT_RESPONSE}.
+     * {@link CmEvent.Type#CONNECT_RESPONSE}.
      */
     @CName("rdma_establish")
     public void establish() {
@@ -868,12 +870,12 @@ public final class ConnectionId extends VerbsObject {
 
     /**
      * Reports to the connection manager an asynchronous event of a queue pair that was not made on this id
-     * ({@code rdma_notify}): of {@link AsyncEventType#COMM_EST}, when a message came before the peer's last answer.
+     * ({@code rdma_notify}): of {@link AsyncEvent.Type#COMM_EST}, when a message came before the peer's last answer.
      *
      * @param event the type of the event
      */
     @CName("rdma_notify")
-    public void report(AsyncEventType event) {
+    public void report(AsyncEvent.Type event) {
         id.call(RdmaCm.NOTIFY, this + ", " + event, scratch -> RdmaCm.NOTIFY.call(address, event.code()));
     }
 
@@ -881,7 +883,7 @@ public final class ConnectionId extends VerbsObject {
 
     /**
      * Starts to end the connection ({@code rdma_disconnect}). Posted requests are flushed, and both sides get
-     * {@link CmEventType#DISCONNECTED}. Call this on both sides: it is also the answer to the peer's end.
+     * {@link CmEvent.Type#DISCONNECTED}. Call this on both sides: it is also the answer to the peer's end.
      */
     @CName("rdma_disconnect")
     public void beginDisconnect() {
@@ -903,7 +905,7 @@ public final class ConnectionId extends VerbsObject {
     /**
      * Returns true if the connection has ended: by this side, by the peer, or because the peer's process is gone.
      *
-     * @return true after {@link CmEventType#DISCONNECTED}
+     * @return true after {@link CmEvent.Type#DISCONNECTED}
      */
     public boolean isDisconnected() {
         return handshake.isDisconnected();
@@ -940,7 +942,7 @@ public final class ConnectionId extends VerbsObject {
      *
      * @param node a numeric address, since C would block while it looks up a name; null for the node of the hints
      * @param service the port's number; null for the service of the hints
-     * @param hints with {@link AddressFlag#NAME} or {@link AddressFlag#SUBNET_ADMINISTRATOR}
+     * @param hints with {@link AddressInfo.Flag#NAME} or {@link AddressInfo.Flag#SUBNET_ADMINISTRATOR}
      * @param timeout the longest time to wait
      * @return the addresses
      * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 60, or the kernel than 6.17
@@ -972,6 +974,6 @@ public final class ConnectionId extends VerbsObject {
         id.call(
                 RdmaCm.WRITE_CM_EVENT,
                 this,
-                scratch -> RdmaCm.WRITE_CM_EVENT.call(address, CmEventType.USER.code(), status, argument));
+                scratch -> RdmaCm.WRITE_CM_EVENT.call(address, CmEvent.Type.USER.code(), status, argument));
     }
 }

@@ -169,9 +169,10 @@ public final class EventChannel extends VerbsObject {
     }
 
     /**
-     * Makes an id for an address that was looked up ({@code rdma_create_ep}). With {@link AddressFlag#PASSIVE} the id is
-     * bound and can {@link ConnectionId#listen}; otherwise its address and route are resolved. It has no queue pair yet:
-     * {@link ConnectionId#createQueuePair(dev.verbena.verbs.QueueCapabilities)} makes one as {@code rdma_create_ep} would.
+     * Makes an id for an address that was looked up ({@code rdma_create_ep}). With {@link AddressInfo.Flag#PASSIVE} the
+     * id is bound and can {@link ConnectionId#listen}; otherwise its address and route are resolved. It has no queue
+     * pair yet: {@link ConnectionId#createQueuePair(dev.verbena.verbs.QueueCapabilities)} makes one as
+     * {@code rdma_create_ep} would.
      *
      * <p>In C such an id is synchronous: its calls block. Here a thread of its own calls C, so that the wait can end early.
      * The id is then migrated to this channel ({@code rdma_migrate_id}), and its methods wait as those of all ids do.
@@ -475,7 +476,7 @@ public final class EventChannel extends VerbsObject {
      * @param wait the wait of the calling thread; null to wait for a thread that works on the channel in C
      */
     @Nullable
-    CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted, EventReader.@Nullable Wait wait) {
+    CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEvent.Type> wanted, EventReader.@Nullable Wait wait) {
         lifetime.hold();
         try {
             return reader.take(() -> look(id, inbox, wanted), wait);
@@ -486,7 +487,7 @@ public final class EventChannel extends VerbsObject {
 
     /** Takes the first event of an id that has a wanted type among those that were taken of C. */
     @Nullable
-    CmEvent look(ConnectionId id, IdEvents inbox, Predicate<CmEventType> wanted) {
+    CmEvent look(ConnectionId id, IdEvents inbox, Predicate<CmEvent.Type> wanted) {
         reader.lock.lock();
         try {
             if (inbox.channel != this) {

@@ -424,9 +424,9 @@ final class EventReader {
             addRequest(copy, inbox);
         } else if (inbox != null) {
             ConnectionId owner = inbox.owner;
-            if (copy.type() == CmEventType.DISCONNECTED) {
+            if (copy.type() == CmEvent.Type.DISCONNECTED) {
                 inbox.disconnected = true;
-            } else if (copy.type() == CmEventType.ESTABLISHED && owner != null) {
+            } else if (copy.type() == CmEvent.Type.ESTABLISHED && owner != null) {
                 owner.established();
             }
             if (failed && owner != null) {
@@ -468,10 +468,10 @@ final class EventReader {
         lock.lock();
         try {
             if (inbox.life() == IdEvents.Life.DESTROYED
-                    || (entry.type == CmEventType.DEVICE_REMOVAL && inbox.deviceRemoved)) {
+                    || (entry.type == CmEvent.Type.DEVICE_REMOVAL && inbox.deviceRemoved)) {
                 return;
             }
-            inbox.deviceRemoved |= entry.type == CmEventType.DEVICE_REMOVAL;
+            inbox.deviceRemoved |= entry.type == CmEvent.Type.DEVICE_REMOVAL;
             inbox.entries.add(entry);
             if (inbox.owner != null) {
                 inbox.channel.deliver(entry);

@@ -59,7 +59,7 @@ final class Handshake {
         requireArguments(parameters, timeout);
         beginAccept(parameters);
         if (!id.hasDatagrams()) {
-            id.events.awaitEnd(RdmaCm.ACCEPT, timeout, CmEventType.ESTABLISHED);
+            id.events.awaitEnd(RdmaCm.ACCEPT, timeout, CmEvent.Type.ESTABLISHED);
         }
     }
 
@@ -133,7 +133,7 @@ final class Handshake {
             throw new IllegalStateException(id + " has no queue pair to connect: createQueuePair makes one");
         }
         beginConnect(parameters);
-        return id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
+        return id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEvent.Type.ESTABLISHED);
     }
 
     CmEvent connect(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
@@ -142,11 +142,11 @@ final class Handshake {
         prepare(own);
         beginConnect(parameters.queuePair(own.number(), parameters.sharedReceives()));
         if (id.hasDatagrams()) {
-            return id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEventType.ESTABLISHED);
+            return id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEvent.Type.ESTABLISHED);
         }
         CmEvent response =
-                id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEventType.CONNECT_RESPONSE, CmEventType.ESTABLISHED);
-        if (response.type() == CmEventType.ESTABLISHED) {
+                id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEvent.Type.CONNECT_RESPONSE, CmEvent.Type.ESTABLISHED);
+        if (response.type() == CmEvent.Type.ESTABLISHED) {
             VerbsAccess.get().noteState(own, QueuePairState.RTS); // over iWARP, where the kernel makes it ready
             return response;
         }
@@ -221,7 +221,7 @@ final class Handshake {
         Objects.requireNonNull(timeout, "timeout"); // before the connection ends
         beginDisconnect();
         if (!id.events.disconnected) {
-            id.events.awaitEnd(RdmaCm.DISCONNECT, timeout, CmEventType.DISCONNECTED);
+            id.events.awaitEnd(RdmaCm.DISCONNECT, timeout, CmEvent.Type.DISCONNECTED);
         }
     }
 

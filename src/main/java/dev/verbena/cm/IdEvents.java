@@ -97,7 +97,7 @@ final class IdEvents {
     }
 
     /** The type and the status of an event that ended a connection. */
-    record End(CmEventType type, int status) {}
+    record End(CmEvent.Type type, int status) {}
 
     /** Notes an event that C reports. Returns true if the event ends a {@link Connection}. */
     boolean ends(RawEvent event) {
@@ -113,10 +113,10 @@ final class IdEvents {
     /** An event that becomes a value when a thread takes it. */
     static final class Entry {
         final IdEvents inbox;
-        final CmEventType type;
+        final CmEvent.Type type;
         private final Function<ConnectionId, CmEvent> value;
 
-        Entry(IdEvents inbox, CmEventType type, Function<ConnectionId, CmEvent> value) {
+        Entry(IdEvents inbox, CmEvent.Type type, Function<ConnectionId, CmEvent> value) {
             this.inbox = inbox;
             this.type = type;
             this.value = value;
@@ -131,7 +131,7 @@ final class IdEvents {
     int waitingRequests() {
         int count = 0;
         for (Entry entry : entries) {
-            if (entry.type == CmEventType.CONNECT_REQUEST) {
+            if (entry.type == CmEvent.Type.CONNECT_REQUEST) {
                 count++;
             }
         }
@@ -140,7 +140,7 @@ final class IdEvents {
 
     /** Takes the oldest event of a wanted type, also if the id moves to another channel meanwhile; null if none is there. */
     @Nullable
-    CmEvent take(Predicate<CmEventType> wanted) {
+    CmEvent take(Predicate<CmEvent.Type> wanted) {
         return take(wanted, null);
     }
 
@@ -149,7 +149,7 @@ final class IdEvents {
      *
      * @param wait the wait of the calling thread; null to wait for a thread that works on the channel in C
      */
-    private @Nullable CmEvent take(Predicate<CmEventType> wanted, EventReader.@Nullable Wait wait) {
+    private @Nullable CmEvent take(Predicate<CmEvent.Type> wanted, EventReader.@Nullable Wait wait) {
         ConnectionId id = Objects.requireNonNull(owner);
         while (true) {
             EventChannel at = channel;
@@ -172,7 +172,7 @@ final class IdEvents {
      * @param verb the C function, for the exception
      * @param hint a hint for the exception when the time is over
      */
-    CmEvent await(String verb, Duration timeout, String hint, Predicate<CmEventType> wanted)
+    CmEvent await(String verb, Duration timeout, String hint, Predicate<CmEvent.Type> wanted)
             throws InterruptedException {
         return await(verb, timeout, hint, wanted, () -> null);
     }
@@ -182,11 +182,11 @@ final class IdEvents {
      *
      * @throws ConnectionException if there is no such event, and the device was removed
      */
-    CmEvent awaitUntilRemoval(String verb, Duration timeout, Predicate<CmEventType> wanted)
+    CmEvent awaitUntilRemoval(String verb, Duration timeout, Predicate<CmEvent.Type> wanted)
             throws InterruptedException {
         return await(verb, timeout, "", wanted, () -> {
             End known = end;
-            if (known == null || known.type() != CmEventType.DEVICE_REMOVAL) {
+            if (known == null || known.type() != CmEvent.Type.DEVICE_REMOVAL) {
                 return null;
             }
             ConnectionId id = Objects.requireNonNull(owner);
@@ -200,7 +200,7 @@ final class IdEvents {
             String verb,
             Duration timeout,
             String hint,
-            Predicate<CmEventType> wanted,
+            Predicate<CmEvent.Type> wanted,
             Supplier<? extends @Nullable CmEvent> atEnd)
             throws InterruptedException {
         ConnectionId id = Objects.requireNonNull(owner);
@@ -231,7 +231,7 @@ final class IdEvents {
      * @param success the types of events that end the step well
      * @throws ConnectionException if another event ended the step
      */
-    CmEvent awaitEnd(CFunction function, Duration timeout, CmEventType... success) throws InterruptedException {
+    CmEvent awaitEnd(CFunction function, Duration timeout, CmEvent.Type... success) throws InterruptedException {
         return awaitEnd(function, timeout, errno -> "", success);
     }
 
@@ -240,14 +240,14 @@ final class IdEvents {
      *
      * @param hints returns the hint for an error number that the event reports; may be empty
      */
-    CmEvent awaitEnd(CFunction function, Duration timeout, IntFunction<String> hints, CmEventType... success)
+    CmEvent awaitEnd(CFunction function, Duration timeout, IntFunction<String> hints, CmEvent.Type... success)
             throws InterruptedException {
-        List<CmEventType> wanted = List.of(success);
+        List<CmEvent.Type> wanted = List.of(success);
         CmEvent event = await(
                 function.name(),
                 timeout,
                 "The peer may be slow, or no program there accepts",
-                type -> wanted.contains(type) || type.isEnd() || type == CmEventType.MULTICAST_ERROR);
+                type -> wanted.contains(type) || type.isEnd() || type == CmEvent.Type.MULTICAST_ERROR);
         if (!wanted.contains(event.type()) || event.status() != 0) {
             throw new ConnectionException(
                     function.name(),

@@ -34,7 +34,7 @@ final class IdGroups {
                         id.address, SocketAddresses.write(group, scratch).address(), 0));
     }
 
-    MulticastMembership join(SocketAddress group, JoinFlag how, Duration timeout, VerbsArena arena)
+    MulticastMembership join(SocketAddress group, MulticastMembership.Kind how, Duration timeout, VerbsArena arena)
             throws InterruptedException {
         return join(group, timeout, arena, RdmaCm.JOIN_MULTICAST_EX, scratch -> {
             MemorySegment join = rdma_cm_join_mc_attr_ex.allocate(scratch);
@@ -53,7 +53,7 @@ final class IdGroups {
         CmFailures.checkOpen(arena);
         id.call(function, group.toString(), join);
         try {
-            CmEvent joined = id.events.awaitEnd(function, timeout, CmEventType.MULTICAST_JOIN);
+            CmEvent joined = id.events.awaitEnd(function, timeout, CmEvent.Type.MULTICAST_JOIN);
             return MulticastMembership.of(
                     this, owner, queues.queuePair(), group, ((CmEvent.DatagramReady) joined).target(), arena);
         } catch (Throwable t) {

@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.lifetime.ObjectLifetime;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.QueuePair;
 import java.net.SocketAddress;
 import org.jspecify.annotations.Nullable;
@@ -77,5 +78,19 @@ public final class MulticastMembership extends VerbsObject {
     @Override
     public String toString() {
         return "membership of " + ConnectionException.text(group);
+    }
+
+    /** A kind of membership in a multicast group ({@code enum rdma_cm_mc_join_flags}). */
+    public enum Kind {
+        /** Sends and receives ({@code RDMA_MC_JOIN_FLAG_FULLMEMBER}). */
+        FULL_MEMBER(rdma_h.RDMA_MC_JOIN_FLAG_FULLMEMBER),
+        /** Sends only ({@code RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER}). */
+        SEND_ONLY(rdma_h.RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER);
+
+        final int code;
+
+        Kind(int code) {
+            this.code = code;
+        }
     }
 }

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 record RawEvent(
         long id,
         long listener,
-        CmEventType type,
+        CmEvent.Type type,
         int code,
         int status,
         @Nullable ConnectionParameters parameters,
@@ -32,7 +32,7 @@ record RawEvent(
     static RawEvent read(long pointer) {
         MemorySegment event = Memory.struct(pointer, rdma_cm_event.sizeof());
         int code = rdma_cm_event.event(event);
-        CmEventType type = CmEventType.of(code);
+        CmEvent.Type type = CmEvent.Type.of(code);
         long id = Memory.getLong(pointer + rdma_cm_event.id$offset());
         long listener = Memory.getLong(pointer + rdma_cm_event.listen_id$offset());
         int status = rdma_cm_event.status(event);
@@ -63,7 +63,7 @@ record RawEvent(
 
     /** Returns the event that C reports when the device of an id is removed. */
     static RawEvent removal(long id) {
-        CmEventType type = CmEventType.DEVICE_REMOVAL;
+        CmEvent.Type type = CmEvent.Type.DEVICE_REMOVAL;
         return new RawEvent(id, 0, type, type.code(), 0, null, null, PrivateData.NONE, 0);
     }
 
@@ -72,8 +72,8 @@ record RawEvent(
     }
 
     private static RawEvent datagram(
-            long id, long listener, CmEventType type, int code, int status, MemorySegment parameters) {
-        DatagramTarget target = status != 0 || type == CmEventType.CONNECT_REQUEST
+            long id, long listener, CmEvent.Type type, int code, int status, MemorySegment parameters) {
+        DatagramTarget target = status != 0 || type == CmEvent.Type.CONNECT_REQUEST
                 ? null
                 : new DatagramTarget(
                         VerbsAccess.get().readPath(rdma_ud_param.ah_attr(parameters)),
@@ -94,7 +94,7 @@ record RawEvent(
     }
 
     boolean isRequest() {
-        return type == CmEventType.CONNECT_REQUEST;
+        return type == CmEvent.Type.CONNECT_REQUEST;
     }
 
     /** Returns the id that the event belongs to. */

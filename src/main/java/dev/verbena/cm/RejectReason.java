@@ -7,7 +7,7 @@ final class RejectReason {
     private RejectReason() {}
 
     /** Describes the status of an event that reports a failure. */
-    static String of(CmEventType type, int status) {
+    static String of(CmEvent.Type type, int status) {
         if (status < 0) {
             return status == -1 ? "an error inside the connection manager" : Errno.describe(-status);
         }

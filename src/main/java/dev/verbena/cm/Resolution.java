@@ -59,7 +59,7 @@ final class Resolution {
                 RdmaCm.RESOLVE_ADDR,
                 Deadline.sum(timeout, GRACE),
                 errno -> hint(errno, destination),
-                CmEventType.ADDRESS_RESOLVED);
+                CmEvent.Type.ADDRESS_RESOLVED);
     }
 
     void beginRoute(Duration timeout) {
@@ -68,7 +68,7 @@ final class Resolution {
 
     void route(Duration timeout) throws InterruptedException {
         beginRoute(timeout);
-        id.events.awaitEnd(RdmaCm.RESOLVE_ROUTE, Deadline.sum(timeout, GRACE), CmEventType.ROUTE_RESOLVED);
+        id.events.awaitEnd(RdmaCm.RESOLVE_ROUTE, Deadline.sum(timeout, GRACE), CmEvent.Type.ROUTE_RESOLVED);
     }
 
     private static int milliseconds(Duration timeout) {
@@ -92,7 +92,7 @@ final class Resolution {
                         AddressInfo.text(node, scratch),
                         AddressInfo.text(service, scratch),
                         hints.write(scratch).address()));
-        id.events.awaitEnd(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEventType.ADDRESS_INFO_RESOLVED);
+        id.events.awaitEnd(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEvent.Type.ADDRESS_INFO_RESOLVED);
         try (Arena memory = Arena.ofConfined()) {
             MemorySegment found = memory.allocate(ValueLayout.JAVA_LONG);
             id.call(RdmaCm.QUERY_ADDRINFO, id, scratch -> RdmaCm.QUERY_ADDRINFO.call(id.address, found.address()));

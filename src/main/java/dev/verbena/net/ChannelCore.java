@@ -522,7 +522,7 @@ final class ChannelCore {
     }
 
     /** Returns the counters of this channel. */
-    NodeStatistics statistics() {
+    Node.Statistics statistics() {
         lock.lock();
         try {
             return messages.statistics();

@@ -70,7 +70,7 @@ final class Engine {
     private volatile @Nullable Throwable admitFailure;
 
     /** The counters of the channels that were closed. */
-    private NodeStatistics past = new NodeStatistics(0, 0, 0, 0, 0, 0);
+    private Node.Statistics past = new Node.Statistics(0, 0, 0, 0, 0, 0);
 
     /** The channels of peers that have not greeted yet. */
     private final Set<ChannelCore> greeting = ConcurrentHashMap.newKeySet();
@@ -768,7 +768,7 @@ final class Engine {
 
     /** Frees what a closed channel has. */
     void release(ChannelCore core) {
-        NodeStatistics last = core.statistics();
+        Node.Statistics last = core.statistics();
         table.lock();
         try {
             int slot = (int) (core.key() >>> 16) & 0xffff;
@@ -815,9 +815,9 @@ final class Engine {
         }
     }
 
-    NodeStatistics statistics() {
+    Node.Statistics statistics() {
         List<ChannelCore> present = new ArrayList<>();
-        NodeStatistics sum;
+        Node.Statistics sum;
         table.lock();
         try {
             sum = past;
@@ -828,7 +828,7 @@ final class Engine {
         for (ChannelCore core : present) {
             sum = sum.plus(core.statistics());
         }
-        return sum.plus(new NodeStatistics(0, 0, 0, 0, opened.get(), ended.get()));
+        return sum.plus(new Node.Statistics(0, 0, 0, 0, opened.get(), ended.get()));
     }
 
     int channels() {

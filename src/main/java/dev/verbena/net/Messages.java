@@ -220,8 +220,8 @@ final class Messages {
     }
 
     /** Returns the counters of the messages. */
-    NodeStatistics statistics() {
-        return new NodeStatistics(sent, received, called, stalls, 0, 0);
+    Node.Statistics statistics() {
+        return new Node.Statistics(sent, received, called, stalls, 0, 0);
     }
 
     // Completions

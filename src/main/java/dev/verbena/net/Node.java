@@ -333,7 +333,7 @@ public final class Node extends VerbsObject {
      *
      * @return the counters
      */
-    public NodeStatistics statistics() {
+    public Statistics statistics() {
         lifetime.checkOpen();
         return engine.statistics();
     }
@@ -385,5 +385,27 @@ public final class Node extends VerbsObject {
     @Override
     public String toString() {
         return engine.toString();
+    }
+
+    /**
+     * Counters of a {@link Node} since it was opened, over all of its channels. See {@link Node#statistics}.
+     *
+     * @param sent the number of messages sent, with requests, offers, replies and faults
+     * @param received the number of messages received, with requests, offers, replies and faults
+     * @param calls the number of calls and offers that this node has made
+     * @param stalls the number of times that a channel had a message to send, and the peer had no receive for it
+     * @param opened the number of channels that were opened
+     * @param ended the number of these channels that have ended or were closed
+     */
+    public record Statistics(long sent, long received, long calls, long stalls, long opened, long ended) {
+        Statistics plus(Statistics more) {
+            return new Statistics(
+                    sent + more.sent,
+                    received + more.received,
+                    calls + more.calls,
+                    stalls + more.stalls,
+                    opened + more.opened,
+                    ended + more.ended);
+        }
     }
 }

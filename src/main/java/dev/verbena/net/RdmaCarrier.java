@@ -4,7 +4,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.CmEvent;
-import dev.verbena.cm.CmEventType;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
@@ -17,13 +16,13 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.WorkCompletionException;
 import dev.verbena.verbs.WorkOpcode;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.device.DeviceCapability;
-import dev.verbena.verbs.device.TransportType;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -131,7 +130,7 @@ final class RdmaCarrier extends Carrier {
 
     /** Returns true if the device connects by TCP itself, and so needs the TCP port. */
     boolean isOverTcp() {
-        return context.device().transport() == TransportType.IWARP;
+        return context.device().transport() == Device.TransportType.IWARP;
     }
 
     private int capacity(NodeOptions options) {
@@ -304,8 +303,8 @@ final class RdmaCarrier extends Carrier {
 
     private static boolean registersMemory(CmEvent event) {
         return event instanceof CmEvent.Request
-                || event.type() == CmEventType.ADDRESS_RESOLVED
-                || event.type() == CmEventType.ROUTE_RESOLVED;
+                || event.type() == CmEvent.Type.ADDRESS_RESOLVED
+                || event.type() == CmEvent.Type.ROUTE_RESOLVED;
     }
 
     private void handle(CmEvent event) {
@@ -314,7 +313,7 @@ final class RdmaCarrier extends Carrier {
             return;
         }
         ChannelCore core = known.get(event.id());
-        if (event.type() == CmEventType.DEVICE_REMOVAL) {
+        if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
             engine.deviceRemoved();
         }
         if (core == null) {

@@ -6,7 +6,6 @@ import dev.verbena.internal.raw.ibv_global_route;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.address.GidType;
 import dev.verbena.verbs.address.GlobalRoute;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -38,7 +37,7 @@ final class AddressCodec {
                 readGid(source, ibv_gid_entry.gid$offset()),
                 ibv_gid_entry.port_num(source),
                 ibv_gid_entry.gid_index(source),
-                GidType.of(ibv_gid_entry.gid_type(source)),
+                GidEntry.Type.of(ibv_gid_entry.gid_type(source)),
                 networkDevice(ibv_gid_entry.ndev_ifindex(source)));
     }
 

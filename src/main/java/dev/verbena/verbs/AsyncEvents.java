@@ -197,7 +197,7 @@ public final class AsyncEvents {
             source.descriptor(); // makes it non-blocking
             source.takeAll();
             AsyncEvent next = taken.poll();
-            return next instanceof AsyncEvent.OfCompletionQueue of && of.type() == AsyncEventType.CQ_ERR
+            return next instanceof AsyncEvent.OfCompletionQueue of && of.type() == AsyncEvent.Type.CQ_ERR
                     ? counted(of)
                     : next;
         } finally {
@@ -218,7 +218,7 @@ public final class AsyncEvents {
     }
 
     /** Adds an event that was read for this context. The caller holds the lock. */
-    void add(AsyncEventType type, int code, long element, @Nullable VerbsObject object) {
+    void add(AsyncEvent.Type type, int code, long element, @Nullable VerbsObject object) {
         switch (type.source()) {
             case DEVICE -> taken.add(new AsyncEvent.OfDevice(context, type, code));
             case PORT -> taken.add(new AsyncEvent.OfPort(context, type, code, (int) element));
@@ -226,7 +226,7 @@ public final class AsyncEvents {
                 switch (object) {
                     case QueuePair queuePair -> taken.add(new AsyncEvent.OfQueuePair(context, type, code, queuePair));
                     case CompletionQueue queue -> {
-                        if (type != AsyncEventType.CQ_ERR || brokenQueues.merge(queue, 1, Integer::sum) == 1) {
+                        if (type != AsyncEvent.Type.CQ_ERR || brokenQueues.merge(queue, 1, Integer::sum) == 1) {
                             taken.add(new AsyncEvent.OfCompletionQueue(context, type, code, queue, 1));
                         }
                     }
@@ -240,9 +240,9 @@ public final class AsyncEvents {
     }
 
     static String describe(AsyncEvent event, String source) {
-        AsyncEventType type = event.type();
-        return (type == AsyncEventType.UNKNOWN ? "event " + event.typeCode() : type.toString()) + " of " + source + ": "
-                + type.meaning();
+        AsyncEvent.Type type = event.type();
+        return (type == AsyncEvent.Type.UNKNOWN ? "event " + event.typeCode() : type.toString()) + " of " + source
+                + ": " + type.meaning();
     }
 
     // Listeners

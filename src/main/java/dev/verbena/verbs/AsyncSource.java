@@ -160,7 +160,7 @@ final class AsyncSource {
         }
         // Nothing before this may block: a thread that destroys the object may wait in C for the acknowledgement.
         Ibv.ACK_ASYNC_EVENT.call(event.address());
-        AsyncEventType type = AsyncEventType.of(code);
+        AsyncEvent.Type type = AsyncEvent.Type.of(code);
         if (object == null || owner == null) {
             readers.forEach(reader -> reader.add(type, code, element, null));
         } else if (object.isOpen()) {
@@ -171,14 +171,14 @@ final class AsyncSource {
         record(type, code);
     }
 
-    private void record(AsyncEventType type, int code) {
+    private void record(AsyncEvent.Type type, int code) {
         if (!Recorder.isPresent()) {
             return;
         }
         DeviceEvent recorded = new DeviceEvent();
         if (recorded.shouldCommit()) {
             recorded.device = device;
-            recorded.type = type == AsyncEventType.UNKNOWN ? "event " + code : type.toString();
+            recorded.type = type == AsyncEvent.Type.UNKNOWN ? "event " + code : type.toString();
             recorded.commit();
         }
     }

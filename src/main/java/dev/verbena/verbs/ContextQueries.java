@@ -15,7 +15,6 @@ import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
-import dev.verbena.verbs.device.TransportType;
 import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -43,7 +42,7 @@ final class ContextQueries {
         this.address = address;
     }
 
-    TransportType transport() {
+    Device.TransportType transport() {
         return device.transport();
     }
 

@@ -9,7 +9,7 @@ import dev.verbena.internal.raw.ibv_counter_attach_attr;
 import dev.verbena.internal.raw.ibv_counters_init_attr;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.flow.FlowAction;
-import dev.verbena.verbs.flow.FlowCounters;
+import dev.verbena.verbs.flow.access.FlowAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -21,7 +21,7 @@ import java.lang.foreign.ValueLayout;
  *
  * {@snippet file="ObjectSnippets.java" region="counters"}
  */
-public final class Counters extends VerbsObject implements FlowCounters {
+public final class Counters extends VerbsObject {
     private final ObjectLifetime lifetime;
     private static final int MAX = 1 << 16;
 
@@ -65,7 +65,17 @@ public final class Counters extends VerbsObject implements FlowCounters {
     }
 
     /**
-     * Sets the kind of a counter, for flow rules that will name these counters with {@link FlowAction#count}
+     * Returns the action of a flow rule that counts the packets with these counters.
+     *
+     * @return an action, for {@link dev.verbena.verbs.flow.FlowRule#of}; these counters must outlive the flow
+     */
+    public FlowAction action() {
+        lifetime.checkOpen();
+        return FlowAccess.get().count(this, address);
+    }
+
+    /**
+     * Sets the kind of a counter, for flow rules that will name these counters with {@link #action}
      * ({@code ibv_attach_counters_point_flow}).
      *
      * @param kind packets or bytes

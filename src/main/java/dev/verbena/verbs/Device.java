@@ -6,12 +6,12 @@ import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_device;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.Guid;
-import dev.verbena.verbs.device.NodeType;
-import dev.verbena.verbs.device.TransportType;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -303,5 +303,91 @@ public final class Device {
             case UNSPECIFIED, UNKNOWN -> "unknown transport";
         };
         return name + ": " + node + ", " + speaks + ", GUID " + guid;
+    }
+
+    /** The kind of node that a device is ({@code enum ibv_node_type}). */
+    public enum NodeType {
+        /** A channel adapter: InfiniBand or RoCE ({@code IBV_NODE_CA}). */
+        CA(rdma_h.IBV_NODE_CA, "InfiniBand channel adapter"),
+        /** A switch ({@code IBV_NODE_SWITCH}). */
+        SWITCH(rdma_h.IBV_NODE_SWITCH, "InfiniBand switch"),
+        /** A router ({@code IBV_NODE_ROUTER}). */
+        ROUTER(rdma_h.IBV_NODE_ROUTER, "InfiniBand router"),
+        /** An iWARP adapter ({@code IBV_NODE_RNIC}). */
+        RNIC(rdma_h.IBV_NODE_RNIC, "iWARP NIC"),
+        /** A Cisco usNIC ({@code IBV_NODE_USNIC}). */
+        USNIC(rdma_h.IBV_NODE_USNIC, "usNIC"),
+        /** A Cisco usNIC over UDP ({@code IBV_NODE_USNIC_UDP}). */
+        USNIC_UDP(rdma_h.IBV_NODE_USNIC_UDP, "usNIC UDP"),
+        /** A node of no specified kind ({@code IBV_NODE_UNSPECIFIED}). */
+        UNSPECIFIED(rdma_h.IBV_NODE_UNSPECIFIED, "unspecified"),
+        /** A number that this release does not know. */
+        UNKNOWN(-1, "unknown");
+
+        private final int code;
+        private final String meaning;
+
+        NodeType(int code, String meaning) {
+            this.code = code;
+            this.meaning = meaning;
+        }
+
+        /**
+         * Returns the number in C.
+         *
+         * @return the value of the C constant
+         */
+        public int code() {
+            return code;
+        }
+
+        /**
+         * Returns the description that the C tools print ({@code ibv_node_type_str}).
+         *
+         * @return a description, such as {@code InfiniBand channel adapter}
+         */
+        @CName("ibv_node_type_str")
+        public String meaning() {
+            return meaning;
+        }
+
+        static NodeType of(int code) {
+            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+        }
+    }
+
+    /** The transport that a device speaks ({@code enum ibv_transport_type}). */
+    public enum TransportType {
+        /** InfiniBand transport, also over RoCE ({@code IBV_TRANSPORT_IB}). */
+        IB(rdma_h.IBV_TRANSPORT_IB),
+        /** iWARP ({@code IBV_TRANSPORT_IWARP}). */
+        IWARP(rdma_h.IBV_TRANSPORT_IWARP),
+        /** Cisco usNIC ({@code IBV_TRANSPORT_USNIC}). */
+        USNIC(rdma_h.IBV_TRANSPORT_USNIC),
+        /** Cisco usNIC over UDP ({@code IBV_TRANSPORT_USNIC_UDP}). */
+        USNIC_UDP(rdma_h.IBV_TRANSPORT_USNIC_UDP),
+        /** A transport of no specified kind ({@code IBV_TRANSPORT_UNSPECIFIED}). */
+        UNSPECIFIED(rdma_h.IBV_TRANSPORT_UNSPECIFIED),
+        /** A number that this release does not know. */
+        UNKNOWN(-1);
+
+        private final int code;
+
+        TransportType(int code) {
+            this.code = code;
+        }
+
+        /**
+         * Returns the number in C.
+         *
+         * @return the value of the C constant
+         */
+        public int code() {
+            return code;
+        }
+
+        static TransportType of(int code) {
+            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+        }
     }
 }

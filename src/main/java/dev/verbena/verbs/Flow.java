@@ -41,7 +41,7 @@ public final class Flow extends VerbsObject {
         List<VerbsObject> parents = new ArrayList<>(List.of(target));
         FlowAccess.get().specs(rule).forEach(spec -> {
             if (spec instanceof FlowAction.Count count) {
-                parents.add((Counters) count.counters());
+                parents.add(count.counters());
             }
         });
         return ObjectLifetime.create(
@@ -58,9 +58,7 @@ public final class Flow extends VerbsObject {
                                         context,
                                         target + ", " + rule,
                                         queuePair,
-                                        FlowAccess.get()
-                                                .write(rule, scratch, counters -> ((Counters) counters).address())
-                                                .address()));
+                                        FlowAccess.get().write(rule, scratch).address()));
                     }
                 },
                 parents.toArray(VerbsObject[]::new));

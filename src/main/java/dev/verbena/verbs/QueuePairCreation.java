@@ -18,8 +18,8 @@ import dev.verbena.internal.raw.ibv_qp_open_attr;
 import dev.verbena.internal.raw.ibv_rx_hash_conf;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.DeviceAttributes;
-import dev.verbena.verbs.device.HashField;
 import dev.verbena.verbs.device.QueuePairType;
+import dev.verbena.verbs.device.ReceiveSideScaling;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -262,7 +262,7 @@ final class QueuePairCreation {
         ibv_rx_hash_conf.rx_hash_key_len(how, (byte) hash.key().byteSize());
         ibv_rx_hash_conf.rx_hash_key(how, hash.key());
         ibv_rx_hash_conf.rx_hash_fields_mask(
-                how, Integer.toUnsignedLong(EnumCodec.bits(hash.fields(), HashField::bit)));
+                how, Integer.toUnsignedLong(EnumCodec.bits(hash.fields(), ReceiveSideScaling.HashField::bit)));
     }
 
     private static long callOpen(Context context, MemorySegment attributes, int number) {

@@ -20,7 +20,6 @@ import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
-import dev.verbena.verbs.device.TransportType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.EnumSet;
@@ -142,7 +141,7 @@ final class QueuePairStateMachine {
             lifetime.release();
         }
         // Software iWARP always answers RESET before Linux 6.7.
-        if (found.state() != QueuePairState.RESET || context.queries().transport() == TransportType.IB) {
+        if (found.state() != QueuePairState.RESET || context.queries().transport() == Device.TransportType.IB) {
             known(found.state());
         }
         return found;
@@ -178,7 +177,7 @@ final class QueuePairStateMachine {
 
     /** Checks a change against the table of InfiniBand and RoCE. */
     private void check(QueuePairState from, QueuePairState to, Set<Attribute> mask) {
-        if (context.queries().transport() != TransportType.IB) {
+        if (context.queries().transport() != Device.TransportType.IB) {
             return;
         }
         Optional<String> complaint = StateTable.complaint(options.type(), from, to, mask);
@@ -357,7 +356,7 @@ final class QueuePairStateMachine {
      */
     private boolean failedInDevice() {
         try {
-            if (context.queries().transport() != TransportType.IB) {
+            if (context.queries().transport() != Device.TransportType.IB) {
                 return true; // software iWARP does not tell the state
             }
             for (int asked = 0; asked < QUERIES; asked++) {

@@ -1,6 +1,6 @@
 package dev.verbena.verbs;
 
-import dev.verbena.verbs.device.HashField;
+import dev.verbena.verbs.device.ReceiveSideScaling;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -15,9 +15,9 @@ public final class ReceiveHash {
 
     private final IndirectionTable table;
     private final MemorySegment key;
-    private final Set<HashField> fields;
+    private final Set<ReceiveSideScaling.HashField> fields;
 
-    private ReceiveHash(IndirectionTable table, MemorySegment key, Set<HashField> fields) {
+    private ReceiveHash(IndirectionTable table, MemorySegment key, Set<ReceiveSideScaling.HashField> fields) {
         this.table = table;
         this.key = key;
         this.fields = fields;
@@ -31,7 +31,7 @@ public final class ReceiveHash {
      * @param fields the fields of a packet that decide
      * @return the hash
      */
-    public static ReceiveHash of(IndirectionTable table, byte[] key, Set<HashField> fields) {
+    public static ReceiveHash of(IndirectionTable table, byte[] key, Set<ReceiveSideScaling.HashField> fields) {
         if (key.length < 1 || key.length > LONGEST_KEY) {
             throw new IllegalArgumentException("key must have 1 to " + LONGEST_KEY + " bytes, got " + key.length);
         }
@@ -52,7 +52,7 @@ public final class ReceiveHash {
      *
      * @return the fields
      */
-    public Set<HashField> fields() {
+    public Set<ReceiveSideScaling.HashField> fields() {
         return fields;
     }
 

@@ -5,7 +5,6 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.failures.Failures;
-import dev.verbena.verbs.device.TransportType;
 import java.lang.foreign.MemorySegment;
 
 /** Converts the error returns of {@code libibverbs} to exceptions. */
@@ -66,7 +65,7 @@ final class VerbFailures {
 
     /** Returns a hint for a queue that C did not make although its sizes are right; empty if there is none. */
     static String crowded(Context context) {
-        return context.provider().software() && context.queries().transport() == TransportType.IWARP
+        return context.provider().software() && context.queries().transport() == Device.TransportType.IWARP
                 ? "The library of software iWARP makes no queue that would begin with the 145th page of all queues of a "
                         + "process: make fewer queues, or smaller ones"
                 : "";

@@ -103,7 +103,7 @@ class CmArgumentTest {
         assertRefused(() -> id.reject(null));
         assertThat(client.id().pollEvent()).isEmpty();
         id.reject(PrivateData.of("no"));
-        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.REJECTED);
+        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.REJECTED);
     }
 
     @Test
@@ -193,8 +193,8 @@ class CmArgumentTest {
         assertRefused(
                 () -> id.join(FencedIds.GROUP, null),
                 () -> id.join(null, DEADLINE),
-                () -> id.join(FencedIds.GROUP, (JoinFlag) null, DEADLINE),
-                () -> id.join(FencedIds.GROUP, JoinFlag.FULL_MEMBER, null));
+                () -> id.join(FencedIds.GROUP, (MulticastMembership.Kind) null, DEADLINE),
+                () -> id.join(FencedIds.GROUP, MulticastMembership.Kind.FULL_MEMBER, null));
         assertNotCalled("rdma_join_multicast", "rdma_join_multicast_ex");
     }
 

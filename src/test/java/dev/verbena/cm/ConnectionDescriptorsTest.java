@@ -38,7 +38,7 @@ class ConnectionDescriptorsTest {
         client.id().beginConnect(ConnectionParameters.defaults());
         Connection server = listener.awaitConnection(DEADLINE, SIZES, arena);
         server.id().beginAccept(ConnectionParameters.defaults());
-        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
-        assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
+        assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
     }
 }

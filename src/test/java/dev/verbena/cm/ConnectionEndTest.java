@@ -98,7 +98,7 @@ class ConnectionEndTest extends ConnectionEnds {
             Future<WorkCompletion> waiting = waiting(server);
             client.kill();
             assertThatThrownBy(() -> end(waiting)).cause().isInstanceOfSatisfying(ConnectionException.class, ended -> {
-                assertThat(ended.event()).isEqualTo(CmEventType.DISCONNECTED);
+                assertThat(ended.event()).isEqualTo(CmEvent.Type.DISCONNECTED);
                 assertThat(ended.peer()).isEqualTo(server.peer());
             });
             assertThat(server.isOpen()).isFalse();

@@ -20,7 +20,7 @@ import dev.verbena.support.NotOnIwarp;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.AddressHandle;
-import dev.verbena.verbs.AsyncEventType;
+import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Ece;
@@ -79,8 +79,8 @@ class ConnectionIdTest {
     }
 
     /** What comes when the peer has accepted and the queue pair is one's own. */
-    private static CmEventType answer() {
-        return TestDevice.isIwarp() ? CmEventType.ESTABLISHED : CmEventType.CONNECT_RESPONSE;
+    private static CmEvent.Type answer() {
+        return TestDevice.isIwarp() ? CmEvent.Type.ESTABLISHED : CmEvent.Type.CONNECT_RESPONSE;
     }
 
     @Test
@@ -101,14 +101,14 @@ class ConnectionIdTest {
         }
         server.beginAccept(ConnectionParameters.defaults().queuePair(right.number(), false));
         assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(answer());
-        if (answer() == CmEventType.CONNECT_RESPONSE) {
+        if (answer() == CmEvent.Type.CONNECT_RESPONSE) {
             client.bring(left, QueuePairState.RTR);
         }
         client.bring(left, QueuePairState.RTS);
-        if (answer() == CmEventType.CONNECT_RESPONSE) {
+        if (answer() == CmEvent.Type.CONNECT_RESPONSE) {
             client.establish();
         }
-        assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         MemoryRegion buffer = domain.register(arena.allocate(64), LOCAL_WRITE);
         right.postReceive(1, buffer.slice(32, 8));
         left.postSend(2, buffer.slice(0, 8));
@@ -158,7 +158,7 @@ class ConnectionIdTest {
     })
     @NotOnIwarp("there are no datagrams")
     void joinAndLeaveAMulticastGroup() throws Exception {
-        exchangesDatagrams((id, group) -> id.join(group, JoinFlag.FULL_MEMBER, DEADLINE));
+        exchangesDatagrams((id, group) -> id.join(group, MulticastMembership.Kind.FULL_MEMBER, DEADLINE));
     }
 
     @Test
@@ -217,7 +217,7 @@ class ConnectionIdTest {
         ConnectionId server = listener.awaitRequest(DEADLINE).claim();
         server.createQueuePair(domain, QueuePair.rc(queue));
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(second.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(second.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
     }
 
     @Test
@@ -230,7 +230,7 @@ class ConnectionIdTest {
         client.beginConnect(ConnectionParameters.defaults());
         ConnectRequest request = listener.awaitRequest(DEADLINE);
         listener.close();
-        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.REJECTED);
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.REJECTED);
         assertThatThrownBy(request::claim).isInstanceOf(IllegalStateException.class);
     }
 
@@ -300,7 +300,7 @@ class ConnectionIdTest {
         QueuePair pair = server.createQueuePair(SIZES);
         assertThatThrownBy(shared::close).isInstanceOf(ResourceBusyException.class);
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         client.queuePair().orElseThrow().postSend(1, buffer.slice(32, 32));
         assertThat(server.receiveCompletionQueue()
                         .orElseThrow()
@@ -359,14 +359,14 @@ class ConnectionIdTest {
         server.createQueuePair(domain, QueuePair.rc(context.createCompletionQueue(4)));
         server.beginAccept(ConnectionParameters.defaults());
         assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(answer());
-        server.report(AsyncEventType.COMM_EST); // the client has not said that it is ready, but has sent
-        assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        server.report(AsyncEvent.Type.COMM_EST); // the client has not said that it is ready, but has sent
+        assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
     }
 
     @Test
     @Covers({"rdma_get_local_addr", "rdma_get_peer_addr", "rdma_event_str"})
     void eventTypesHaveTheNamesOfC() {
-        for (CmEventType type : CmEventType.values()) {
+        for (CmEvent.Type type : CmEvent.Type.values()) {
             String name = MemorySegment.ofAddress(EVENT_STR.call(type.code()))
                     .reinterpret(256)
                     .getString(0);

@@ -67,7 +67,7 @@ class ConnectionLifetimeTest extends ConnectionEnds {
         assertThatThrownBy(() -> listener.awaitConnection(DEADLINE))
                 .isInstanceOf(VerbsException.class)
                 .isNotInstanceOf(ConnectionException.class);
-        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.REJECTED);
+        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.REJECTED);
         assertThat(Fenced.liveObjects()).as("all but the id of the request").isEqualTo(before - 1);
     }
 
@@ -136,7 +136,7 @@ class ConnectionLifetimeTest extends ConnectionEnds {
         Future<WorkCompletion> waiting = waiting(both.server());
         both.client().close();
         assertThatThrownBy(() -> end(waiting)).cause().isInstanceOfSatisfying(ConnectionException.class, ended -> {
-            assertThat(ended.event()).isEqualTo(CmEventType.DISCONNECTED);
+            assertThat(ended.event()).isEqualTo(CmEvent.Type.DISCONNECTED);
             assertThat(ended.peer()).isEqualTo(both.server().peer());
         });
         assertThat(both.server().isOpen()).isFalse();

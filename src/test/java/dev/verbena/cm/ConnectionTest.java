@@ -88,7 +88,7 @@ class ConnectionTest {
         sendAndReceive(client, server);
         sendAndReceive(server, client);
         client.close();
-        assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
         server.close();
         listener.close();
     }
@@ -195,7 +195,7 @@ class ConnectionTest {
         ExecutionException thrown =
                 catchThrowableOfType(ExecutionException.class, () -> answer.get(DEADLINE.toSeconds(), SECONDS));
         assertThat(thrown.getCause()).isInstanceOfSatisfying(ConnectionException.class, refused -> {
-            assertThat(refused.event()).isEqualTo(CmEventType.REJECTED);
+            assertThat(refused.event()).isEqualTo(CmEvent.Type.REJECTED);
             assertThat(refused.status()).isEqualTo(28);
             assertThat(refused.reason()).isEqualTo("the peer's program has rejected the connection");
             assertThat(refused.peer()).contains(listener.address());
@@ -213,7 +213,7 @@ class ConnectionTest {
         listener.close();
         ConnectionException refused =
                 catchThrowableOfType(ConnectionException.class, () -> Connection.open(address, DEADLINE, arena));
-        assertThat(refused.event()).isEqualTo(CmEventType.REJECTED);
+        assertThat(refused.event()).isEqualTo(CmEvent.Type.REJECTED);
         assertThat(refused.reason()).isEqualTo("no program listens on this port");
         assertThat(refused)
                 .hasMessageContaining("rdma_connect")
@@ -332,8 +332,8 @@ class ConnectionTest {
             client.id().beginConnect(ConnectionParameters.defaults());
             Connection server = listener.awaitConnection(DEADLINE);
             server.id().beginAccept(ConnectionParameters.defaults());
-            assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
-            assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
+            assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
             sendAndReceive(client, server);
         }
     }

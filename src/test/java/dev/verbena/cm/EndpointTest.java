@@ -51,7 +51,7 @@ class EndpointTest {
         AddressInfo here = AddressInfo.find(
                         node,
                         null,
-                        AddressInfo.hints().flags(AddressFlag.PASSIVE).space(PortSpace.TCP),
+                        AddressInfo.hints().flags(AddressInfo.Flag.PASSIVE).space(PortSpace.TCP),
                         DEADLINE)
                 .getFirst();
         ConnectionId listener = channel.createEndpoint(here, DEADLINE);
@@ -70,11 +70,11 @@ class EndpointTest {
     @Test
     void lookupFindsAnAddress() throws Exception {
         List<AddressInfo> found = AddressInfo.find(
-                node, "7471", AddressInfo.hints().space(PortSpace.TCP).flags(AddressFlag.NUMERIC_HOST), DEADLINE);
+                node, "7471", AddressInfo.hints().space(PortSpace.TCP).flags(AddressInfo.Flag.NUMERIC_HOST), DEADLINE);
         assertThat(found).first().satisfies(info -> {
             assertThat(info.destination()).contains(new InetSocketAddress(node, 7471));
             assertThat(info.source()).isEmpty();
-            assertThat(info.family()).isEqualTo(AddressFamily.IPV4);
+            assertThat(info.family()).isEqualTo(AddressInfo.Family.IPV4);
             assertThat(info.space()).isEqualTo(PortSpace.TCP);
             assertThat(info.type()).isEqualTo(QueuePairType.RC);
             assertThat(info).hasToString("TCP, RC, from any to " + node + ":7471");
@@ -87,15 +87,15 @@ class EndpointTest {
                         null,
                         "7471",
                         AddressInfo.hints()
-                                .flags(AddressFlag.PASSIVE, AddressFlag.FAMILY)
-                                .family(AddressFamily.IPV6)
+                                .flags(AddressInfo.Flag.PASSIVE, AddressInfo.Flag.FAMILY)
+                                .family(AddressInfo.Family.IPV6)
                                 .type(QueuePairType.UD)
                                 .space(PortSpace.UDP),
                         DEADLINE))
                 .first()
                 .satisfies(info -> {
                     assertThat(info.source()).contains(new InetSocketAddress("::", 7471));
-                    assertThat(info.flags()).contains(AddressFlag.PASSIVE);
+                    assertThat(info.flags()).contains(AddressInfo.Flag.PASSIVE);
                     assertThat(info.type()).isEqualTo(QueuePairType.UD);
                 });
     }
@@ -121,7 +121,7 @@ class EndpointTest {
     @Test
     void lookupRefusesUnknownNames() {
         assertThatThrownBy(() -> AddressInfo.find(
-                        "nobody.invalid", "7471", AddressInfo.hints().flags(AddressFlag.NUMERIC_HOST), DEADLINE))
+                        "nobody.invalid", "7471", AddressInfo.hints().flags(AddressInfo.Flag.NUMERIC_HOST), DEADLINE))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("rdma_getaddrinfo")
                 .hasMessageContaining("EAI_NONAME");
@@ -139,7 +139,7 @@ class EndpointTest {
         MemoryRegion buffer = server.protectionDomain().register(arena.allocate(64), LOCAL_WRITE);
         server.queuePair().orElseThrow().postReceive(1, buffer.slice(32, 32));
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         buffer.segment().setString(0, "hello");
         client.queuePair().orElseThrow().postSend(2, buffer.slice(0, 32));
         client.sendCompletionQueue().orElseThrow().await(DEADLINE).orThrow();
@@ -182,7 +182,7 @@ class EndpointTest {
         ConnectionId id = channel.createId(PortSpace.TCP);
         List<AddressInfo> found;
         try {
-            found = id.resolveAddressInfo(node, "7471", AddressInfo.hints().flags(AddressFlag.NAME), DEADLINE);
+            found = id.resolveAddressInfo(node, "7471", AddressInfo.hints().flags(AddressInfo.Flag.NAME), DEADLINE);
         } catch (VerbsException missing) {
             assertThat(missing).hasMessageContaining("rdma_resolve_addrinfo");
             if (!RdmaCm.RESOLVE_ADDRINFO.isPresent()) {

@@ -43,7 +43,7 @@ class FailedStepsTest {
     void joinThatIsLateLeavesTheGroup() {
         ConnectionId id = ids.datagrams();
         Fenced.fail("joined", 1, LOST);
-        assertThatThrownBy(() -> id.join(FencedIds.GROUP, JoinFlag.FULL_MEMBER, Duration.ofMillis(1)))
+        assertThatThrownBy(() -> id.join(FencedIds.GROUP, MulticastMembership.Kind.FULL_MEMBER, Duration.ofMillis(1)))
                 .isInstanceOf(VerbsTimeoutException.class);
         assertThat(Fenced.calls("rdma_leave_multicast")).isEqualTo(1);
     }

@@ -91,7 +91,7 @@ class HalfOpenFloodTest {
 
     private static boolean wasRejected(ConnectionId peer) {
         return peer.pollEvent()
-                .filter(event -> event.type() == CmEventType.REJECTED)
+                .filter(event -> event.type() == CmEvent.Type.REJECTED)
                 .isPresent();
     }
 
@@ -119,7 +119,7 @@ class HalfOpenFloodTest {
                 Connection.open(address, DEADLINE, SMALL, arena);
                 return tries;
             } catch (ConnectionException rejected) {
-                assertThat(rejected.event()).isEqualTo(CmEventType.REJECTED);
+                assertThat(rejected.event()).isEqualTo(CmEvent.Type.REJECTED);
                 assertThat(System.nanoTime()).isLessThan(end);
                 Thread.onSpinWait();
             }

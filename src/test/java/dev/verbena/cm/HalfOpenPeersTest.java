@@ -46,9 +46,9 @@ class HalfOpenPeersTest {
         return client;
     }
 
-    private static CmEventType answer(ConnectionId client) throws InterruptedException {
-        CmEventType type = client.awaitEvent(DEADLINE).type();
-        return type == CmEventType.ADDRESS_RESOLVED
+    private static CmEvent.Type answer(ConnectionId client) throws InterruptedException {
+        CmEvent.Type type = client.awaitEvent(DEADLINE).type();
+        return type == CmEvent.Type.ADDRESS_RESOLVED
                 ? client.awaitEvent(DEADLINE).type()
                 : type;
     }
@@ -58,10 +58,10 @@ class HalfOpenPeersTest {
         Listener listener = listener(ListenerOptions.defaults().handshakeTimeout(ENOUGH));
         ConnectionId late = halfOpen(ids.channel, listener);
         Future<Connection> accepted = ids.start(() -> listener.accept(DEADLINE));
-        assertThat(answer(late)).isEqualTo(CmEventType.CONNECT_RESPONSE);
+        assertThat(answer(late)).isEqualTo(CmEvent.Type.CONNECT_RESPONSE);
         Connection honest = Connection.open(listener.address(), DEADLINE, ids.arena);
         assertThat(FencedIds.end(accepted).peer()).isEqualTo(honest.id().localAddress());
-        assertThat(late.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        assertThat(late.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
     }
 
     @Test
@@ -79,7 +79,7 @@ class HalfOpenPeersTest {
         Listener listener = listener(ListenerOptions.defaults().handshakeTimeout(LONG));
         ConnectionId leaving = halfOpen(ids.channel, listener);
         Future<Connection> accepted = ids.start(() -> listener.accept(DEADLINE));
-        assertThat(answer(leaving)).isEqualTo(CmEventType.CONNECT_RESPONSE);
+        assertThat(answer(leaving)).isEqualTo(CmEvent.Type.CONNECT_RESPONSE);
         leaving.close();
         assertThatThrownBy(() -> FencedIds.end(accepted)).hasCauseInstanceOf(ConnectionException.class);
         Future<Connection> next = ids.start(() -> listener.accept(DEADLINE));
@@ -120,7 +120,7 @@ class HalfOpenPeersTest {
                 Connection.open(listener.address(), DEADLINE, ids.arena);
                 return;
             } catch (ConnectionException rejected) {
-                assertThat(rejected.event()).isEqualTo(CmEventType.REJECTED);
+                assertThat(rejected.event()).isEqualTo(CmEvent.Type.REJECTED);
                 assertThat(System.nanoTime()).isLessThan(end);
                 Thread.onSpinWait();
             }

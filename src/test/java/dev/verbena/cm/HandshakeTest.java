@@ -89,23 +89,23 @@ class HandshakeTest {
             case CREATED -> client = EventChannel.create(calling).createId(PortSpace.TCP);
             case ADDRESS_BEGUN ->
                 client.beginResolveAddress(null, listener.localAddress().orElseThrow(), DEADLINE);
-            case ADDRESS_RESOLVED -> expect(client, CmEventType.ADDRESS_RESOLVED);
+            case ADDRESS_RESOLVED -> expect(client, CmEvent.Type.ADDRESS_RESOLVED);
             case ROUTE_BEGUN -> client.beginResolveRoute(DEADLINE);
-            case ROUTE_RESOLVED -> expect(client, CmEventType.ROUTE_RESOLVED);
+            case ROUTE_RESOLVED -> expect(client, CmEvent.Type.ROUTE_RESOLVED);
             case QUEUE_PAIR -> client.createQueuePair(SIZES);
             case CONNECT_BEGUN -> client.beginConnect(ConnectionParameters.defaults());
             case REQUESTED -> request = listener.awaitRequest(DEADLINE);
             case CLAIMED -> server = request.claim(serving);
             case SERVER_QUEUE_PAIR -> server.createQueuePair(SIZES);
             case ACCEPT_BEGUN -> server.beginAccept(ConnectionParameters.defaults());
-            case CLIENT_ESTABLISHED -> expect(client, CmEventType.ESTABLISHED);
-            case ESTABLISHED -> expect(server, CmEventType.ESTABLISHED);
+            case CLIENT_ESTABLISHED -> expect(client, CmEvent.Type.ESTABLISHED);
+            case ESTABLISHED -> expect(server, CmEvent.Type.ESTABLISHED);
             case DISCONNECT_BEGUN -> client.beginDisconnect();
-            case DISCONNECTED -> expect(server, CmEventType.DISCONNECTED);
+            case DISCONNECTED -> expect(server, CmEvent.Type.DISCONNECTED);
         }
     }
 
-    private static void expect(ConnectionId id, CmEventType type) throws InterruptedException {
+    private static void expect(ConnectionId id, CmEvent.Type type) throws InterruptedException {
         assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(type);
     }
 
@@ -161,10 +161,10 @@ class HandshakeTest {
             // By what has reached the client already.
             assertThat(client.awaitEvent(DEADLINE).type())
                     .isIn(
-                            CmEventType.REJECTED,
-                            CmEventType.CONNECT_ERROR,
-                            CmEventType.ESTABLISHED,
-                            CmEventType.UNREACHABLE);
+                            CmEvent.Type.REJECTED,
+                            CmEvent.Type.CONNECT_ERROR,
+                            CmEvent.Type.ESTABLISHED,
+                            CmEvent.Type.UNREACHABLE);
         }
         nextOneIsServed();
     }
@@ -175,7 +175,7 @@ class HandshakeTest {
         goTo(phase);
         listener.close();
         if (phase == Phase.CONNECT_BEGUN || phase == Phase.REQUESTED) {
-            expect(client, CmEventType.REJECTED);
+            expect(client, CmEvent.Type.REJECTED);
         }
         for (Phase later : Phase.values()) {
             if (later.compareTo(phase) > 0 && phase.compareTo(Phase.REQUESTED) > 0) {

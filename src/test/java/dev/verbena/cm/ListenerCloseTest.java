@@ -29,7 +29,7 @@ class ListenerCloseTest {
         ids.close();
     }
 
-    private static CmEventType answer(ConnectionId client) throws InterruptedException {
+    private static CmEvent.Type answer(ConnectionId client) throws InterruptedException {
         return client.awaitEvent(DEADLINE).type();
     }
 
@@ -48,7 +48,7 @@ class ListenerCloseTest {
         Fenced.goOn("rdma_destroy_id");
         FencedIds.end(closing);
         FencedIds.end(taking);
-        assertThat(answer(client)).isEqualTo(CmEventType.REJECTED);
+        assertThat(answer(client)).isEqualTo(CmEvent.Type.REJECTED);
         assertThat(channel.isUnused()).isTrue();
     }
 
@@ -96,7 +96,7 @@ class ListenerCloseTest {
                 FencedIds.end(each);
             }
             for (ConnectionId client : clients) {
-                assertThat(answer(client)).isEqualTo(CmEventType.REJECTED);
+                assertThat(answer(client)).isEqualTo(CmEvent.Type.REJECTED);
                 client.queuePair().orElseThrow().close();
                 client.close();
             }
@@ -112,7 +112,7 @@ class ListenerCloseTest {
                 ids.client(ids.channel, listener),
                 ids.client(ids.channel, listener));
         clients.forEach(client -> client.beginConnect(ConnectionParameters.defaults()));
-        assertThat(answer(clients.getLast())).isEqualTo(CmEventType.REJECTED);
+        assertThat(answer(clients.getLast())).isEqualTo(CmEvent.Type.REJECTED);
         assertThat(listener.pollRequest()).isPresent();
         assertThat(listener.pollRequest()).isPresent();
         assertThat(listener.pollRequest()).isEmpty();
@@ -129,7 +129,7 @@ class ListenerCloseTest {
             client.beginConnect(ConnectionParameters.defaults());
             listener.isDisconnected(); // takes the events of the channel from C
         }
-        assertThat(answer(clients.getLast())).isEqualTo(CmEventType.REJECTED);
+        assertThat(answer(clients.getLast())).isEqualTo(CmEvent.Type.REJECTED);
         assertThat(listener.pollRequest()).isPresent();
         ConnectionId late = ids.client(ids.channel, listener);
         late.beginConnect(ConnectionParameters.defaults());

@@ -76,7 +76,7 @@ class ListenerTest {
 
     private static void establish(Connection server, Connection client) throws InterruptedException {
         server.accept(DEADLINE);
-        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         assertThat(server.queuePair().state()).isEqualTo(QueuePairState.RTS);
     }
 
@@ -167,9 +167,11 @@ class ListenerTest {
         other.close();
         assertThat(plain.isOpen()).isFalse();
         try (VerbsArena another = VerbsArena.ofShared()) {
-            MulticastMembership again = id.join(group, JoinFlag.FULL_MEMBER, DEADLINE, another);
+            MulticastMembership again = id.join(group, MulticastMembership.Kind.FULL_MEMBER, DEADLINE, another);
             assertThat(again.arena()).isSameAs(another);
         }
-        assertThat(id.join(group, JoinFlag.FULL_MEMBER, DEADLINE).arena()).isSameAs(arena);
+        assertThat(id.join(group, MulticastMembership.Kind.FULL_MEMBER, DEADLINE)
+                        .arena())
+                .isSameAs(arena);
     }
 }

@@ -69,7 +69,7 @@ class MigrationTest {
         assertThat(client.channel()).isSameAs(other);
         assertThat(other.awaitEvent(DEADLINE)).satisfies(event -> {
             assertThat(event.id()).isSameAs(client);
-            assertThat(event.type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(event.type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         });
     }
 
@@ -84,7 +84,7 @@ class MigrationTest {
         old.close();
         assertThatThrownBy(other::close).isInstanceOf(ResourceBusyException.class);
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         server.beginDisconnect();
         client.disconnect(DEADLINE);
     }
@@ -113,7 +113,7 @@ class MigrationTest {
         listener.close();
         old.close();
         server.beginAccept(ConnectionParameters.defaults());
-        assertThat(waiting.get(DEADLINE.toSeconds(), SECONDS).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(waiting.get(DEADLINE.toSeconds(), SECONDS).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
     }
 
     @Test
@@ -152,8 +152,8 @@ class MigrationTest {
             });
             Thread.startVirtualThread(moving);
             server.beginAccept(ConnectionParameters.defaults());
-            assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
-            assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+            assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
+            assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
             moving.get(DEADLINE.toSeconds(), SECONDS);
             server.beginDisconnect();
             client.disconnect(DEADLINE);
@@ -174,7 +174,7 @@ class MigrationTest {
         server.id().migrate(EventChannel.create(arena));
         many.close();
         client.close();
-        assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
         server.close();
     }
 }

@@ -48,7 +48,7 @@ class RemovalWithoutEventTest {
                 .cause()
                 .isInstanceOfSatisfying(
                         ConnectionException.class,
-                        end -> assertThat(end.event()).isEqualTo(CmEventType.DEVICE_REMOVAL));
+                        end -> assertThat(end.event()).isEqualTo(CmEvent.Type.DEVICE_REMOVAL));
     }
 
     @Test
@@ -82,7 +82,7 @@ class RemovalWithoutEventTest {
             Files.delete(device);
             assertEndsWithRemoval(connecting);
             assertEndsWithRemoval(listening);
-            assertThat(asked.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DEVICE_REMOVAL);
+            assertThat(asked.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DEVICE_REMOVAL);
         }
     }
 
@@ -116,29 +116,29 @@ class RemovalWithoutEventTest {
         AcceptingListener.Ends both = ends.connected();
         ConnectionId id = both.client().id();
         Files.delete(device);
-        assertThat(afterBeginning(id)).isEqualTo(CmEventType.DEVICE_REMOVAL);
+        assertThat(afterBeginning(id)).isEqualTo(CmEvent.Type.DEVICE_REMOVAL);
         Fenced.removeDevice();
         id.beginDisconnect(); // its event comes after that
-        assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+        assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
     }
 
     @Test
     void removalThatTheKernelReportedIsNotReportedAgain() throws Exception {
         AcceptingListener.Ends both = ends.connected();
         Fenced.removeDevice();
-        assertThat(afterBeginning(both.client().id())).isEqualTo(CmEventType.DEVICE_REMOVAL);
+        assertThat(afterBeginning(both.client().id())).isEqualTo(CmEvent.Type.DEVICE_REMOVAL);
         try (AcceptingListener others = new AcceptingListener(FencedIds.OWN)) {
             AcceptingListener.Ends later = others.connected();
             Files.delete(device);
-            assertThat(afterBeginning(later.client().id())).isEqualTo(CmEventType.DEVICE_REMOVAL);
+            assertThat(afterBeginning(later.client().id())).isEqualTo(CmEvent.Type.DEVICE_REMOVAL);
         }
         assertThat(both.client().id().pollEvent()).isEmpty(); // the same look at the device
     }
 
     /** Returns the type of the first event that is not of the handshake. */
-    private static CmEventType afterBeginning(ConnectionId id) throws InterruptedException {
-        CmEventType type = id.awaitEvent(DEADLINE).type();
-        return type == CmEventType.ESTABLISHED ? afterBeginning(id) : type;
+    private static CmEvent.Type afterBeginning(ConnectionId id) throws InterruptedException {
+        CmEvent.Type type = id.awaitEvent(DEADLINE).type();
+        return type == CmEvent.Type.ESTABLISHED ? afterBeginning(id) : type;
     }
 
     /** Without sysfs, as in some containers, nothing is known of the device. */

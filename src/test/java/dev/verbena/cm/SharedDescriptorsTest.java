@@ -58,7 +58,7 @@ class SharedDescriptorsTest {
         client.id().beginConnect(ConnectionParameters.defaults());
         Connection server = listener.awaitConnection(DEADLINE, ConnectionOptions.defaults(), arena);
         server.accept(DEADLINE);
-        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.ESTABLISHED);
+        assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         return new Ends(client, server);
     }
 
@@ -180,7 +180,7 @@ class SharedDescriptorsTest {
         Await.until("the end of the connection", () -> !ends.server.isOpen());
         assertThatExceptionOfType(ConnectionException.class)
                 .isThrownBy(() -> ends.server.awaitCompletion(DEADLINE))
-                .matches(ended -> ended.event() == CmEventType.DISCONNECTED);
+                .matches(ended -> ended.event() == CmEvent.Type.DISCONNECTED);
         Fenced.goOn(function);
         FencedIds.end(slow);
     }

@@ -11,7 +11,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.verbs.AsyncEvent;
-import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
@@ -78,7 +77,7 @@ class SharedDeviceTest {
     private static void assertTells(Future<AsyncEvent> waiting, CompletionQueue queue) throws Exception {
         assertThat(waiting.get(DEADLINE.toSeconds(), SECONDS))
                 .isInstanceOfSatisfying(AsyncEvent.OfCompletionQueue.class, event -> {
-                    assertThat(event.type()).isEqualTo(AsyncEventType.CQ_ERR);
+                    assertThat(event.type()).isEqualTo(AsyncEvent.Type.CQ_ERR);
                     assertThat(event.queue()).isSameAs(queue);
                     assertThat(event.context()).isSameAs(queue.context());
                 });

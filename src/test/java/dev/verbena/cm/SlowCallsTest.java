@@ -54,7 +54,7 @@ class SlowCallsTest {
         Fenced.awaitStopped("rdma_get_cm_event", 1);
         awaitCompletion();
         Fenced.goOn("rdma_get_cm_event");
-        assertThat(FencedIds.end(waiting).type()).isEqualTo(CmEventType.ADDRESS_RESOLVED);
+        assertThat(FencedIds.end(waiting).type()).isEqualTo(CmEvent.Type.ADDRESS_RESOLVED);
     }
 
     @Test

@@ -36,7 +36,6 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Rate;
-import dev.verbena.verbs.flow.FlowAction;
 import dev.verbena.verbs.flow.FlowMatch;
 import dev.verbena.verbs.flow.FlowRule;
 import java.lang.foreign.MemorySegment;
@@ -168,7 +167,7 @@ final class ObjectSnippets {
         // @start region="counters"
         Counters counters = context.createCounters();
         counters.attach(CounterKind.PACKETS, 0);
-        Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet(), FlowAction.count(counters)));
+        Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet(), counters.action()));
         long[] values = counters.read(1, false);
         System.out.println(flow + " has had " + values[0] + " packets");
         // @end

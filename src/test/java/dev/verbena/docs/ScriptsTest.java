@@ -60,8 +60,7 @@ class ScriptsTest {
     void helpFitsATerminal(Path script) throws IOException {
         Matcher help = Pattern.compile("<< ?'?(USAGE|MISSING)'?\n(.*?)\n\\1\n", Pattern.DOTALL)
                 .matcher(Files.readString(script, StandardCharsets.UTF_8));
-        boolean hasWiderLines =
-                Stream.of("bench", "soft-roce", "pair.sh").anyMatch(script::endsWith);
+        boolean hasWiderLines = Stream.of("bench", "soft-roce", "pair.sh").anyMatch(script::endsWith);
         while (!hasWiderLines && help.find()) {
             assertThat(help.group(2).lines()).allMatch(line -> line.length() <= 80);
         }

@@ -55,8 +55,8 @@ class StatisticsTest {
             first.client().close();
             Await.until("the server has seen the end", () -> !first.server().isOpen());
             first.server().close();
-            assertThat(nodes.client.statistics()).isEqualTo(new NodeStatistics(6, 2, 1, 1, 2, 1));
-            assertThat(nodes.server.statistics()).isEqualTo(new NodeStatistics(2, 6, 0, 0, 2, 1));
+            assertThat(nodes.client.statistics()).isEqualTo(new Node.Statistics(6, 2, 1, 1, 2, 1));
+            assertThat(nodes.server.statistics()).isEqualTo(new Node.Statistics(2, 6, 0, 0, 2, 1));
         }
     }
 
@@ -140,8 +140,9 @@ class StatisticsTest {
 
     @Test
     void countersAddUpOneByOne() {
-        assertThat(new NodeStatistics(1, 2, 3, 4, 5, 6).plus(new NodeStatistics(10, 200, 3000, 40000, 500000, 6000000)))
-                .isEqualTo(new NodeStatistics(11, 202, 3003, 40004, 500005, 6000006));
+        assertThat(new Node.Statistics(1, 2, 3, 4, 5, 6)
+                        .plus(new Node.Statistics(10, 200, 3000, 40000, 500000, 6000000)))
+                .isEqualTo(new Node.Statistics(11, 202, 3003, 40004, 500005, 6000006));
     }
 
     /** A stall is over when a credit has come: the next one begins anew. */

@@ -4,7 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
-import dev.verbena.verbs.AsyncEventType;
+import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.AsyncEvents;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
@@ -159,7 +159,7 @@ class LinkTest {
             assertThat(sender.send(FEW)).isEmpty();
             AsyncEvents events = sender.connection.completionQueue().context().events();
             laboratory.request("wire down");
-            assertThat(events.await(DEADLINE).type()).isEqualTo(AsyncEventType.PORT_ERR);
+            assertThat(events.await(DEADLINE).type()).isEqualTo(AsyncEvent.Type.PORT_ERR);
             WorkCompletion failed = sender.send(FEW).orElseThrow();
             assertThat(failed.status())
                     .isIn(
@@ -168,7 +168,7 @@ class LinkTest {
                             WorkStatus.RETRY_EXCEEDED);
             assertThat(failed.status().hint()).isNotEmpty();
             laboratory.request("wire up");
-            assertThat(events.await(DEADLINE).type()).isEqualTo(AsyncEventType.PORT_ACTIVE);
+            assertThat(events.await(DEADLINE).type()).isEqualTo(AsyncEvent.Type.PORT_ACTIVE);
             awaitAcknowledged(receiver, sender);
         }
         receiver.end();

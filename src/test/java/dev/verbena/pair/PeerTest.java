@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.Listener;
@@ -105,7 +105,7 @@ class PeerTest {
             peer.ask("now");
             ConnectionException ended =
                     catchThrowableOfType(ConnectionException.class, () -> connection.awaitCompletion(DEADLINE));
-            assertThat(ended.event()).isEqualTo(CmEventType.DISCONNECTED);
+            assertThat(ended.event()).isEqualTo(CmEvent.Type.DISCONNECTED);
             assertThat(ended).hasMessageContaining("process has ended");
             assertThat(connection.isOpen()).isFalse();
             peer.end();

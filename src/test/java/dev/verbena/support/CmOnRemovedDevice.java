@@ -2,7 +2,6 @@ package dev.verbena.support;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.CmEvent;
-import dev.verbena.cm.CmEventType;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.Listener;
@@ -32,7 +31,7 @@ public final class CmOnRemovedDevice {
             System.out.println("connected");
             for (Connection end : List.of(client, server)) {
                 CmEvent event = end.id().awaitEvent(Loopback.DEADLINE);
-                while (event.type() != CmEventType.DEVICE_REMOVAL) {
+                while (event.type() != CmEvent.Type.DEVICE_REMOVAL) {
                     event = end.id().awaitEvent(Loopback.DEADLINE);
                 }
             }

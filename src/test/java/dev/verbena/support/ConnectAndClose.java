@@ -2,7 +2,6 @@ package dev.verbena.support;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.CmEvent;
-import dev.verbena.cm.CmEventType;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.Listener;
@@ -45,8 +44,8 @@ public final class ConnectAndClose {
             client.id().beginConnect(ConnectionParameters.defaults());
             Connection server = listener.awaitConnection(Loopback.DEADLINE, SIZES, arena);
             server.id().beginAccept(ConnectionParameters.defaults());
-            expect(client, CmEventType.ESTABLISHED);
-            expect(server, CmEventType.ESTABLISHED);
+            expect(client, CmEvent.Type.ESTABLISHED);
+            expect(server, CmEvent.Type.ESTABLISHED);
             MemoryRegion source = client.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
             MemoryRegion sink = server.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
             server.queuePair().postReceive(1, sink);
@@ -54,13 +53,13 @@ public final class ConnectAndClose {
             client.completionQueue().await(Loopback.DEADLINE).orThrow();
             server.completionQueue().await(Loopback.DEADLINE).orThrow();
             client.id().beginDisconnect();
-            expect(server, CmEventType.DISCONNECTED);
+            expect(server, CmEvent.Type.DISCONNECTED);
             server.id().beginDisconnect();
-            expect(client, CmEventType.DISCONNECTED);
+            expect(client, CmEvent.Type.DISCONNECTED);
         }
     }
 
-    private static void expect(Connection side, CmEventType type) throws InterruptedException {
+    private static void expect(Connection side, CmEvent.Type type) throws InterruptedException {
         CmEvent event = side.id().awaitEvent(Loopback.DEADLINE);
         if (event.type() != type) {
             throw new AssertionError("expected " + type + ", got " + event);

@@ -10,7 +10,6 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
-import dev.verbena.cm.AddressFlag;
 import dev.verbena.cm.AddressInfo;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.Connection;
@@ -18,7 +17,6 @@ import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionOptions;
 import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.EventChannel;
-import dev.verbena.cm.JoinFlag;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
@@ -410,7 +408,7 @@ public final class Specimens implements AutoCloseable {
         argument(
                 AddressInfo.class,
                 it -> AddressInfo.hints()
-                        .flags(AddressFlag.PASSIVE)
+                        .flags(AddressInfo.Flag.PASSIVE)
                         .space(PortSpace.TCP)
                         .type(QueuePairType.RC)
                         .source(CmAddress.four(0)));
@@ -612,7 +610,11 @@ public final class Specimens implements AutoCloseable {
         ConnectionId id = track(boundId(PortSpace.UDP, others));
         track(id.createQueuePair(the(CM_DOMAIN), QueuePair.ud(the(CM_QUEUE)), others));
         try {
-            return id.join(new InetSocketAddress("239.1.1.7", 0), JoinFlag.FULL_MEMBER, Loopback.DEADLINE, arena);
+            return id.join(
+                    new InetSocketAddress("239.1.1.7", 0),
+                    MulticastMembership.Kind.FULL_MEMBER,
+                    Loopback.DEADLINE,
+                    arena);
         } catch (InterruptedException e) {
             throw new AssertionError(e);
         }

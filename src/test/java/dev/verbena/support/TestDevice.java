@@ -1,7 +1,6 @@
 package dev.verbena.support;
 
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.device.TransportType;
 
 /** The device for tests: VERBENA_DEVICE if set, else the first one. */
 public final class TestDevice {
@@ -13,7 +12,7 @@ public final class TestDevice {
     }
 
     public static boolean isIwarp() {
-        return get().transport() == TransportType.IWARP;
+        return get().transport() == Device.TransportType.IWARP;
     }
 
     /**

@@ -4,7 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.Listener;
 import dev.verbena.support.Await;
@@ -105,7 +105,7 @@ class CtrlCTest {
             Resources.awaitListener(port);
             Connection client = Connection.open(CmAddress.four(port), DEADLINE, arena);
             assertEndsQuietly(tool);
-            assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+            assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
         }
     }
 
@@ -126,7 +126,7 @@ class CtrlCTest {
                 server.queuePair().postReceive(1, buffer);
                 server.accept(DEADLINE);
                 assertEndsQuietly(tool);
-                assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+                assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
             }
         }
     }

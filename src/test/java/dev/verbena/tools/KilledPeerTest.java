@@ -4,7 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.Listener;
@@ -40,7 +40,7 @@ class KilledPeerTest {
                 connection.completionQueue().await(DEADLINE).orThrow();
                 peer.kill();
                 ConnectionId id = connection.id();
-                assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(CmEventType.DISCONNECTED);
+                assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
                 assertThat(id.isDisconnected()).isTrue();
                 assertThat(connection.isOpen()).isFalse();
                 // The end of the connection has flushed the queue pair.

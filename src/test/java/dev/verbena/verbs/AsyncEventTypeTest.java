@@ -32,9 +32,9 @@ class AsyncEventTypeTest {
         "DEVICE_SPEED_CHANGE, DEVICE",
         "UNKNOWN, UNKNOWN"
     })
-    void eventsAreAboutTheirObject(AsyncEventType type, AsyncEventType.Source source) {
+    void eventsAreAboutTheirObject(AsyncEvent.Type type, AsyncEvent.Type.Source source) {
         assertThat(type.source()).isEqualTo(source);
         assertThat(type.code()).isLessThanOrEqualTo(20);
-        assertThat(AsyncEventType.of(type.code())).isEqualTo(type);
+        assertThat(AsyncEvent.Type.of(type.code())).isEqualTo(type);
     }
 }

@@ -13,7 +13,7 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.device.PortState;
+import dev.verbena.verbs.device.Port;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -110,7 +110,7 @@ class AsyncEventsTest {
                 .as("not one for each of the " + overrun.lost())
                 .hasSizeLessThan(overrun.lost())
                 .allSatisfy(event -> {
-                    assertThat(event.type()).isEqualTo(AsyncEventType.CQ_ERR);
+                    assertThat(event.type()).isEqualTo(AsyncEvent.Type.CQ_ERR);
                     assertThat(event.context()).isSameAs(context);
                     assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(overrun.queue());
                 });
@@ -172,7 +172,7 @@ class AsyncEventsTest {
         sender.postSend(10, buffer.slice(8, 8));
         assertThat(context.events().await(DEADLINE))
                 .isEqualTo(new AsyncEvent.OfSharedReceiveQueue(
-                        context, AsyncEventType.SRQ_LIMIT_REACHED, AsyncEventType.SRQ_LIMIT_REACHED.code(), shared));
+                        context, AsyncEvent.Type.SRQ_LIMIT_REACHED, AsyncEvent.Type.SRQ_LIMIT_REACHED.code(), shared));
     }
 
     /** Kernels 6.1 and 6.12 tell nothing, 7.2 tells the responder. */
@@ -190,7 +190,7 @@ class AsyncEventsTest {
         for (Optional<AsyncEvent> told; (told = context.events().poll()).isPresent(); ) {
             assertThat(told.get())
                     .isEqualTo(new AsyncEvent.OfQueuePair(
-                            context, AsyncEventType.QP_ACCESS_ERR, AsyncEventType.QP_ACCESS_ERR.code(), receiver));
+                            context, AsyncEvent.Type.QP_ACCESS_ERR, AsyncEvent.Type.QP_ACCESS_ERR.code(), receiver));
         }
     }
 
@@ -199,13 +199,13 @@ class AsyncEventsTest {
     void portEventsReportLinkDownAndUp() throws Exception {
         GidEntry before = context.bestGid(1);
         whileTheLinkIsDown(() -> {
-            assertThat(portEvent(AsyncEventType.PORT_ERR).port()).isEqualTo(1);
-            assertThat(context.port(1).state()).isNotEqualTo(PortState.ACTIVE);
+            assertThat(portEvent(AsyncEvent.Type.PORT_ERR).port()).isEqualTo(1);
+            assertThat(context.port(1).state()).isNotEqualTo(Port.State.ACTIVE);
         });
-        assertThat(portEvent(AsyncEventType.PORT_ACTIVE).port()).isEqualTo(1);
+        assertThat(portEvent(AsyncEvent.Type.PORT_ACTIVE).port()).isEqualTo(1);
         Await.until(
                 "the port as it was",
-                () -> context.port(1).state() == PortState.ACTIVE
+                () -> context.port(1).state() == Port.State.ACTIVE
                         && context.gids().contains(before));
     }
 
@@ -217,7 +217,7 @@ class AsyncEventsTest {
         QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
         pair.connect(pair.endpoint());
         whileTheLinkIsDown(() -> {
-            portEvent(AsyncEventType.PORT_ERR);
+            portEvent(AsyncEvent.Type.PORT_ERR);
             pair.postWrite(1, buffer.slice(0, 8), buffer.slice(8, 8).remote());
             WorkCompletion failed = queue.await(DEADLINE);
             assertThat(failed.id()).isEqualTo(1);
@@ -230,7 +230,7 @@ class AsyncEventsTest {
         });
         Await.until(
                 "the port as it was",
-                () -> context.port(1).state() == PortState.ACTIVE
+                () -> context.port(1).state() == Port.State.ACTIVE
                         && context.gids().contains(before));
     }
 
@@ -252,14 +252,14 @@ class AsyncEventsTest {
     }
 
     /** The next event of a type: the GID table may tell of changes as well. */
-    private AsyncEvent.OfPort portEvent(AsyncEventType type) throws Exception {
+    private AsyncEvent.OfPort portEvent(AsyncEvent.Type type) throws Exception {
         for (; ; ) {
             AsyncEvent event = context.events().await(DEADLINE);
             assertThat(event).isInstanceOf(AsyncEvent.OfPort.class);
             if (event.type() == type) {
                 return (AsyncEvent.OfPort) event;
             }
-            assertThat(event.type()).isIn(AsyncEventType.GID_CHANGE, AsyncEventType.LID_CHANGE);
+            assertThat(event.type()).isIn(AsyncEvent.Type.GID_CHANGE, AsyncEvent.Type.LID_CHANGE);
         }
     }
 

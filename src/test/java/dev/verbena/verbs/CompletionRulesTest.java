@@ -703,13 +703,13 @@ class CompletionRulesTest {
     void eventsNameTheirQueues() throws InterruptedException {
         SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
         WorkQueue work = loopback.domain.createWorkQueue(WorkQueueOptions.of(loopback.left.queue, 4));
-        Fenced.raise(context, AsyncEventType.SRQ_ERR.code(), shared.address());
+        Fenced.raise(context, AsyncEvent.Type.SRQ_ERR.code(), shared.address());
         AsyncEvent event = context.events().await(Loopback.DEADLINE);
         assertThat(((AsyncEvent.OfSharedReceiveQueue) event).queue()).isSameAs(shared);
-        Fenced.raise(context, AsyncEventType.WQ_FATAL.code(), work.address());
+        Fenced.raise(context, AsyncEvent.Type.WQ_FATAL.code(), work.address());
         event = context.events().await(Loopback.DEADLINE);
         assertThat(((AsyncEvent.OfWorkQueue) event).queue()).isSameAs(work);
-        Fenced.raise(context, AsyncEventType.CQ_ERR.code(), loopback.left.queue.address());
+        Fenced.raise(context, AsyncEvent.Type.CQ_ERR.code(), loopback.left.queue.address());
         event = context.events().await(Loopback.DEADLINE);
         assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(loopback.left.queue);
     }
@@ -720,7 +720,7 @@ class CompletionRulesTest {
         QueuePair pair = pair(queue);
         complete(pair, 2);
         AsyncEvent event = context.events().await(Loopback.DEADLINE);
-        assertThat(event.type()).isEqualTo(AsyncEventType.CQ_ERR);
+        assertThat(event.type()).isEqualTo(AsyncEvent.Type.CQ_ERR);
         assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(queue);
     }
 }

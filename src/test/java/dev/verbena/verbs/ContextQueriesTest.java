@@ -24,11 +24,9 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.EthernetAddress;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.address.GidType;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
-import dev.verbena.verbs.device.PortState;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -198,7 +196,7 @@ class ContextQueriesTest {
         ibv_device_attr.phys_port_cnt(ibv_device_attr_ex.orig_attr(device), (byte) 2);
         Fenced.answer("ibv_query_device_ex", device);
         MemorySegment port = scratch.allocate(ibv_port_attr.layout());
-        ibv_port_attr.state(port, PortState.ACTIVE.code());
+        ibv_port_attr.state(port, Port.State.ACTIVE.code());
         ibv_port_attr.gid_tbl_len(port, gids);
         ibv_port_attr.pkey_tbl_len(port, (short) 3);
         ibv_port_attr.port_cap_flags2(port, (short) 5);
@@ -252,10 +250,10 @@ class ContextQueriesTest {
     @Test
     void gidsOfAllPortsFitIntoTheTable() {
         List<GidEntry> wanted = List.of(
-                new GidEntry(Gid.parse("fe80::1"), 1, 0, GidType.IB, ""),
-                new GidEntry(Gid.parse("fe80::2"), 1, 1, GidType.ROCE_V1, ""),
-                new GidEntry(Gid.parse("::ffff:10.0.0.1"), 2, 0, GidType.ROCE_V2, ""),
-                new GidEntry(Gid.parse("::ffff:10.0.0.2"), 2, 1, GidType.ROCE_V2, ""));
+                new GidEntry(Gid.parse("fe80::1"), 1, 0, GidEntry.Type.IB, ""),
+                new GidEntry(Gid.parse("fe80::2"), 1, 1, GidEntry.Type.ROCE_V1, ""),
+                new GidEntry(Gid.parse("::ffff:10.0.0.1"), 2, 0, GidEntry.Type.ROCE_V2, ""),
+                new GidEntry(Gid.parse("::ffff:10.0.0.2"), 2, 1, GidEntry.Type.ROCE_V2, ""));
         answerPorts(2);
         answerGids(wanted);
         assertThat(context.gids()).isEqualTo(wanted);
@@ -286,14 +284,14 @@ class ContextQueriesTest {
     void bestGidIsTheFirstOfItsOrder() {
         List<GidEntry> order = new ArrayList<>();
         int index = 20;
-        for (GidType type : List.of(GidType.ROCE_V2, GidType.IB, GidType.ROCE_V1)) {
+        for (GidEntry.Type type : List.of(GidEntry.Type.ROCE_V2, GidEntry.Type.IB, GidEntry.Type.ROCE_V1)) {
             for (String address : List.of("::ffff:10.0.0.1", "2001:db8::1", "fe80::1")) {
                 order.add(new GidEntry(Gid.parse(address), 1, --index, type, ""));
             }
         }
-        order.add(new GidEntry(Gid.parse("fe80::2"), 1, 20, GidType.ROCE_V1, ""));
-        GidEntry other = new GidEntry(Gid.parse("::ffff:10.0.0.2"), 2, 0, GidType.ROCE_V2, "");
-        GidEntry zero = new GidEntry(Gid.ZERO, 1, 0, GidType.ROCE_V2, "");
+        order.add(new GidEntry(Gid.parse("fe80::2"), 1, 20, GidEntry.Type.ROCE_V1, ""));
+        GidEntry other = new GidEntry(Gid.parse("::ffff:10.0.0.2"), 2, 0, GidEntry.Type.ROCE_V2, "");
+        GidEntry zero = new GidEntry(Gid.ZERO, 1, 0, GidEntry.Type.ROCE_V2, "");
         answerPorts(16);
         Random random = new Random(7);
         for (int first = 0; first < order.size(); first++) {
@@ -316,7 +314,7 @@ class ContextQueriesTest {
     void entriesOfTablesAreReadByIndex() {
         assertThat(context.gid(1, 0)).isEqualTo(Gid.parse("::ffff:10.9.9.1"));
         assertThat(context.gidEntry(1, 0))
-                .contains(new GidEntry(Gid.parse("::ffff:10.9.9.1"), 1, 0, GidType.ROCE_V2, ""));
+                .contains(new GidEntry(Gid.parse("::ffff:10.9.9.1"), 1, 0, GidEntry.Type.ROCE_V2, ""));
         assertThat(context.gidEntry(1, 1)).as("an empty entry").isEmpty();
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> context.gidEntry(2, 3))

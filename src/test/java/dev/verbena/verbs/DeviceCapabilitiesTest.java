@@ -15,21 +15,11 @@ import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.support.Unsupported;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.address.GidType;
 import dev.verbena.verbs.address.Rate;
-import dev.verbena.verbs.device.AtomicSize;
-import dev.verbena.verbs.device.CompletionModeration;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.DeviceCapability;
-import dev.verbena.verbs.device.NodeType;
-import dev.verbena.verbs.device.PacketPacing;
 import dev.verbena.verbs.device.Port;
-import dev.verbena.verbs.device.PortCapability;
-import dev.verbena.verbs.device.PortCapability2;
-import dev.verbena.verbs.device.PortState;
 import dev.verbena.verbs.device.QueuePairType;
-import dev.verbena.verbs.device.RawPacketCapability;
-import dev.verbena.verbs.device.TcpSegmentation;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.HashSet;
@@ -121,8 +111,8 @@ class DeviceCapabilitiesTest {
                 .isLessThanOrEqualTo(attributes.packetPacing().maxKilobits());
         assertThat(attributes.tagMatching().maxTags()).isNotNegative();
         assertThat(attributes.completionModeration().maxCompletions()).isNotNegative();
-        assertThat(attributes.pciAtomics().swap()).isSubsetOf(AtomicSize.values());
-        assertThat(attributes.rawPackets()).isSubsetOf(RawPacketCapability.values());
+        assertThat(attributes.pciAtomics().swap()).isSubsetOf(DeviceAttributes.AtomicSize.values());
+        assertThat(attributes.rawPackets()).isSubsetOf(DeviceAttributes.RawPacketCapability.values());
         assertThat(attributes.maxDeviceMemory()).isNotNegative();
         assertThat(attributes.maxWorkQueues()).isNotNegative();
         assertThat(attributes.onDemandPaging().isSupported()
@@ -144,9 +134,10 @@ class DeviceCapabilitiesTest {
                         DeviceCapability.RNR_NAK,
                         DeviceCapability.MEMORY_MANAGEMENT)
                 .doesNotContain(DeviceCapability.XRC, DeviceCapability.FLOW_STEERING);
-        assertThat(attributes.segmentation()).isEqualTo(new TcpSegmentation(0, Set.of()));
-        assertThat(attributes.packetPacing()).isEqualTo(new PacketPacing(0, 0, Set.of()));
-        assertThat(attributes.completionModeration()).isEqualTo(new CompletionModeration(0, Duration.ZERO));
+        assertThat(attributes.segmentation()).isEqualTo(new DeviceAttributes.TcpSegmentation(0, Set.of()));
+        assertThat(attributes.packetPacing()).isEqualTo(new DeviceAttributes.PacketPacing(0, 0, Set.of()));
+        assertThat(attributes.completionModeration())
+                .isEqualTo(new DeviceAttributes.CompletionModeration(0, Duration.ZERO));
         assertThat(attributes.timestampMask()).isZero();
     }
 
@@ -162,11 +153,11 @@ class DeviceCapabilitiesTest {
     @Test
     void portHasStateAndCapabilities() {
         Port port = context.port(1);
-        assertThat(port.state()).isEqualTo(PortState.ACTIVE);
+        assertThat(port.state()).isEqualTo(Port.State.ACTIVE);
         assertThat(port.capabilities())
-                .isEqualTo(EnumCodec.flags(PortCapability.class, PortCapability::bit, port.capabilityFlags()));
+                .isEqualTo(EnumCodec.flags(Port.Capability.class, Port.Capability::bit, port.capabilityFlags()));
         assertThat(port.capabilities2())
-                .isEqualTo(EnumCodec.flags(PortCapability2.class, PortCapability2::bit, port.capabilityFlags2()));
+                .isEqualTo(EnumCodec.flags(Port.Capability2.class, Port.Capability2::bit, port.capabilityFlags2()));
         assertThat(port.activeMtu().bytes()).isLessThanOrEqualTo(port.maxMtu().bytes());
         assertThat(port.gidTableLength()).isPositive();
     }
@@ -205,7 +196,7 @@ class DeviceCapabilitiesTest {
     void gidsAreTheUsedEntries() {
         assertThat(context.gids()).isNotEmpty().allSatisfy(entry -> {
             assertThat(entry.gid().isZero()).isFalse();
-            assertThat(entry.type()).isNotEqualTo(GidType.UNKNOWN);
+            assertThat(entry.type()).isNotEqualTo(GidEntry.Type.UNKNOWN);
         });
     }
 
@@ -274,14 +265,14 @@ class DeviceCapabilitiesTest {
     @Covers("ibv_node_type_str")
     @ParameterizedTest
     @EnumSource
-    void nodeTypeHasNameOfC(NodeType type) {
+    void nodeTypeHasNameOfC(Device.NodeType type) {
         assertThat(type.meaning()).isEqualTo(text("ibv_node_type_str", type.code()));
     }
 
     @Covers("ibv_port_state_str")
     @ParameterizedTest
     @EnumSource
-    void portStateHasNameOfC(PortState state) {
+    void portStateHasNameOfC(Port.State state) {
         assertThat(state.meaning()).isEqualTo(text("ibv_port_state_str", state.code()));
     }
 

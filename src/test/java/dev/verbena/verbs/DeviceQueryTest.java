@@ -11,7 +11,6 @@ import dev.verbena.support.Devinfo;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.address.GidType;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
 import java.io.IOException;
@@ -187,7 +186,7 @@ class DeviceQueryTest {
         assertThat(ours).isEqualTo(theirs).isNotEmpty();
     }
 
-    private static String word(GidType type) {
+    private static String word(GidEntry.Type type) {
         return switch (type) {
             case IB -> "IB/RoCE v1";
             case ROCE_V1 -> "RoCE v1";
@@ -210,7 +209,8 @@ class DeviceQueryTest {
     @Test
     void bestGidIsIpv4MappedOfRoceVersion2() {
         List<GidEntry> mapped = context.gids().stream()
-                .filter(entry -> entry.type() == GidType.ROCE_V2 && entry.gid().isIpv4Mapped())
+                .filter(entry ->
+                        entry.type() == GidEntry.Type.ROCE_V2 && entry.gid().isIpv4Mapped())
                 .toList();
         GidEntry best = context.bestGid(1);
         if (mapped.isEmpty()) {

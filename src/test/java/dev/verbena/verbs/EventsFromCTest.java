@@ -58,7 +58,7 @@ class EventsFromCTest {
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "UNKNOWN")
-    void eventNamesItsSource(AsyncEventType type) {
+    void eventNamesItsSource(AsyncEvent.Type type) {
         SharedReceiveQueue shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
         WorkQueue work = domain.createWorkQueue(WorkQueueOptions.of(queue, 4));
         int code = type.code();
@@ -102,8 +102,8 @@ class EventsFromCTest {
     void eventOfANewerReleaseKeepsItsNumbers() {
         Fenced.raise(context, 99, 0xabcL);
         AsyncEvent event = next();
-        assertThat(event).isEqualTo(new AsyncEvent.OfSomethingElse(context, AsyncEventType.UNKNOWN, 99, 0xabc));
-        assertThat(event).hasToString("event 99 of fenced0, element 0xabc: " + AsyncEventType.UNKNOWN.meaning());
+        assertThat(event).isEqualTo(new AsyncEvent.OfSomethingElse(context, AsyncEvent.Type.UNKNOWN, 99, 0xabc));
+        assertThat(event).hasToString("event 99 of fenced0, element 0xabc: " + AsyncEvent.Type.UNKNOWN.meaning());
     }
 
     @Test
@@ -113,11 +113,11 @@ class EventsFromCTest {
             Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), queue.address());
         }
         Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), other.address());
-        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEventType.CQ_ERR, 0, queue, 3));
-        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEventType.CQ_ERR, 0, other, 1));
+        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEvent.Type.CQ_ERR, 0, queue, 3));
+        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEvent.Type.CQ_ERR, 0, other, 1));
         assertThat(context.events().poll()).isEmpty();
         Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), queue.address());
-        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEventType.CQ_ERR, 0, queue, 1));
+        assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEvent.Type.CQ_ERR, 0, queue, 1));
     }
 
     @Test
@@ -232,13 +232,13 @@ class EventsFromCTest {
                 .withMessageContaining("go to the listeners");
         two.close();
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ACTIVE());
-        assertThat(take(first).type()).isEqualTo(AsyncEventType.PORT_ACTIVE);
+        assertThat(take(first).type()).isEqualTo(AsyncEvent.Type.PORT_ACTIVE);
         one.close();
         one.close();
         Await.end(thread.get());
         assertThat(second).isEmpty();
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
-        assertThat(next().type()).isEqualTo(AsyncEventType.PORT_ERR);
+        assertThat(next().type()).isEqualTo(AsyncEvent.Type.PORT_ERR);
     }
 
     @Test
@@ -332,12 +332,12 @@ class EventsFromCTest {
         Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), own);
         assertThat(first.events().await(Loopback.DEADLINE))
                 .as("an object belongs to one context")
-                .isEqualTo(new AsyncEvent.OfQueuePair(first, AsyncEventType.COMM_EST, 4, own));
+                .isEqualTo(new AsyncEvent.OfQueuePair(first, AsyncEvent.Type.COMM_EST, 4, own));
         assertThat(told).hasNullValue();
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
         assertThat(first.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
         Await.end(waiter);
-        assertThat(told.get()).isEqualTo(new AsyncEvent.OfPort(second, AsyncEventType.PORT_ERR, 10, 1));
+        assertThat(told.get()).isEqualTo(new AsyncEvent.OfPort(second, AsyncEvent.Type.PORT_ERR, 10, 1));
     }
 
     @Test

@@ -124,13 +124,13 @@ class FencedProviderTest {
 
     @Test
     void asyncEventsAreAcknowledgedBeforeTheirObjectIsDestroyed() throws InterruptedException {
-        Fenced.raise(loopback.context, AsyncEventType.QP_FATAL.code(), loopback.left.pair);
+        Fenced.raise(loopback.context, AsyncEvent.Type.QP_FATAL.code(), loopback.left.pair);
         AsyncEvent event = loopback.context.events().await(Loopback.DEADLINE);
         assertThat(event)
                 .isInstanceOfSatisfying(
                         AsyncEvent.OfQueuePair.class,
                         of -> assertThat(of.queuePair()).isSameAs(loopback.left.pair));
-        Fenced.raise(loopback.context, AsyncEventType.QP_FATAL.code(), loopback.left.pair);
+        Fenced.raise(loopback.context, AsyncEvent.Type.QP_FATAL.code(), loopback.left.pair);
         loopback.left.pair.close();
         assertThat(loopback.context.events().poll()).isEmpty();
     }

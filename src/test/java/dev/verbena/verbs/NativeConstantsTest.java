@@ -141,8 +141,8 @@ class NativeConstantsTest {
             }
             Object constant = constantOf(type, name);
             List<String> names = C_NAME.matcher(
-                            type == dev.verbena.cm.CmEventType.class
-                                    ? ((dev.verbena.cm.CmEventType) constant).cName()
+                            type == dev.verbena.cm.CmEvent.Type.class
+                                    ? ((dev.verbena.cm.CmEvent.Type) constant).cName()
                                     : constants.group(1))
                     .results()
                     .map(match -> match.group())

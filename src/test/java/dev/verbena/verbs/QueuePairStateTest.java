@@ -18,7 +18,6 @@ import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.DeviceCapability;
-import dev.verbena.verbs.device.LinkLayer;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import java.lang.foreign.Arena;
@@ -123,7 +122,7 @@ class QueuePairStateTest {
         assertThat(found.maxReadAtomic()).isEqualTo(4);
         assertThat(found.maxDestinationReadAtomic()).isEqualTo(8);
         GlobalRoute route = found.addressVector().globalRoute();
-        if (loopback.context.port(1).linkLayer() == LinkLayer.INFINIBAND) { // on RoCE the routing table decides
+        if (loopback.context.port(1).linkLayer() == Port.LinkLayer.INFINIBAND) { // on RoCE the routing table decides
             assertThat(route.hopLimit()).isEqualTo(5);
         }
         assertThat(route.trafficClass()).isEqualTo(0x48);

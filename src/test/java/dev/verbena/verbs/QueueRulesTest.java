@@ -224,7 +224,7 @@ class QueueRulesTest {
         queue.limit(1);
         pair.postSend(2, here.slice(64, 8));
         AsyncEvent event = loopback.context.events().await(Loopback.DEADLINE);
-        assertThat(event.type()).isEqualTo(AsyncEventType.SRQ_LIMIT_REACHED);
+        assertThat(event.type()).isEqualTo(AsyncEvent.Type.SRQ_LIMIT_REACHED);
         assertThat(((AsyncEvent.OfSharedReceiveQueue) event).queue()).isSameAs(queue);
     }
 

@@ -21,8 +21,8 @@ import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
-import dev.verbena.verbs.device.LinkLayer;
 import dev.verbena.verbs.device.Mtu;
+import dev.verbena.verbs.device.Port;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -249,7 +249,7 @@ class StateChangesTest {
 
     // Addresses
 
-    private void answerPort(LinkLayer layer, int lid) {
+    private void answerPort(Port.LinkLayer layer, int lid) {
         MemorySegment port = arena.allocate(ibv_port_attr.layout());
         ibv_port_attr.gid_tbl_len(port, 1);
         ibv_port_attr.lid(port, (short) lid);
@@ -260,7 +260,7 @@ class StateChangesTest {
 
     @Test
     void endpointHasTheNumbersOfThePair() {
-        answerPort(LinkLayer.ETHERNET, 0x77);
+        answerPort(Port.LinkLayer.ETHERNET, 0x77);
         Endpoint endpoint = pair.endpoint();
         assertThat(endpoint.queuePairNumber()).isEqualTo(pair.number());
         assertThat(endpoint.lid()).isEqualTo(0x77);
@@ -285,7 +285,7 @@ class StateChangesTest {
     void longestDatagramIsThatOfThePortWhenThePairIsMadeReady() {
         QueuePair datagrams = domain.createQueuePair(QueuePair.ud(queue));
         MemoryRegion large = domain.register(arena.allocate(1024), AccessFlag.LOCAL_WRITE);
-        answerPort(LinkLayer.ETHERNET, 0);
+        answerPort(Port.LinkLayer.ETHERNET, 0);
         datagrams.toReady(7);
         AddressHandle there = domain.createAddressHandle(datagrams.pathTo(datagrams.endpoint()));
         datagrams.postSend(1, large.slice(0, 512), there, datagrams.number(), 7);
@@ -298,7 +298,7 @@ class StateChangesTest {
     void pathHasAGlobalRouteWhereItNeedsOne() {
         Gid gid = Gid.parse("fe80::5");
         Endpoint peer = new Endpoint(3, 4, 0x55, gid);
-        answerPort(LinkLayer.INFINIBAND, 0x77);
+        answerPort(Port.LinkLayer.INFINIBAND, 0x77);
         AddressVector path = pair.pathTo(peer);
         assertThat(path.destinationLid()).isEqualTo(0x55);
         assertThat(path.globalRoute()).isNull();
@@ -309,7 +309,7 @@ class StateChangesTest {
         pair.reset();
         pair.connect(peer, ConnectOptions.defaults().global(true));
         assertThat(pair.query().addressVector().globalRoute().destination()).isEqualTo(gid);
-        answerPort(LinkLayer.ETHERNET, 0);
+        answerPort(Port.LinkLayer.ETHERNET, 0);
         assertThat(pair.pathTo(peer).globalRoute().destination()).isEqualTo(gid);
         pair.reset();
         pair.connect(peer);

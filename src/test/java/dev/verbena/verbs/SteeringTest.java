@@ -7,7 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Unsupported;
-import dev.verbena.verbs.device.HashField;
+import dev.verbena.verbs.device.ReceiveSideScaling;
 import dev.verbena.verbs.flow.FlowMatch;
 import dev.verbena.verbs.flow.FlowRule;
 import java.util.List;
@@ -61,7 +61,7 @@ class SteeringTest {
         work.modify(WorkQueueState.READY);
         work.postReceive(1, domain.register(arena.allocate(2048), AccessFlag.LOCAL_WRITE));
         IndirectionTable table = context.createIndirectionTable(List.of(work), arena);
-        ReceiveHash hash = ReceiveHash.of(table, new byte[40], Set.of(HashField.SOURCE_IPV4));
+        ReceiveHash hash = ReceiveHash.of(table, new byte[40], Set.of(ReceiveSideScaling.HashField.SOURCE_IPV4));
         domain.createQueuePair(QueuePair.hashed(hash)).close();
         table.close();
         work.close();

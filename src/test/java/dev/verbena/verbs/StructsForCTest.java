@@ -38,10 +38,8 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Rate;
-import dev.verbena.verbs.device.HashField;
 import dev.verbena.verbs.device.QueuePairType;
-import dev.verbena.verbs.flow.FlowAction;
-import dev.verbena.verbs.flow.FlowKind;
+import dev.verbena.verbs.device.ReceiveSideScaling;
 import dev.verbena.verbs.flow.FlowMatch;
 import dev.verbena.verbs.flow.FlowRule;
 import java.lang.foreign.Arena;
@@ -144,8 +142,10 @@ class StructsForCTest {
         assertThat(ibv_rwq_ind_table_init_attr.log_ind_tbl_size(wanted)).isEqualTo(2);
         assertThat(table.queues()).containsExactly(first, second, second, first);
         byte[] key = {3, 1, 4, 1, 5, 9, 2, 6};
-        QueuePair pair = domain.createQueuePair(
-                QueuePair.hashed(ReceiveHash.of(table, key, Set.of(HashField.SOURCE_IPV4, HashField.SOURCE_UDP_PORT))));
+        QueuePair pair = domain.createQueuePair(QueuePair.hashed(ReceiveHash.of(
+                table,
+                key,
+                Set.of(ReceiveSideScaling.HashField.SOURCE_IPV4, ReceiveSideScaling.HashField.SOURCE_UDP_PORT))));
         MemorySegment init = Fenced.given("ibv_create_qp_ex");
         MemorySegment hash = ibv_qp_init_attr_ex.rx_hash_conf(init);
         assertThat(ibv_qp_init_attr_ex.rwq_ind_tbl(init).address()).isEqualTo(table.address());
@@ -158,7 +158,8 @@ class StructsForCTest {
         assertThat(Fenced.given("ibv_create_qp_ex.rx_hash_key").toArray(ValueLayout.JAVA_BYTE))
                 .isEqualTo(key);
         assertThat(ibv_rx_hash_conf.rx_hash_fields_mask(hash))
-                .isEqualTo(HashField.SOURCE_IPV4.bit() | HashField.SOURCE_UDP_PORT.bit());
+                .isEqualTo(ReceiveSideScaling.HashField.SOURCE_IPV4.bit()
+                        | ReceiveSideScaling.HashField.SOURCE_UDP_PORT.bit());
         assertThatExceptionOfType(ResourceBusyException.class)
                 .isThrownBy(table::close)
                 .withMessageContaining(pair.toString());
@@ -576,8 +577,8 @@ class StructsForCTest {
         Fenced.fail("ibv_reg_mr_ex", 1, Errno.EINVAL);
         assertThatExceptionOfType(VerbsException.class)
                 .isThrownBy(() -> domain.register(memory, List.of(), handle))
-                .withMessageStartingWith("ibv_reg_mr_ex(memory 128 bytes at 0x" + Long.toHexString(memory.address()) + ", access [], hints "
-                        + handle + "): EINVAL");
+                .withMessageStartingWith("ibv_reg_mr_ex(memory 128 bytes at 0x" + Long.toHexString(memory.address())
+                        + ", access [], hints " + handle + "): EINVAL");
         region.close();
         handle.close();
         assertThatIllegalStateException().isThrownBy(handle::hints);
@@ -607,7 +608,7 @@ class StructsForCTest {
     void flowIsDescribedWithItsCounters() {
         QueuePair pair = domain.createQueuePair(QueuePair.rawPacket(queue));
         Counters counters = context.createCounters();
-        FlowRule rule = FlowRule.of(new FlowAction.Count(counters)).priority(9).port(1);
+        FlowRule rule = FlowRule.of(counters.action()).priority(9).port(1);
         Flow flow = pair.createFlow(rule);
         MemorySegment attributes = Fenced.given("ibv_create_flow");
         assertThat(ibv_flow_attr.type(attributes)).isEqualTo(rdma_h.IBV_FLOW_ATTR_NORMAL());
@@ -631,7 +632,7 @@ class StructsForCTest {
 
     @ParameterizedTest
     @EnumSource
-    void kindOfAFlowReachesC(FlowKind kind) {
+    void kindOfAFlowReachesC(FlowRule.Kind kind) {
         QueuePair pair = domain.createQueuePair(QueuePair.rawPacket(queue));
         try (Flow flow = pair.createFlow(FlowRule.of(kind))) {
             assertThat(ibv_flow_attr.type(Fenced.given("ibv_create_flow"))).isEqualTo(kind.ordinal());

@@ -92,6 +92,6 @@ class WaitLimitsTest {
         pair.fail(); // flushes three requests, and the queue has room for one
         Fenced.fail("ibv_get_async_event", 1, Errno.EINTR);
         assertThat(loopback.context.events().poll())
-                .hasValueSatisfying(event -> assertThat(event.type()).isEqualTo(AsyncEventType.CQ_ERR));
+                .hasValueSatisfying(event -> assertThat(event.type()).isEqualTo(AsyncEvent.Type.CQ_ERR));
     }
 }

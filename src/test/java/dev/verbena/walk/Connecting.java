@@ -3,7 +3,6 @@ package dev.verbena.walk;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.CmEvent;
-import dev.verbena.cm.CmEventType;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
@@ -453,7 +452,7 @@ final class Connecting {
         if (world.run(new Faults(step.actor()).needs(id), id.id::establish)) {
             id.end.established = true;
             world.note("established");
-            Peers.raise(id.end.peer, CmEventType.ESTABLISHED);
+            Peers.raise(id.end.peer, CmEvent.Type.ESTABLISHED);
         }
     }
 

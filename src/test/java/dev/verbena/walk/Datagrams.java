@@ -5,7 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.ConnectionId;
-import dev.verbena.cm.JoinFlag;
 import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.support.Fenced;
@@ -174,7 +173,7 @@ final class Datagrams {
                 faults,
                 () -> plain
                         ? id.id.join(group, Loopback.DEADLINE, arena.arena)
-                        : id.id.join(group, JoinFlag.FULL_MEMBER, Loopback.DEADLINE, arena.arena));
+                        : id.id.join(group, MulticastMembership.Kind.FULL_MEMBER, Loopback.DEADLINE, arena.arena));
         if (made != null) {
             world.note("group joined");
             world.born(world.memberships, new MembershipNode(name, arena, id, made));

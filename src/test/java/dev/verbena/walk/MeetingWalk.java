@@ -4,7 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
-import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.ConnectionOptions;
@@ -297,8 +297,8 @@ final class MeetingWalk {
         Future<Connection> client = helpers.submit(() -> Connection.open(address, DEADLINE, SMALL, arena));
         if (!listening.open) {
             say("unheard");
-            CmEventType event = refusal(client);
-            World.require(event == CmEventType.REJECTED, () -> "nobody listens, and the event is " + event);
+            CmEvent.Type event = refusal(client);
+            World.require(event == CmEvent.Type.REJECTED, () -> "nobody listens, and the event is " + event);
             refused(() -> listening.listener.awaitConnection(DEADLINE));
             listeners.remove(listening);
             return;
@@ -307,8 +307,8 @@ final class MeetingWalk {
         if (random.nextInt(6) == 0) {
             say("reject");
             server.reject(PrivateData.NONE);
-            CmEventType event = refusal(client);
-            World.require(event == CmEventType.REJECTED, () -> "rejected, and the event is " + event);
+            CmEvent.Type event = refusal(client);
+            World.require(event == CmEvent.Type.REJECTED, () -> "rejected, and the event is " + event);
             server.close();
             return;
         }
@@ -322,7 +322,7 @@ final class MeetingWalk {
         ends.add(right);
     }
 
-    private static CmEventType refusal(Future<Connection> client) throws Exception {
+    private static CmEvent.Type refusal(Future<Connection> client) throws Exception {
         try {
             throw new WalkFailure("It must be refused: " + client.get(DEADLINE.toSeconds(), TimeUnit.SECONDS), null);
         } catch (ExecutionException e) {

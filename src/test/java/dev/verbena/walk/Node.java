@@ -7,7 +7,7 @@ import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.MulticastMembership;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
-import dev.verbena.verbs.AsyncEventType;
+import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Completions;
@@ -131,7 +131,7 @@ abstract sealed class Node {
     }
 
     /** An asynchronous event, of a port if it names no queue pair. */
-    record Raised(AsyncEventType type, @Nullable PairNode pair) {}
+    record Raised(AsyncEvent.Type type, @Nullable PairNode pair) {}
 
     static final class ContextNode extends Thing {
         final Context context;

@@ -1,6 +1,6 @@
 package dev.verbena.walk;
 
-import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.walk.Node.EventChannelNode;
@@ -104,14 +104,14 @@ final class Peers {
     }
 
     /** An event that the program can take. */
-    record Event(End end, CmEventType type, @Nullable Request request) {
+    record Event(End end, CmEvent.Type type, @Nullable Request request) {
         @Override
         public String toString() {
             return type + " of " + end;
         }
     }
 
-    static void raise(@Nullable End end, CmEventType type) {
+    static void raise(@Nullable End end, CmEvent.Type type) {
         if (end != null && end.id != null && end.id.open) {
             end.id.channel.inC.add(new Event(end, type, null));
         }
@@ -141,7 +141,7 @@ final class Peers {
     /** Takes an event of a channel from C. A listener refuses requests beyond its backlog. */
     private static void takeOne(EventChannelNode channel) {
         Event event = channel.inC.removeFirst();
-        IdNode refused = event.type() == CmEventType.REJECTED ? event.end().id : null;
+        IdNode refused = event.type() == CmEvent.Type.REJECTED ? event.end().id : null;
         if (refused != null && refused.pair != null) {
             refused.pair.state = QueuePairState.ERR; // by C, when it tells the event
         }
@@ -157,7 +157,7 @@ final class Peers {
             }
             event.end().unclaimed.add(request);
         }
-        event.end().disconnected |= event.type() == CmEventType.DISCONNECTED;
+        event.end().disconnected |= event.type() == CmEvent.Type.DISCONNECTED;
         channel.order.add(event);
     }
 
@@ -176,7 +176,7 @@ final class Peers {
                         .filter(each -> each.end() == listener.end && each.request() != null)
                         .count();
         if (listener == null || waiting >= listener.end.backlog) {
-            raise(end, CmEventType.REJECTED);
+            raise(end, CmEvent.Type.REJECTED);
             return listener == null ? "nobody listens" : "backlog full";
         }
         End other = new End();
@@ -184,7 +184,7 @@ final class Peers {
         other.phase = Phase.CONNECTING;
         other.peer = end;
         end.peer = other;
-        listener.channel.inC.add(new Event(listener.end, CmEventType.CONNECT_REQUEST, new Request(listener, other)));
+        listener.channel.inC.add(new Event(listener.end, CmEvent.Type.CONNECT_REQUEST, new Request(listener, other)));
         return "requested";
     }
 
@@ -194,7 +194,7 @@ final class Peers {
         if (peer != null) {
             end.peer = null;
             peer.peer = null;
-            raise(peer, CmEventType.REJECTED);
+            raise(peer, CmEvent.Type.REJECTED);
         }
     }
 
@@ -205,9 +205,9 @@ final class Peers {
         ready(end);
         ready(peer);
         boolean hasPair = peer.id != null && peer.id.pair != null;
-        raise(peer, hasPair ? CmEventType.ESTABLISHED : CmEventType.CONNECT_RESPONSE);
+        raise(peer, hasPair ? CmEvent.Type.ESTABLISHED : CmEvent.Type.CONNECT_RESPONSE);
         if (hasPair) {
-            raise(end, CmEventType.ESTABLISHED);
+            raise(end, CmEvent.Type.ESTABLISHED);
         }
     }
 
@@ -219,7 +219,7 @@ final class Peers {
 
     static void disconnect(End end) {
         part(end);
-        raise(end, CmEventType.DISCONNECTED);
+        raise(end, CmEvent.Type.DISCONNECTED);
         end.connected = false;
     }
 
@@ -231,9 +231,9 @@ final class Peers {
         end.peer = null;
         peer.peer = null;
         if (end.connected) {
-            raise(peer, CmEventType.DISCONNECTED);
+            raise(peer, CmEvent.Type.DISCONNECTED);
         } else if (end.isRequest) {
-            raise(peer, CmEventType.REJECTED);
+            raise(peer, CmEvent.Type.REJECTED);
         }
         peer.connected = false;
     }

@@ -4,7 +4,6 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.verbs.AsyncEvent;
-import dev.verbena.verbs.AsyncEventType;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Operation;
 import dev.verbena.verbs.WorkCompletion;
@@ -23,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 final class Taking {
     private static final int[] SIZES = {64, 128, 256};
     private static final int MOST_EVENTS = 16;
-    private static final AsyncEventType[] RAISED = {
-        AsyncEventType.COMM_EST, AsyncEventType.SQ_DRAINED, AsyncEventType.PATH_MIG, AsyncEventType.PORT_ACTIVE
+    private static final AsyncEvent.Type[] RAISED = {
+        AsyncEvent.Type.COMM_EST, AsyncEvent.Type.SQ_DRAINED, AsyncEvent.Type.PATH_MIG, AsyncEvent.Type.PORT_ACTIVE
     };
 
     private Taking() {}
@@ -250,8 +249,8 @@ final class Taking {
             return;
         }
         ContextNode context = pair.domain.context;
-        AsyncEventType type = RAISED[step.b() % RAISED.length];
-        boolean ofPort = type.source() == AsyncEventType.Source.PORT;
+        AsyncEvent.Type type = RAISED[step.b() % RAISED.length];
+        boolean ofPort = type.source() == AsyncEvent.Type.Source.PORT;
         world.say(step, () -> type + " of " + (ofPort ? context : pair));
         if (ofPort) {
             Fenced.raise(context.context, type.code());

@@ -1,7 +1,7 @@
 package dev.verbena.walk;
 
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.AsyncEventType;
+import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.Operation;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.WorkOpcode;
@@ -191,7 +191,7 @@ final class Wire {
         pair.state = QueuePairState.ERR;
         flush(pair);
         if (pair.shared != null) {
-            pair.domain.context.raised.add(new Raised(AsyncEventType.QP_LAST_WQE_REACHED, pair));
+            pair.domain.context.raised.add(new Raised(AsyncEvent.Type.QP_LAST_WQE_REACHED, pair));
         }
     }
 

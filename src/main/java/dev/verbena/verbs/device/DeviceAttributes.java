@@ -2,11 +2,18 @@ package dev.verbena.verbs.device;
 
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.WireTime;
+import dev.verbena.internal.raw.ibv_cq_moderation_caps;
 import dev.verbena.internal.raw.ibv_device_attr;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
+import dev.verbena.internal.raw.ibv_packet_pacing_caps;
+import dev.verbena.internal.raw.ibv_pci_atomic_caps;
+import dev.verbena.internal.raw.ibv_tm_caps;
+import dev.verbena.internal.raw.ibv_tso_caps;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.access.DeviceAccess;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Set;
 
 /**
@@ -545,5 +552,170 @@ public final class DeviceAttributes {
                 + " queue pairs of " + maxWorkRequests() + " requests with " + maxSge() + " pieces each, "
                 + maxCompletionQueues() + " completion queues of " + maxCompletions() + ", " + maxMemoryRegions()
                 + " memory regions, atomics: " + atomicCapability();
+    }
+
+    /** The scope within which atomic operations are atomic ({@code enum ibv_atomic_cap}). */
+    public enum AtomicCapability {
+        /** No atomics ({@code IBV_ATOMIC_NONE}). */
+        NONE(rdma_h.IBV_ATOMIC_NONE),
+        /** Atomic among the queue pairs of this device ({@code IBV_ATOMIC_HCA}). */
+        HCA(rdma_h.IBV_ATOMIC_HCA),
+        /** Atomic among the queue pairs of this device and with the processor ({@code IBV_ATOMIC_GLOB}). */
+        GLOBAL(rdma_h.IBV_ATOMIC_GLOB),
+        /** A number that this release does not know. */
+        UNKNOWN(-1);
+
+        private final int code;
+
+        AtomicCapability(int code) {
+            this.code = code;
+        }
+
+        /**
+         * Returns the number in C.
+         *
+         * @return the value of the C constant
+         */
+        public int code() {
+            return code;
+        }
+
+        static AtomicCapability of(int code) {
+            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+        }
+    }
+
+    /** The size of an atomic operation over PCI Express ({@code enum ibv_pci_atomic_op_size}). */
+    public enum AtomicSize {
+        /** 4 bytes ({@code IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP}). */
+        FOUR_BYTES(rdma_h.IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP),
+        /** 8 bytes ({@code IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP}). */
+        EIGHT_BYTES(rdma_h.IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP),
+        /** 16 bytes ({@code IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP}). */
+        SIXTEEN_BYTES(rdma_h.IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP);
+
+        final int bit;
+
+        AtomicSize(int bit) {
+            this.bit = bit;
+        }
+    }
+
+    /**
+     * The atomic operations that a device can do over PCI Express ({@code struct ibv_pci_atomic_caps}).
+     *
+     * @param fetchAndAdd the supported sizes of fetch-and-add
+     * @param swap the supported sizes of swap
+     * @param compareAndSwap the supported sizes of compare-and-swap
+     */
+    public record PciAtomics(Set<AtomicSize> fetchAndAdd, Set<AtomicSize> swap, Set<AtomicSize> compareAndSwap) {
+        static PciAtomics read(MemorySegment caps) {
+            return new PciAtomics(
+                    EnumCodec.flags(AtomicSize.class, size -> size.bit, ibv_pci_atomic_caps.fetch_add(caps)),
+                    EnumCodec.flags(AtomicSize.class, size -> size.bit, ibv_pci_atomic_caps.swap(caps)),
+                    EnumCodec.flags(AtomicSize.class, size -> size.bit, ibv_pci_atomic_caps.compare_swap(caps)));
+        }
+    }
+
+    /**
+     * The limits of completion moderation ({@code struct ibv_cq_moderation_caps}): a device gathers completions before
+     * it raises an event. See {@link dev.verbena.verbs.CompletionQueue#moderate}.
+     *
+     * @param maxCompletions the maximum number of completions to gather; 0 if the device has no moderation
+     * @param maxPeriod the maximum time to gather completions
+     */
+    public record CompletionModeration(int maxCompletions, Duration maxPeriod) {
+        static CompletionModeration read(MemorySegment caps) {
+            return new CompletionModeration(
+                    Short.toUnsignedInt(ibv_cq_moderation_caps.max_cq_count(caps)),
+                    Duration.of(Short.toUnsignedInt(ibv_cq_moderation_caps.max_cq_period(caps)), ChronoUnit.MICROS));
+        }
+    }
+
+    /**
+     * The limits of packet pacing, which bounds the rate of a queue pair's sends
+     * ({@code struct ibv_packet_pacing_caps}).
+     *
+     * @param minKilobits the lowest rate, in kbit/s
+     * @param maxKilobits the highest rate, in kbit/s; 0 if rates can't be set
+     * @param types the types of queue pairs that can have a rate
+     */
+    public record PacketPacing(long minKilobits, long maxKilobits, Set<QueuePairType> types) {
+        static PacketPacing read(MemorySegment caps) {
+            return new PacketPacing(
+                    Integer.toUnsignedLong(ibv_packet_pacing_caps.qp_rate_limit_min(caps)),
+                    Integer.toUnsignedLong(ibv_packet_pacing_caps.qp_rate_limit_max(caps)),
+                    QueuePairType.set(ibv_packet_pacing_caps.supported_qpts(caps)));
+        }
+    }
+
+    /** A capability of a device for raw packets ({@code enum ibv_raw_packet_caps}). */
+    public enum RawPacketCapability {
+        /** Removal of the VLAN tag ({@code IBV_RAW_PACKET_CAP_CVLAN_STRIPPING}). */
+        CVLAN_STRIPPING(rdma_h.IBV_RAW_PACKET_CAP_CVLAN_STRIPPING),
+        /** Delivery of the frame check sequence ({@code IBV_RAW_PACKET_CAP_SCATTER_FCS}). */
+        SCATTER_FCS(rdma_h.IBV_RAW_PACKET_CAP_SCATTER_FCS),
+        /** Computation of checksums ({@code IBV_RAW_PACKET_CAP_IP_CSUM}). */
+        IP_CSUM(rdma_h.IBV_RAW_PACKET_CAP_IP_CSUM),
+        /**
+         * Delay of packets, instead of their loss, while no receive is posted ({@code IBV_RAW_PACKET_CAP_DELAY_DROP}).
+         */
+        DELAY_DROP(rdma_h.IBV_RAW_PACKET_CAP_DELAY_DROP);
+
+        final int bit;
+
+        RawPacketCapability(int bit) {
+            this.bit = bit;
+        }
+    }
+
+    /**
+     * The limits of segmented sends, which a device cuts into packets ({@code struct ibv_tso_caps}).
+     *
+     * @param maxBytes the maximum size of the data, in bytes ({@code max_tso}); 0 if the device has no segmented sends
+     * @param types the types of queue pairs that have segmented sends
+     */
+    public record TcpSegmentation(int maxBytes, Set<QueuePairType> types) {
+        static TcpSegmentation read(MemorySegment caps) {
+            return new TcpSegmentation(
+                    ibv_tso_caps.max_tso(caps), QueuePairType.set(ibv_tso_caps.supported_qpts(caps)));
+        }
+    }
+
+    /**
+     * The limits of tag matching ({@code struct ibv_tm_caps}).
+     *
+     * @param maxRendezvousHeader the maximum size of the header of a rendezvous request, in bytes
+     * @param maxTags the maximum number of receives in a list; 0 if the device has no tag matching
+     * @param capabilities the capabilities of tag matching
+     * @param maxOperations the maximum number of changes of a list under way
+     * @param maxSge the maximum number of pieces of memory in a receive
+     */
+    public record TagMatchingLimits(
+            int maxRendezvousHeader,
+            int maxTags,
+            Set<TagMatchingCapability> capabilities,
+            int maxOperations,
+            int maxSge) {
+        static TagMatchingLimits read(MemorySegment caps) {
+            return new TagMatchingLimits(
+                    ibv_tm_caps.max_rndv_hdr_size(caps),
+                    ibv_tm_caps.max_num_tags(caps),
+                    EnumCodec.flags(TagMatchingCapability.class, flag -> flag.bit, ibv_tm_caps.flags(caps)),
+                    ibv_tm_caps.max_ops(caps),
+                    ibv_tm_caps.max_sge(caps));
+        }
+    }
+
+    /** A capability of tag matching ({@code enum ibv_tm_cap_flags}). */
+    public enum TagMatchingCapability {
+        /** Tag matching on reliable connections ({@code IBV_TM_CAP_RC}). */
+        RC(rdma_h.IBV_TM_CAP_RC);
+
+        final int bit;
+
+        TagMatchingCapability(int bit) {
+            this.bit = bit;
+        }
     }
 }

@@ -1,8 +1,10 @@
 package dev.verbena.verbs.device;
 
+import dev.verbena.CName;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.raw.ibv_port_attr;
+import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Set;
@@ -35,10 +37,10 @@ public final class Port {
     /**
      * Returns the logical state ({@code state}).
      *
-     * @return {@link PortState#ACTIVE} when the port works
+     * @return {@link State#ACTIVE} when the port works
      */
-    public PortState state() {
-        return PortState.of(ibv_port_attr.state(attributes));
+    public State state() {
+        return State.of(ibv_port_attr.state(attributes));
     }
 
     /**
@@ -109,8 +111,8 @@ public final class Port {
      *
      * @return the capabilities that this release knows
      */
-    public Set<PortCapability> capabilities() {
-        return EnumCodec.flags(PortCapability.class, PortCapability::bit, capabilityFlags());
+    public Set<Capability> capabilities() {
+        return EnumCodec.flags(Capability.class, Capability::bit, capabilityFlags());
     }
 
     /**
@@ -118,8 +120,8 @@ public final class Port {
      *
      * @return the capabilities that this release knows
      */
-    public Set<PortCapability2> capabilities2() {
-        return EnumCodec.flags(PortCapability2.class, PortCapability2::bit, capabilityFlags2());
+    public Set<Capability2> capabilities2() {
+        return EnumCodec.flags(Capability2.class, Capability2::bit, capabilityFlags2());
     }
 
     /**
@@ -334,5 +336,178 @@ public final class Port {
                         speedName());
         return "port " + number + " of " + device + ": " + state() + ", " + layer + ", MTU "
                 + activeMtu().bytes() + " (of " + maxMtu().bytes() + "), " + speed;
+    }
+
+    /** The logical state of a port ({@code enum ibv_port_state}). */
+    public enum State {
+        /** Not defined ({@code IBV_PORT_NOP}). */
+        NOP(rdma_h.IBV_PORT_NOP, "no state change (NOP)"),
+        /** No link ({@code IBV_PORT_DOWN}). */
+        DOWN(rdma_h.IBV_PORT_DOWN, "down"),
+        /** The link is up, but the subnet manager has not configured the port yet ({@code IBV_PORT_INIT}). */
+        INIT(rdma_h.IBV_PORT_INIT, "init"),
+        /** The port is configured, but not active yet ({@code IBV_PORT_ARMED}). */
+        ARMED(rdma_h.IBV_PORT_ARMED, "armed"),
+        /** The port works ({@code IBV_PORT_ACTIVE}). */
+        ACTIVE(rdma_h.IBV_PORT_ACTIVE, "active"),
+        /** The link is temporarily down ({@code IBV_PORT_ACTIVE_DEFER}). */
+        ACTIVE_DEFER(rdma_h.IBV_PORT_ACTIVE_DEFER, "active defer"),
+        /** A number that this release does not know. */
+        UNKNOWN(-1, "unknown");
+
+        private final int code;
+        private final String meaning;
+
+        State(int code, String meaning) {
+            this.code = code;
+            this.meaning = meaning;
+        }
+
+        /**
+         * Returns the number in C.
+         *
+         * @return the value of the C constant
+         */
+        public int code() {
+            return code;
+        }
+
+        /**
+         * Returns the description that the C tools print ({@code ibv_port_state_str}).
+         *
+         * @return a description, such as {@code no state change (NOP)}
+         */
+        @CName("ibv_port_state_str")
+        public String meaning() {
+            return meaning;
+        }
+
+        static State of(int code) {
+            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+        }
+    }
+
+    /** The link layer below RDMA on a port ({@code IBV_LINK_LAYER_*}). */
+    public enum LinkLayer {
+        /** Not reported, which means InfiniBand ({@code IBV_LINK_LAYER_UNSPECIFIED}). */
+        UNSPECIFIED(rdma_h.IBV_LINK_LAYER_UNSPECIFIED),
+        /** InfiniBand ({@code IBV_LINK_LAYER_INFINIBAND}). */
+        INFINIBAND(rdma_h.IBV_LINK_LAYER_INFINIBAND),
+        /** Ethernet: RoCE or iWARP ({@code IBV_LINK_LAYER_ETHERNET}). */
+        ETHERNET(rdma_h.IBV_LINK_LAYER_ETHERNET),
+        /** A number that this release does not know. */
+        UNKNOWN(-1);
+
+        final int code;
+
+        LinkLayer(int code) {
+            this.code = code;
+        }
+
+        static LinkLayer of(int code) {
+            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+        }
+    }
+
+    /** A capability of a port ({@code enum ibv_port_cap_flags}). */
+    public enum Capability {
+        /** The subnet manager runs on the port ({@code IBV_PORT_SM}). */
+        SUBNET_MANAGER(rdma_h.IBV_PORT_SM),
+        /** The port has a notice queue ({@code IBV_PORT_NOTICE_SUP}). */
+        NOTICE(rdma_h.IBV_PORT_NOTICE_SUP),
+        /** The port sends traps ({@code IBV_PORT_TRAP_SUP}). */
+        TRAP(rdma_h.IBV_PORT_TRAP_SUP),
+        /** The port has optional values of inter-packet delay ({@code IBV_PORT_OPT_IPD_SUP}). */
+        INTER_PACKET_DELAY(rdma_h.IBV_PORT_OPT_IPD_SUP),
+        /** Connections can migrate to another path ({@code IBV_PORT_AUTO_MIGR_SUP}). */
+        AUTOMATIC_MIGRATION(rdma_h.IBV_PORT_AUTO_MIGR_SUP),
+        /** The port maps service levels to virtual lanes ({@code IBV_PORT_SL_MAP_SUP}). */
+        SERVICE_LEVEL_MAPPING(rdma_h.IBV_PORT_SL_MAP_SUP),
+        /** The port keeps management keys over a reset ({@code IBV_PORT_MKEY_NVRAM}). */
+        MKEY_NVRAM(rdma_h.IBV_PORT_MKEY_NVRAM),
+        /** The port keeps partition keys over a reset ({@code IBV_PORT_PKEY_NVRAM}). */
+        PKEY_NVRAM(rdma_h.IBV_PORT_PKEY_NVRAM),
+        /** The lamp of the port can be lit ({@code IBV_PORT_LED_INFO_SUP}). */
+        LED_INFO(rdma_h.IBV_PORT_LED_INFO_SUP),
+        /** The port reports the GUID of the system ({@code IBV_PORT_SYS_IMAGE_GUID_SUP}). */
+        SYSTEM_IMAGE_GUID(rdma_h.IBV_PORT_SYS_IMAGE_GUID_SUP),
+        /** A switch traps wrong partition keys for the port ({@code IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP}). */
+        PKEY_SWITCH_TRAP(rdma_h.IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP),
+        /** The port has speeds from FDR on ({@code IBV_PORT_EXTENDED_SPEEDS_SUP}). */
+        EXTENDED_SPEEDS(rdma_h.IBV_PORT_EXTENDED_SPEEDS_SUP),
+        /** The port has {@link Capability2} too ({@code IBV_PORT_CAP_MASK2_SUP}). */
+        CAPABILITY_MASK_2(rdma_h.IBV_PORT_CAP_MASK2_SUP),
+        /** The port has communication management ({@code IBV_PORT_CM_SUP}). */
+        COMMUNICATION_MANAGEMENT(rdma_h.IBV_PORT_CM_SUP),
+        /** The port tunnels SNMP ({@code IBV_PORT_SNMP_TUNNEL_SUP}). */
+        SNMP_TUNNEL(rdma_h.IBV_PORT_SNMP_TUNNEL_SUP),
+        /** The port can be initialised anew ({@code IBV_PORT_REINIT_SUP}). */
+        REINITIALISATION(rdma_h.IBV_PORT_REINIT_SUP),
+        /** The port has device management ({@code IBV_PORT_DEVICE_MGMT_SUP}). */
+        DEVICE_MANAGEMENT(rdma_h.IBV_PORT_DEVICE_MGMT_SUP),
+        /** The port has a management class of its vendor ({@code IBV_PORT_VENDOR_CLASS_SUP}). */
+        VENDOR_CLASS(rdma_h.IBV_PORT_VENDOR_CLASS_SUP),
+        /** Notices can travel by a direct route ({@code IBV_PORT_DR_NOTICE_SUP}). */
+        DIRECT_ROUTE_NOTICE(rdma_h.IBV_PORT_DR_NOTICE_SUP),
+        /** The port gives notice when its capabilities change ({@code IBV_PORT_CAP_MASK_NOTICE_SUP}). */
+        CAPABILITY_MASK_NOTICE(rdma_h.IBV_PORT_CAP_MASK_NOTICE_SUP),
+        /** The port has boot management ({@code IBV_PORT_BOOT_MGMT_SUP}). */
+        BOOT_MANAGEMENT(rdma_h.IBV_PORT_BOOT_MGMT_SUP),
+        /** The port measures the time of a round trip over the link ({@code IBV_PORT_LINK_LATENCY_SUP}). */
+        LINK_LATENCY(rdma_h.IBV_PORT_LINK_LATENCY_SUP),
+        /** The port can ask clients to register anew with the subnet manager ({@code IBV_PORT_CLIENT_REG_SUP}). */
+        CLIENT_REREGISTRATION(rdma_h.IBV_PORT_CLIENT_REG_SUP),
+        /** The GIDs of the port are derived from IP addresses ({@code IBV_PORT_IP_BASED_GIDS}). */
+        IP_BASED_GIDS(rdma_h.IBV_PORT_IP_BASED_GIDS);
+
+        private final int bit;
+
+        Capability(int bit) {
+            this.bit = bit;
+        }
+
+        /**
+         * Returns the bit in C.
+         *
+         * @return a number with one bit set
+         */
+        public int bit() {
+            return bit;
+        }
+    }
+
+    /** A further capability of a port ({@code enum ibv_port_cap_flags2}). */
+    public enum Capability2 {
+        /** The node's description can be set ({@code IBV_PORT_SET_NODE_DESC_SUP}). */
+        SET_NODE_DESCRIPTION(rdma_h.IBV_PORT_SET_NODE_DESC_SUP),
+        /** The port reports extended information ({@code IBV_PORT_INFO_EXT_SUP}). */
+        PORT_INFO_EXTENDED(rdma_h.IBV_PORT_INFO_EXT_SUP),
+        /** The port can appear as many virtual ports ({@code IBV_PORT_VIRT_SUP}). */
+        VIRTUALISATION(rdma_h.IBV_PORT_VIRT_SUP),
+        /** The port reports the states of all ports of a switch ({@code IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP}). */
+        SWITCH_PORT_STATE_TABLE(rdma_h.IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP),
+        /** The link can have two lanes ({@code IBV_PORT_LINK_WIDTH_2X_SUP}). */
+        LINK_WIDTH_2X(rdma_h.IBV_PORT_LINK_WIDTH_2X_SUP),
+        /** The port has the speed HDR ({@code IBV_PORT_LINK_SPEED_HDR_SUP}). */
+        LINK_SPEED_HDR(rdma_h.IBV_PORT_LINK_SPEED_HDR_SUP),
+        /** The port has the speed NDR ({@code IBV_PORT_LINK_SPEED_NDR_SUP}). */
+        LINK_SPEED_NDR(rdma_h.IBV_PORT_LINK_SPEED_NDR_SUP),
+        /** The port has the speed XDR ({@code IBV_PORT_LINK_SPEED_XDR_SUP}). */
+        LINK_SPEED_XDR(rdma_h.IBV_PORT_LINK_SPEED_XDR_SUP);
+
+        private final int bit;
+
+        Capability2(int bit) {
+            this.bit = bit;
+        }
+
+        /**
+         * Returns the bit in C.
+         *
+         * @return a number with one bit set
+         */
+        public int bit() {
+            return bit;
+        }
     }
 }

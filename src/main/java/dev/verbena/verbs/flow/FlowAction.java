@@ -1,5 +1,8 @@
 package dev.verbena.verbs.flow;
 
+import dev.verbena.VerbsObject;
+import org.jspecify.annotations.Nullable;
+
 /** An action on the packets that a flow rule matches. */
 public sealed interface FlowAction extends FlowSpec {
     /**
@@ -14,10 +17,46 @@ public sealed interface FlowAction extends FlowSpec {
 
     /**
      * An action that counts the packets ({@code struct ibv_flow_spec_counter_action}).
-     *
-     * @param counters the counters, which must outlive the flow
+     * {@link dev.verbena.verbs.Counters#action} returns it.
      */
-    record Count(FlowCounters counters) implements FlowAction {}
+    final class Count implements FlowAction {
+        private final VerbsObject counters;
+        private final long address;
+
+        Count(VerbsObject counters, long address) {
+            this.counters = counters;
+            this.address = address;
+        }
+
+        /**
+         * Returns the counters, which must outlive the flow.
+         *
+         * @return a {@link dev.verbena.verbs.Counters}
+         */
+        public VerbsObject counters() {
+            return counters;
+        }
+
+        /** Returns the address of the {@code struct ibv_counters}. */
+        long address() {
+            return address;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Count count && count.counters == counters;
+        }
+
+        @Override
+        public int hashCode() {
+            return counters.hashCode();
+        }
+
+        @Override
+        public String toString() {
+            return "Count[counters=" + counters + "]";
+        }
+    }
 
     /**
      * Returns an action that adds a number to each completion.
@@ -36,15 +75,5 @@ public sealed interface FlowAction extends FlowSpec {
      */
     static FlowAction drop() {
         return new Drop();
-    }
-
-    /**
-     * Returns an action that counts the packets.
-     *
-     * @param counters the counters, which must outlive the flow
-     * @return the action
-     */
-    static FlowAction count(FlowCounters counters) {
-        return new Count(counters);
     }
 }

@@ -2,6 +2,7 @@ package dev.verbena.verbs.flow;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.flow.access.FlowAccess;
 import java.util.Collection;
 import java.util.List;
@@ -22,10 +23,10 @@ public final class FlowRule extends Options<FlowRule> {
 
     private static final int MAX_SPECS = 255;
 
-    private FlowKind kind = FlowKind.NORMAL;
+    private Kind kind = Kind.NORMAL;
     private int port = 1;
     private int priority;
-    private Set<FlowFlag> flags = Set.of();
+    private Set<Flag> flags = Set.of();
     private List<FlowSpec> specs = List.of();
 
     private FlowRule() {}
@@ -47,11 +48,11 @@ public final class FlowRule extends Options<FlowRule> {
      * @param kind the packets that the rule is about
      * @return the rule
      */
-    public static FlowRule of(FlowKind kind) {
+    public static FlowRule of(Kind kind) {
         return new FlowRule().kind(kind);
     }
 
-    FlowKind kind() {
+    Kind kind() {
         return kind;
     }
 
@@ -60,9 +61,9 @@ public final class FlowRule extends Options<FlowRule> {
      *
      * @param value the kind
      * @return a changed copy
-     * @throws IllegalArgumentException if the rule has headers, and the kind is not {@link FlowKind#NORMAL}
+     * @throws IllegalArgumentException if the rule has headers, and the kind is not {@link Kind#NORMAL}
      */
-    public FlowRule kind(FlowKind value) {
+    public FlowRule kind(Kind value) {
         checkHeaders(Objects.requireNonNull(value, "kind"), specs);
         FlowRule copy = copy();
         copy.kind = value;
@@ -101,7 +102,7 @@ public final class FlowRule extends Options<FlowRule> {
         return copy.frozen();
     }
 
-    Set<FlowFlag> flags() {
+    Set<Flag> flags() {
         return flags;
     }
 
@@ -111,9 +112,9 @@ public final class FlowRule extends Options<FlowRule> {
      * @param values the flags; none by default
      * @return a changed copy
      */
-    public FlowRule flags(Collection<FlowFlag> values) {
+    public FlowRule flags(Collection<Flag> values) {
         FlowRule copy = copy();
-        copy.flags = set(FlowFlag.class, values);
+        copy.flags = set(Flag.class, values);
         return copy.frozen();
     }
 
@@ -138,8 +139,8 @@ public final class FlowRule extends Options<FlowRule> {
         return copy.frozen();
     }
 
-    private static void checkHeaders(FlowKind kind, List<FlowSpec> specs) {
-        if (kind != FlowKind.NORMAL && specs.stream().anyMatch(FlowMatch.class::isInstance)) {
+    private static void checkHeaders(Kind kind, List<FlowSpec> specs) {
+        if (kind != Kind.NORMAL && specs.stream().anyMatch(FlowMatch.class::isInstance)) {
             throw new IllegalArgumentException("only a NORMAL rule matches headers, got " + kind);
         }
     }
@@ -152,5 +153,37 @@ public final class FlowRule extends Options<FlowRule> {
                 option("priority", priority, 0),
                 option("flags", flags, Set.of()),
                 option("specifications", specs, List.of()));
+    }
+
+    /** A property of a flow rule ({@code enum ibv_flow_flags}). */
+    public enum Flag {
+        /** Matched packets also go on to rules of a lower priority ({@code IBV_FLOW_ATTR_FLAGS_DONT_TRAP}). */
+        DO_NOT_TRAP(rdma_h.IBV_FLOW_ATTR_FLAGS_DONT_TRAP),
+        /** The rule matches packets that are sent ({@code IBV_FLOW_ATTR_FLAGS_EGRESS}). */
+        EGRESS(rdma_h.IBV_FLOW_ATTR_FLAGS_EGRESS);
+
+        final int bit;
+
+        Flag(int bit) {
+            this.bit = bit;
+        }
+    }
+
+    /** The kind of a flow rule, which selects packets ({@code enum ibv_flow_attr_type}). */
+    public enum Kind {
+        /** A rule for the packets that its specifications match ({@code IBV_FLOW_ATTR_NORMAL}). */
+        NORMAL(rdma_h.IBV_FLOW_ATTR_NORMAL),
+        /** A rule for all packets that no other rule takes ({@code IBV_FLOW_ATTR_ALL_DEFAULT}). */
+        ALL_DEFAULT(rdma_h.IBV_FLOW_ATTR_ALL_DEFAULT),
+        /** A rule for all multicast packets that no other rule takes ({@code IBV_FLOW_ATTR_MC_DEFAULT}). */
+        MULTICAST_DEFAULT(rdma_h.IBV_FLOW_ATTR_MC_DEFAULT),
+        /** A rule for a copy of all packets ({@code IBV_FLOW_ATTR_SNIFFER}). */
+        SNIFFER(rdma_h.IBV_FLOW_ATTR_SNIFFER);
+
+        final int code;
+
+        Kind(int code) {
+            this.code = code;
+        }
     }
 }

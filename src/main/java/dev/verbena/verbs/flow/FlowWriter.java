@@ -1,5 +1,6 @@
 package dev.verbena.verbs.flow;
 
+import dev.verbena.VerbsObject;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.ibv_flow_attr;
 import dev.verbena.internal.raw.ibv_flow_spec_action_drop;
@@ -11,7 +12,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
-import java.util.function.ToLongFunction;
 
 /** Writes flow rules to C's structs. */
 final class FlowWriter implements FlowAccess {
@@ -21,7 +21,12 @@ final class FlowWriter implements FlowAccess {
     }
 
     @Override
-    public MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses) {
+    public FlowAction count(VerbsObject counters, long address) {
+        return new FlowAction.Count(counters, address);
+    }
+
+    @Override
+    public MemorySegment write(FlowRule rule, Arena arena) {
         long size = ibv_flow_attr.sizeof()
                 + rule.specs().stream().mapToLong(FlowWriter::sizeOf).sum();
         MemorySegment attributes = arena.allocate(size, ibv_flow_attr.layout().byteAlignment());
@@ -34,7 +39,7 @@ final class FlowWriter implements FlowAccess {
         long at = ibv_flow_attr.sizeof();
         for (FlowSpec spec : rule.specs()) {
             long length = sizeOf(spec);
-            write(spec, attributes.asSlice(at, length), (short) length, addresses);
+            write(spec, attributes.asSlice(at, length), (short) length);
             at += length;
         }
         return attributes;
@@ -49,7 +54,7 @@ final class FlowWriter implements FlowAccess {
         };
     }
 
-    private static void write(FlowSpec spec, MemorySegment target, short size, ToLongFunction<FlowCounters> addresses) {
+    private static void write(FlowSpec spec, MemorySegment target, short size) {
         switch (spec) {
             case FlowMatch match -> match.write(target);
             case FlowAction.Tag tag -> {
@@ -68,7 +73,7 @@ final class FlowWriter implements FlowAccess {
                 target.set(
                         ValueLayout.JAVA_LONG_UNALIGNED,
                         ibv_flow_spec_counter_action.counters$offset(),
-                        addresses.applyAsLong(count.counters()));
+                        count.address());
             }
         }
     }

@@ -7,7 +7,7 @@ import dev.verbena.support.DeviceTest;
 import dev.verbena.support.TestDevice;
 import dev.verbena.tools.ToolRun;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.device.PagedOperation;
+import dev.verbena.verbs.device.OnDemandPaging;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -52,7 +52,8 @@ class DeviceInfoTest {
             paging = field.endsWith("odp_caps:") || paging && field.matches("(SUPPORT_|NO SUPPORT|ODP_|Unknown).*");
             if (paging && field.startsWith("Unknown flags: 0x")) {
                 int bits = Integer.parseUnsignedInt(field.substring(17), 16);
-                for (PagedOperation known : PagedOperation.values()) { // in the order of their bits
+                for (OnDemandPaging.PagedOperation known :
+                        OnDemandPaging.PagedOperation.values()) { // in the order of their bits
                     if ((bits & 1 << known.ordinal()) != 0) {
                         named.add("SUPPORT_" + known);
                     }

@@ -2,7 +2,6 @@ package dev.verbena.tools.twins;
 
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.IbAddress;
-import dev.verbena.cm.JoinFlag;
 import dev.verbena.cm.MulticastMembership;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.tools.command.Options;
@@ -93,8 +92,10 @@ final class Mckey extends CmTool {
                 id.resolveAddress(own, group, RESOLVING);
             }
             CmNode node = makeReady(id);
-            MulticastMembership joined =
-                    id.join(group, options.has("-o") ? JoinFlag.SEND_ONLY : JoinFlag.FULL_MEMBER, Tool.PATIENCE);
+            MulticastMembership joined = id.join(
+                    group,
+                    options.has("-o") ? MulticastMembership.Kind.SEND_ONLY : MulticastMembership.Kind.FULL_MEMBER,
+                    Tool.PATIENCE);
             memberships.add(joined);
             node.sendTo(joined.target());
             AddressVector path = joined.target().path();

@@ -1,7 +1,6 @@
 package dev.verbena.tools.twins;
 
 import dev.verbena.cm.CmEvent;
-import dev.verbena.cm.CmEventType;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.PortSpace;
@@ -120,7 +119,7 @@ final class Ucmatose extends CmTool {
                 ConnectionId id = request.request().claim();
                 makeReady(id);
                 id.beginAccept(ANSWER);
-            } else if (event.type() == CmEventType.ESTABLISHED) {
+            } else if (event.type() == CmEvent.Type.ESTABLISHED) {
                 established++;
             } else {
                 throw ended(event);
@@ -177,7 +176,7 @@ final class Ucmatose extends CmTool {
     private void awaitEnds(boolean answer) throws Exception {
         for (int left = connections; left > 0; ) {
             CmEvent event = next(Tool.PATIENCE);
-            if (event.type() == CmEventType.DISCONNECTED) {
+            if (event.type() == CmEvent.Type.DISCONNECTED) {
                 left--;
                 if (answer) {
                     event.id().beginDisconnect();

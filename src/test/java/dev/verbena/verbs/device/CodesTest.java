@@ -72,25 +72,8 @@ class CodesTest {
         assertThatIllegalArgumentException().isThrownBy(() -> Mtu.ofBytes(0));
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "1, InfiniBand channel adapter",
-        "2, InfiniBand switch",
-        "3, InfiniBand router",
-        "4, iWARP NIC",
-        "5, usNIC",
-        "6, usNIC UDP",
-        "7, unspecified",
-        "8, unknown"
-    })
-    void nodeTypesHaveTheirMeaning(int code, String meaning) {
-        assertThat(NodeType.of(code).meaning()).isEqualTo(meaning);
-        assertThat(NodeType.of(code).code()).isEqualTo(code < 8 ? code : -1);
-    }
-
     @Test
-    void unknownCodesAreNegative() {
-        assertThat(TransportType.of(99).code()).isEqualTo(-1);
+    void unknownQueuePairTypeIsNegative() {
         assertThat(QueuePairType.of(99).code()).isEqualTo(-1);
     }
 

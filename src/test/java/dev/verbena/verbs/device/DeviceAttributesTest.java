@@ -155,12 +155,12 @@ class DeviceAttributesTest {
 
     @Test
     void capabilitiesAreThoseOfBothStructs() {
-        ibv_device_attr.atomic_cap(plain, AtomicCapability.GLOBAL.code());
-        ibv_device_attr_ex.raw_packet_caps(extended, RawPacketCapability.SCATTER_FCS.bit);
+        ibv_device_attr.atomic_cap(plain, DeviceAttributes.AtomicCapability.GLOBAL.code());
+        ibv_device_attr_ex.raw_packet_caps(extended, DeviceAttributes.RawPacketCapability.SCATTER_FCS.bit);
         ibv_device_attr_ex.device_cap_flags_ex(
                 extended, DeviceCapability.XRC.bit() | DeviceCapability.FLUSH_GLOBAL.bit());
-        assertThat(attributes.atomicCapability()).isEqualTo(AtomicCapability.GLOBAL);
-        assertThat(attributes.rawPackets()).containsExactly(RawPacketCapability.SCATTER_FCS);
+        assertThat(attributes.atomicCapability()).isEqualTo(DeviceAttributes.AtomicCapability.GLOBAL);
+        assertThat(attributes.rawPackets()).containsExactly(DeviceAttributes.RawPacketCapability.SCATTER_FCS);
         assertThat(attributes.capabilities())
                 .containsExactlyInAnyOrder(DeviceCapability.XRC, DeviceCapability.FLUSH_GLOBAL);
     }
@@ -170,19 +170,19 @@ class DeviceAttributesTest {
         MemorySegment caps = ibv_device_attr_ex.odp_caps(extended);
         MemorySegment transports = ibv_odp_caps.per_transport_caps(caps);
         assertThat(attributes.onDemandPaging().isSupported()).isFalse();
-        ibv_odp_caps.general_caps(caps, PagingCapability.ON_DEMAND.bit);
-        ibv_odp_caps.per_transport_caps.rc_odp_caps(transports, PagedOperation.SEND.bit);
-        ibv_odp_caps.per_transport_caps.uc_odp_caps(transports, PagedOperation.RECEIVE.bit);
-        ibv_odp_caps.per_transport_caps.ud_odp_caps(transports, PagedOperation.WRITE.bit);
-        ibv_device_attr_ex.xrc_odp_caps(extended, PagedOperation.READ.bit);
+        ibv_odp_caps.general_caps(caps, OnDemandPaging.Capability.ON_DEMAND.bit);
+        ibv_odp_caps.per_transport_caps.rc_odp_caps(transports, OnDemandPaging.PagedOperation.SEND.bit);
+        ibv_odp_caps.per_transport_caps.uc_odp_caps(transports, OnDemandPaging.PagedOperation.RECEIVE.bit);
+        ibv_odp_caps.per_transport_caps.ud_odp_caps(transports, OnDemandPaging.PagedOperation.WRITE.bit);
+        ibv_device_attr_ex.xrc_odp_caps(extended, OnDemandPaging.PagedOperation.READ.bit);
         assertThat(attributes.onDemandPaging().isSupported()).isTrue();
         assertThat(attributes.onDemandPaging())
                 .isEqualTo(new OnDemandPaging(
-                        Set.of(PagingCapability.ON_DEMAND),
-                        Set.of(PagedOperation.SEND),
-                        Set.of(PagedOperation.RECEIVE),
-                        Set.of(PagedOperation.WRITE),
-                        Set.of(PagedOperation.READ)));
+                        Set.of(OnDemandPaging.Capability.ON_DEMAND),
+                        Set.of(OnDemandPaging.PagedOperation.SEND),
+                        Set.of(OnDemandPaging.PagedOperation.RECEIVE),
+                        Set.of(OnDemandPaging.PagedOperation.WRITE),
+                        Set.of(OnDemandPaging.PagedOperation.READ)));
     }
 
     @Test
@@ -191,49 +191,53 @@ class DeviceAttributesTest {
         ibv_rss_caps.supported_qpts(scaling, 1 << rdma_h.IBV_QPT_RAW_PACKET());
         ibv_rss_caps.max_rwq_indirection_tables(scaling, 3);
         ibv_rss_caps.max_rwq_indirection_table_size(scaling, 4);
-        ibv_rss_caps.rx_hash_fields_mask(scaling, HashField.SOURCE_IPV4.bit());
-        ibv_rss_caps.rx_hash_function(scaling, (byte) HashFunction.TOEPLITZ.bit());
+        ibv_rss_caps.rx_hash_fields_mask(scaling, ReceiveSideScaling.HashField.SOURCE_IPV4.bit());
+        ibv_rss_caps.rx_hash_function(scaling, (byte) ReceiveSideScaling.HashFunction.TOEPLITZ.bit());
         assertThat(attributes.receiveSideScaling())
                 .isEqualTo(new ReceiveSideScaling(
                         Set.of(QueuePairType.RAW_PACKET),
                         3,
                         4,
-                        Set.of(HashField.SOURCE_IPV4),
-                        Set.of(HashFunction.TOEPLITZ)));
+                        Set.of(ReceiveSideScaling.HashField.SOURCE_IPV4),
+                        Set.of(ReceiveSideScaling.HashFunction.TOEPLITZ)));
 
         MemorySegment pacing = ibv_device_attr_ex.packet_pacing_caps(extended);
         ibv_packet_pacing_caps.qp_rate_limit_min(pacing, 5);
         ibv_packet_pacing_caps.qp_rate_limit_max(pacing, -2);
         ibv_packet_pacing_caps.supported_qpts(pacing, 1 << rdma_h.IBV_QPT_RC());
-        assertThat(attributes.packetPacing()).isEqualTo(new PacketPacing(5, 0xffff_fffeL, Set.of(QueuePairType.RC)));
+        assertThat(attributes.packetPacing())
+                .isEqualTo(new DeviceAttributes.PacketPacing(5, 0xffff_fffeL, Set.of(QueuePairType.RC)));
 
         MemorySegment segmentation = ibv_device_attr_ex.tso_caps(extended);
         ibv_tso_caps.max_tso(segmentation, 6);
         ibv_tso_caps.supported_qpts(segmentation, 1 << rdma_h.IBV_QPT_UD());
-        assertThat(attributes.segmentation()).isEqualTo(new TcpSegmentation(6, Set.of(QueuePairType.UD)));
+        assertThat(attributes.segmentation())
+                .isEqualTo(new DeviceAttributes.TcpSegmentation(6, Set.of(QueuePairType.UD)));
 
         MemorySegment tags = ibv_device_attr_ex.tm_caps(extended);
         ibv_tm_caps.max_rndv_hdr_size(tags, 7);
         ibv_tm_caps.max_num_tags(tags, 8);
-        ibv_tm_caps.flags(tags, TagMatchingCapability.values()[0].bit);
+        ibv_tm_caps.flags(tags, DeviceAttributes.TagMatchingCapability.values()[0].bit);
         ibv_tm_caps.max_ops(tags, 9);
         ibv_tm_caps.max_sge(tags, 10);
         assertThat(attributes.tagMatching())
-                .isEqualTo(new TagMatchingLimits(7, 8, Set.of(TagMatchingCapability.values()[0]), 9, 10));
+                .isEqualTo(new DeviceAttributes.TagMatchingLimits(
+                        7, 8, Set.of(DeviceAttributes.TagMatchingCapability.values()[0]), 9, 10));
 
         MemorySegment moderation = ibv_device_attr_ex.cq_mod_caps(extended);
         ibv_cq_moderation_caps.max_cq_count(moderation, (short) -1);
         ibv_cq_moderation_caps.max_cq_period(moderation, (short) 12);
         assertThat(attributes.completionModeration())
-                .isEqualTo(new CompletionModeration(0xffff, Duration.ofNanos(12_000)));
+                .isEqualTo(new DeviceAttributes.CompletionModeration(0xffff, Duration.ofNanos(12_000)));
 
-        AtomicSize[] sizes = AtomicSize.values();
+        DeviceAttributes.AtomicSize[] sizes = DeviceAttributes.AtomicSize.values();
         MemorySegment pci = ibv_device_attr_ex.pci_atomic_caps(extended);
         ibv_pci_atomic_caps.fetch_add(pci, (short) sizes[0].bit);
         ibv_pci_atomic_caps.swap(pci, (short) sizes[1].bit);
         ibv_pci_atomic_caps.compare_swap(pci, (short) (sizes[0].bit | sizes[1].bit));
         assertThat(attributes.pciAtomics())
-                .isEqualTo(new PciAtomics(Set.of(sizes[0]), Set.of(sizes[1]), EnumSet.of(sizes[0], sizes[1])));
+                .isEqualTo(new DeviceAttributes.PciAtomics(
+                        Set.of(sizes[0]), Set.of(sizes[1]), EnumSet.of(sizes[0], sizes[1])));
     }
 
     @Test

@@ -100,7 +100,7 @@ class PortTest {
         assertThat(port.pkeyTableLength()).isEqualTo(0xffff);
         assertThat(port.capabilityFlags2()).isEqualTo(0xffff);
         assertThat(port.physicalState()).isEqualTo(255);
-        assertThat(port.state()).isEqualTo(PortState.UNKNOWN);
-        assertThat(port.linkLayer()).isEqualTo(LinkLayer.UNKNOWN);
+        assertThat(port.state()).isEqualTo(Port.State.UNKNOWN);
+        assertThat(port.linkLayer()).isEqualTo(Port.LinkLayer.UNKNOWN);
     }
 }

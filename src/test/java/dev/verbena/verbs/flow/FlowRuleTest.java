@@ -3,6 +3,9 @@ package dev.verbena.verbs.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsObject;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_flow_attr;
 import dev.verbena.internal.raw.ibv_flow_ipv4_ext_filter;
 import dev.verbena.internal.raw.ibv_flow_spec_action_drop;
@@ -48,7 +51,7 @@ class FlowRuleTest {
     }
 
     private MemorySegment write(FlowRule rule) {
-        return FlowAccess.get().write(rule, arena, counters -> 0);
+        return FlowAccess.get().write(rule, arena);
     }
 
     private static byte[] bytes(MemorySegment memory, long offset, int length) {
@@ -60,7 +63,7 @@ class FlowRuleTest {
         FlowRule rule = FlowRule.of(FlowMatch.ethernet(), FlowMatch.udp().destinationPort(4791), FlowAction.tag(0x1234))
                 .port(2)
                 .priority(7)
-                .flags(Set.of(FlowFlag.EGRESS));
+                .flags(Set.of(FlowRule.Flag.EGRESS));
         MemorySegment written = write(rule);
 
         assertThat(ibv_flow_attr.num_of_specs(written)).isEqualTo((byte) 3);
@@ -76,12 +79,29 @@ class FlowRuleTest {
         assertThat(ibv_flow_spec_action_tag.tag_id(third)).isEqualTo(0x1234);
     }
 
+    /** Stands for counters, which need a device. */
+    private static final class Counting extends VerbsObject {
+        private Counting(ObjectLifetime lifetime) {
+            super(lifetime);
+            lifetime.destroyedBy(() -> {});
+        }
+    }
+
     /** C packs them: the address of counters may be at a multiple of 4 only. */
     @Test
     void actionsFollowEachOther() {
-        FlowCounters counters = new FlowCounters() {};
-        FlowRule rule = FlowRule.of(FlowAction.tag(0x1234), new FlowAction.Drop(), new FlowAction.Count(counters));
-        MemorySegment written = FlowAccess.get().write(rule, arena, it -> it == counters ? 0x5566778899aabbccL : 0);
+        try (VerbsArena objects = VerbsArena.ofConfined()) {
+            actionsFollowEachOther(ObjectLifetime.create(objects, Counting::new));
+        }
+    }
+
+    private void actionsFollowEachOther(Counting counters) {
+        FlowAction counting = FlowAccess.get().count(counters, 0x5566778899aabbccL);
+        assertThat(counting)
+                .isEqualTo(FlowAccess.get().count(counters, 1))
+                .hasSameHashCodeAs(FlowAccess.get().count(counters, 1));
+        FlowRule rule = FlowRule.of(FlowAction.tag(0x1234), new FlowAction.Drop(), counting);
+        MemorySegment written = FlowAccess.get().write(rule, arena);
         MemorySegment tag = written.asSlice(ibv_flow_attr.sizeof());
         MemorySegment drop = tag.asSlice(ibv_flow_spec_action_tag.sizeof());
         MemorySegment count = drop.asSlice(ibv_flow_spec_action_drop.sizeof());
@@ -177,7 +197,7 @@ class FlowRuleTest {
     @Test
     void ruleRefusesHeadersUnlessNormal() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> FlowRule.of(FlowMatch.udp()).kind(FlowKind.SNIFFER));
+                .isThrownBy(() -> FlowRule.of(FlowMatch.udp()).kind(FlowRule.Kind.SNIFFER));
     }
 
     private static final InetAddress FOUR = InetAddress.ofLiteral("1.2.3.4");

@@ -5,22 +5,12 @@ import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.device.AtomicCapability;
-import dev.verbena.verbs.device.CompletionModeration;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.DeviceCapability;
-import dev.verbena.verbs.device.HashField;
-import dev.verbena.verbs.device.HashFunction;
 import dev.verbena.verbs.device.OnDemandPaging;
-import dev.verbena.verbs.device.PacketPacing;
-import dev.verbena.verbs.device.PagedOperation;
-import dev.verbena.verbs.device.PagingCapability;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
-import dev.verbena.verbs.device.RawPacketCapability;
 import dev.verbena.verbs.device.ReceiveSideScaling;
-import dev.verbena.verbs.device.TagMatchingLimits;
-import dev.verbena.verbs.device.TcpSegmentation;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -158,7 +148,10 @@ public final class DeviceInfo {
         line("\tmax_ee_init_rd_atom:\t\t%d", device.maxInitiatedReadAtomicOfEndToEndContext());
         line(
                 "\tatomic_cap:\t\t\t%s (%d)",
-                "ATOMIC_" + (device.atomicCapability() == AtomicCapability.GLOBAL ? "GLOB" : device.atomicCapability()),
+                "ATOMIC_"
+                        + (device.atomicCapability() == DeviceAttributes.AtomicCapability.GLOBAL
+                                ? "GLOB"
+                                : device.atomicCapability()),
                 device.atomicCapability().code());
         line("\tmax_ee:\t\t\t\t%d", device.maxEndToEndContexts());
         line("\tmax_rdd:\t\t\t%d", device.maxReliableDatagramDomains());
@@ -199,14 +192,15 @@ public final class DeviceInfo {
         OnDemandPaging paging = device.onDemandPaging();
         line("\tgeneral_odp_caps:");
         paging.general()
-                .forEach(flag -> line(FLAG + "ODP_SUPPORT" + (flag == PagingCapability.IMPLICIT ? "_IMPLICIT" : "")));
+                .forEach(flag ->
+                        line(FLAG + "ODP_SUPPORT" + (flag == OnDemandPaging.Capability.IMPLICIT ? "_IMPLICIT" : "")));
         paging("rc", paging.rc());
         paging("uc", paging.uc());
         paging("ud", paging.ud());
         paging("xrc", paging.xrc());
     }
 
-    private void paging(String transport, Set<PagedOperation> operations) {
+    private void paging(String transport, Set<OnDemandPaging.PagedOperation> operations) {
         line("\t" + transport + "_odp_caps:");
         if (operations.isEmpty()) {
             line(FLAG + "NO SUPPORT");
@@ -235,11 +229,11 @@ public final class DeviceInfo {
     private void offloads() {
         if (!device.rawPackets().isEmpty()) {
             line("\traw packet caps:");
-            for (RawPacketCapability capability : device.rawPackets()) {
+            for (DeviceAttributes.RawPacketCapability capability : device.rawPackets()) {
                 line(FLAG + capability);
             }
         }
-        TcpSegmentation tso = device.segmentation();
+        DeviceAttributes.TcpSegmentation tso = device.segmentation();
         line("\ttso_caps:");
         line("\t\tmax_tso:\t\t\t%d", tso.maxBytes());
         types(tso.types());
@@ -249,18 +243,22 @@ public final class DeviceInfo {
         line("\t\tmax_rwq_indirection_table_size:\t\t\t%d", rss.maxTableSize());
         line(
                 "\t\trx_hash_function:\t\t\t\t0x%x",
-                rss.functions().stream().mapToInt(HashFunction::bit).sum());
+                rss.functions().stream()
+                        .mapToInt(ReceiveSideScaling.HashFunction::bit)
+                        .sum());
         line(
                 "\t\trx_hash_fields_mask:\t\t\t\t0x%X",
-                rss.fields().stream().mapToInt(HashField::bit).sum());
+                rss.fields().stream()
+                        .mapToInt(ReceiveSideScaling.HashField::bit)
+                        .sum());
         types(rss.types());
         line("\tmax_wq_type_rq:\t\t\t%d", device.maxWorkQueues());
-        PacketPacing pacing = device.packetPacing();
+        DeviceAttributes.PacketPacing pacing = device.packetPacing();
         line("\tpacket_pacing_caps:");
         line("\t\tqp_rate_limit_min:\t%dkbps", pacing.minKilobits());
         line("\t\tqp_rate_limit_max:\t%dkbps", pacing.maxKilobits());
         types(pacing.types());
-        TagMatchingLimits tags = device.tagMatching();
+        DeviceAttributes.TagMatchingLimits tags = device.tagMatching();
         if (tags.maxTags() == 0) {
             line("\ttag matching not supported");
         } else {
@@ -271,7 +269,7 @@ public final class DeviceInfo {
             line("\tflags:");
             tags.capabilities().forEach(flag -> line(FLAG + flag));
         }
-        CompletionModeration moderation = device.completionModeration();
+        DeviceAttributes.CompletionModeration moderation = device.completionModeration();
         if (moderation.maxCompletions() != 0 || !moderation.maxPeriod().isZero()) {
             line("\tcq moderation caps:");
             line("\t\tmax_cq_count:\t%d", moderation.maxCompletions());

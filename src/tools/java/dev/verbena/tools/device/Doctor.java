@@ -9,10 +9,7 @@ import dev.verbena.tools.command.Tool;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.address.GidType;
-import dev.verbena.verbs.device.LinkLayer;
 import dev.verbena.verbs.device.Port;
-import dev.verbena.verbs.device.PortState;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
@@ -244,7 +241,7 @@ public final class Doctor {
             Context context = device.open(arena);
             for (Port port : context.ports()) {
                 port(context, port);
-                active |= port.state() == PortState.ACTIVE;
+                active |= port.state() == Port.State.ACTIVE;
             }
             if (active && findings == before) {
                 selfTest(context);
@@ -258,11 +255,11 @@ public final class Doctor {
     }
 
     private void port(Context context, Port port) {
-        if (port.state() != PortState.ACTIVE) {
+        if (port.state() != Port.State.ACTIVE) {
             bad(
                     "port",
                     port,
-                    port.linkLayer() == LinkLayer.ETHERNET
+                    port.linkLayer() == Port.LinkLayer.ETHERNET
                             ? "bring its network device up ('ip link set DEVICE up') and check the cable"
                             : "check the cable and the subnet manager: a port stays in INIT without one");
             return;
@@ -270,9 +267,9 @@ public final class Doctor {
         well("port", port);
         try {
             GidEntry best = context.bestGid(port.number());
-            if (best.type() == GidType.ROCE_V1) {
+            if (best.type() == GidEntry.Type.ROCE_V1) {
                 bad("GID", best, "RoCE v1 can't be routed: give the network device an IP address to get a RoCE v2 GID");
-            } else if (best.type() == GidType.ROCE_V2 && best.gid().isLinkLocal()) {
+            } else if (best.type() == GidEntry.Type.ROCE_V2 && best.gid().isLinkLocal()) {
                 bad(
                         "GID",
                         best,

@@ -6,7 +6,6 @@ import dev.verbena.tools.command.Tool;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.address.GidType;
 import dev.verbena.verbs.device.Port;
 import java.io.PrintStream;
 import java.net.InetAddress;
@@ -74,7 +73,7 @@ public final class Gids {
             }
         }
         out.println("  use -d " + name + (port == 1 ? "" : " -i " + port) + " -g " + best.index()
-                + (best.gid().isLinkLocal() && best.type() != GidType.IB
+                + (best.gid().isLinkLocal() && best.type() != GidEntry.Type.IB
                         ? " (link-local: for other networks, give " + netdev(best) + " an IP address)"
                         : ""));
     }
@@ -83,7 +82,7 @@ public final class Gids {
         return entry.networkDevice().isEmpty() ? "its network device" : entry.networkDevice();
     }
 
-    static String type(GidType type) {
+    static String type(GidEntry.Type type) {
         return switch (type) {
             case IB -> "InfiniBand";
             case ROCE_V1 -> "RoCE v1";
@@ -93,7 +92,9 @@ public final class Gids {
     }
 
     private static String text(GidEntry entry) {
-        return entry.type() == GidType.ROCE_V2 ? text(entry.gid()) : entry.gid().toString();
+        return entry.type() == GidEntry.Type.ROCE_V2
+                ? text(entry.gid())
+                : entry.gid().toString();
     }
 
     /**

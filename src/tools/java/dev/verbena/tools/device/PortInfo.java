@@ -2,11 +2,8 @@ package dev.verbena.tools.device;
 
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.address.GidEntry;
-import dev.verbena.verbs.address.GidType;
-import dev.verbena.verbs.device.LinkLayer;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
-import dev.verbena.verbs.device.PortState;
 import java.io.PrintStream;
 import java.util.HexFormat;
 import java.util.stream.Collectors;
@@ -49,7 +46,7 @@ final class PortInfo {
         line("\t\t\tinit_type_reply:\t%d", port.initTypeReply());
         line("\t\t\tactive_width:\t\t%sX (%d)", port.lanes() == 0 ? "invalid width" : port.lanes(), port.widthCode());
         line("\t\t\tactive_speed:\t\t%s (%d)", speed(), port.speedCode());
-        if (port.linkLayer() != LinkLayer.UNKNOWN) {
+        if (port.linkLayer() != Port.LinkLayer.UNKNOWN) {
             line("\t\t\tphys_state:\t\t%s (%d)", physicalState(), port.physicalState());
         }
         for (GidEntry entry : context.gids()) {
@@ -64,7 +61,7 @@ final class PortInfo {
     }
 
     private String state() {
-        return port.state() == PortState.UNKNOWN ? "invalid state" : "PORT_" + port.state();
+        return port.state() == Port.State.UNKNOWN ? "invalid state" : "PORT_" + port.state();
     }
 
     private static String mtu(Mtu mtu) {
@@ -120,7 +117,7 @@ final class PortInfo {
     }
 
     private String gid(GidEntry entry) {
-        if (entry.type() == GidType.ROCE_V2) {
+        if (entry.type() == GidEntry.Type.ROCE_V2) {
             return Gids.text(entry.gid()) + ", RoCE v2";
         }
         byte[] bytes = entry.gid().toBytes();
@@ -128,8 +125,8 @@ final class PortInfo {
                 .mapToObj(i -> HexFormat.of().formatHex(bytes, 2 * i, 2 * i + 2))
                 .collect(Collectors.joining(":"));
         return groups
-                + (entry.type() == GidType.IB && port.linkLayer() == LinkLayer.ETHERNET
+                + (entry.type() == GidEntry.Type.IB && port.linkLayer() == Port.LinkLayer.ETHERNET
                         ? ", IB/RoCE v1"
-                        : entry.type() == GidType.ROCE_V1 ? ", RoCE v1" : "");
+                        : entry.type() == GidEntry.Type.ROCE_V1 ? ", RoCE v1" : "");
     }
 }

@@ -2,7 +2,6 @@ package dev.verbena.tools.perf;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.CmEvent;
-import dev.verbena.cm.CmEventType;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.EventChannel;
@@ -120,13 +119,13 @@ public final class Cmtime {
                 ConnectionId id = request.request().claim();
                 pairs.put(id, shared.computeIfAbsent(id.context(), Shared::of).queuePair(id));
                 id.beginAccept(PARAMETERS);
-            } else if (event.type() != CmEventType.ESTABLISHED && event.type() != CmEventType.TIMEWAIT_EXIT) {
+            } else if (event.type() != CmEvent.Type.ESTABLISHED && event.type() != CmEvent.Type.TIMEWAIT_EXIT) {
                 QueuePair pair = pairs.remove(event.id());
                 if (pair == null) {
                     throw new IllegalStateException(
                             "the listener failed: " + event.type().cName());
                 }
-                if (event.type() == CmEventType.DISCONNECTED) {
+                if (event.type() == CmEvent.Type.DISCONNECTED) {
                     event.id().beginDisconnect();
                 }
                 pair.close(); // the connection has ended or failed
@@ -171,13 +170,13 @@ public final class Cmtime {
             step(
                     "resolving address",
                     "resolve addr",
-                    CmEventType.ADDRESS_RESOLVED,
+                    CmEvent.Type.ADDRESS_RESOLVED,
                     retries,
                     i -> ids[i].beginResolveAddress(own(0), server, timeout));
             step(
                     "resolving route",
                     "resolve route",
-                    CmEventType.ROUTE_RESOLVED,
+                    CmEvent.Type.ROUTE_RESOLVED,
                     retries,
                     i -> ids[i].beginResolveRoute(timeout));
             if (shared == null) {
@@ -185,8 +184,8 @@ public final class Cmtime {
             }
             Shared parts = shared;
             step("creating qp", "create qp", null, 0, i -> pairs[i] = parts.queuePair(ids[i]));
-            step("connecting", "connect", CmEventType.ESTABLISHED, 0, i -> ids[i].beginConnect(PARAMETERS));
-            step("disconnecting", "disconnect", CmEventType.DISCONNECTED, 0, i -> ids[i].beginDisconnect());
+            step("connecting", "connect", CmEvent.Type.ESTABLISHED, 0, i -> ids[i].beginConnect(PARAMETERS));
+            step("disconnecting", "disconnect", CmEvent.Type.DISCONNECTED, 0, i -> ids[i].beginDisconnect());
             step("destroying id", "destroy", null, 0, i -> {
                 pairs[i].close();
                 numbers.remove(ids[i]);
@@ -196,7 +195,7 @@ public final class Cmtime {
         }
 
         /** Begins a step for all connections, and waits for each connection's event that ends the step. */
-        private void step(String doing, String title, @Nullable CmEventType end, int again, Step step)
+        private void step(String doing, String title, CmEvent.@Nullable Type end, int again, Step step)
                 throws InterruptedException {
             out.println(doing);
             long[] begun = new long[count];
@@ -216,7 +215,7 @@ public final class Cmtime {
             for (int left = end == null ? 0 : count; left > 0; ) {
                 CmEvent event = channel.awaitEvent(Tool.PATIENCE);
                 int i = Objects.requireNonNull(numbers.get(event.id()));
-                if (event.type() == CmEventType.TIMEWAIT_EXIT) {
+                if (event.type() == CmEvent.Type.TIMEWAIT_EXIT) {
                     continue; // belongs to a connection that ended earlier
                 }
                 if (event.type() == end) {

@@ -21,6 +21,7 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
@@ -31,7 +32,6 @@ import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
-import dev.verbena.verbs.device.TransportType;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -120,7 +120,7 @@ final class PerfSetup {
 
     private MemoryRegion memory(ProtectionDomain domain, long least) {
         Set<AccessFlag> access =
-                access(plan.operation(), domain.context().device().transport() == TransportType.IWARP);
+                access(plan.operation(), domain.context().device().transport() == Device.TransportType.IWARP);
         return domain.register(arena.allocate(PerfLink.memorySize(plan, least), 4096), access, arena);
     }
 

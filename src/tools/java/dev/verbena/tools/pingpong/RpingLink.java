@@ -2,7 +2,7 @@ package dev.verbena.tools.pingpong;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.cm.CmEventType;
+import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
@@ -208,7 +208,7 @@ final class RpingLink {
     /** Disconnects when the peer does: this flushes the posted requests, and so ends all waits. */
     private void flushWhenItEnds() {
         try {
-            while (id.awaitEvent(Tool.FOR_EVER).type() != CmEventType.DISCONNECTED) {
+            while (id.awaitEvent(Tool.FOR_EVER).type() != CmEvent.Type.DISCONNECTED) {
                 continue;
             }
             end();

@@ -14,7 +14,6 @@ import dev.verbena.tools.perf.PerfPlan.Mode;
 import dev.verbena.tools.perf.PerfPlan.Operation;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
-import dev.verbena.verbs.device.LinkLayer;
 import dev.verbena.verbs.device.Port;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -178,7 +177,7 @@ public final class Report {
         List<String> words = new ArrayList<>(List.of("-d", device().name(), "-i", String.valueOf(port)));
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Context context = device().open(arena);
-            if (context.port(port).linkLayer() == LinkLayer.ETHERNET) {
+            if (context.port(port).linkLayer() == Port.LinkLayer.ETHERNET) {
                 words.addAll(List.of("-x", String.valueOf(context.bestGid(port).index())));
             }
         }
@@ -382,7 +381,7 @@ public final class Report {
 
     private static String transport(Device device, Port port) {
         return switch (device.transport()) {
-            case IB -> port.linkLayer() == LinkLayer.ETHERNET ? "RoCE" : "InfiniBand";
+            case IB -> port.linkLayer() == Port.LinkLayer.ETHERNET ? "RoCE" : "InfiniBand";
             case IWARP -> "iWARP";
             default -> device.transport().toString();
         };

@@ -1,6 +1,7 @@
 package dev.verbena.verbs.flow.access;
 
-import dev.verbena.verbs.flow.FlowCounters;
+import dev.verbena.VerbsObject;
+import dev.verbena.verbs.flow.FlowAction;
 import dev.verbena.verbs.flow.FlowRule;
 import dev.verbena.verbs.flow.FlowSpec;
 import java.lang.foreign.Arena;
@@ -8,19 +9,25 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** The door that writes flow rules to C's structs, which users cannot do. */
+/** The door that writes flow rules to C's structs, and makes actions from addresses, which users cannot do. */
 public interface FlowAccess {
     /**
      * Writes a {@code struct ibv_flow_attr}, followed by the specifications.
      *
      * @param rule the rule
      * @param arena allocates the memory
-     * @param addresses returns the address of the {@code struct ibv_counters}
      */
-    MemorySegment write(FlowRule rule, Arena arena, ToLongFunction<FlowCounters> addresses);
+    MemorySegment write(FlowRule rule, Arena arena);
+
+    /**
+     * Returns an action that counts packets.
+     *
+     * @param counters the counters
+     * @param address the address of the {@code struct ibv_counters}
+     */
+    FlowAction count(VerbsObject counters, long address);
 
     /** Returns the headers and actions of a rule. */
     List<FlowSpec> specs(FlowRule rule);

@@ -4,9 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.support.ChildJvm;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -264,17 +262,6 @@ class InboxTest {
             file.finish();
         }
         assertThat(folder.resolve("name")).hasBinaryContent(content);
-    }
-
-    @Test
-    void progressBarIsDrawnOverItselfAndRemoved() {
-        ByteArrayOutputStream terminal = new ByteArrayOutputStream();
-        try (CopyProgress bar = new CopyProgress("a\nb", 100, new PrintStream(terminal))) {
-            bar.show(0);
-            bar.show(50); // too soon
-            bar.show(100);
-        }
-        assertThat(terminal.toString()).matches("\ra\\?b +\\[ +] +0% .*/s\ra\\?b +\\[=+] 100% .*/s\r +\r");
     }
 
     @Test

@@ -1,46 +1,37 @@
 package dev.verbena.tools.copy;
 
-import java.io.PrintStream;
+import dev.verbena.tools.command.Progress;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 
-/** A bar on the terminal that shows how much of a file is done, and disappears at the end. */
+/** A bar on the terminal that shows how much of a file is done. */
 final class CopyProgress implements AutoCloseable {
     private static final int WIDTH = 30;
     private static final int NAME = 24;
-    private static final long PAUSE_NANOS = 100_000_000;
-    private static final String CLEAR = "\r" + " ".repeat(79) + "\r";
 
     private final String what;
     private final long size;
-    private final @Nullable PrintStream terminal;
     private final long start = System.nanoTime();
     private long first = -1;
-    private long shown = start - PAUSE_NANOS;
+    private volatile long done;
+    private final Progress progress = Progress.onTerminal();
 
-    CopyProgress(String what, long size, @Nullable PrintStream terminal) {
+    CopyProgress(String what, long size) {
         this.what = Serve.printable(what);
         this.size = size;
-        this.terminal = terminal;
+        progress.show(this::line);
     }
 
-    /** Returns a bar on the terminal, or one that shows nothing if there is none. */
-    static CopyProgress onTerminal(String what, long size) {
-        boolean shows = System.console() != null && System.console().isTerminal();
-        return new CopyProgress(what, size, shows ? System.err : null);
-    }
-
-    /** Shows the number of bytes that are done. */
-    void show(long done) {
+    /** Shows the number of bytes that are done. One thread calls this method. */
+    void show(long bytes) {
         if (first < 0) {
-            first = done;
+            first = bytes;
         }
-        long now = System.nanoTime();
-        if (terminal != null && (now - shown >= PAUSE_NANOS || done == size)) {
-            shown = now;
-            terminal.print("\r" + line(what, done, size, (done - first) / Math.max(1e-9, (now - start) / 1e9)));
-            terminal.flush();
-        }
+        done = bytes;
+    }
+
+    private String line() {
+        long now = done; // also makes the first visible
+        return line(what, now, size, Math.max(0, now - first) / Math.max(1e-9, (System.nanoTime() - start) / 1e9));
     }
 
     /** Returns the line: name, bar, percentage and speed, in at most 79 columns. */
@@ -60,9 +51,6 @@ final class CopyProgress implements AutoCloseable {
 
     @Override
     public void close() {
-        if (terminal != null) {
-            terminal.print(CLEAR);
-            terminal.flush();
-        }
+        progress.close();
     }
 }

@@ -4,10 +4,13 @@ import dev.verbena.net.Message;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.function.LongConsumer;
 
 /** The messages between {@code cp} and {@code serve}. A copy begins, offers its pieces in order, and ends. */
 final class CopyWire {
@@ -93,6 +96,21 @@ final class CopyWire {
             throw new IOException("The answer of the server is malformed");
         }
         return place;
+    }
+
+    /** Returns the SHA-256 of the first {@code size} bytes of a file, and tells how many are done. */
+    static byte[] sum(FileChannel file, long size, LongConsumer progress) throws IOException {
+        MessageDigest digest = sha256();
+        ByteBuffer bytes = ByteBuffer.allocateDirect(1 << 20);
+        for (long at = 0; at < size; at += bytes.limit()) {
+            bytes.clear().limit((int) Math.min(bytes.capacity(), size - at)); // the file may become longer
+            if (file.read(bytes, at) < 0) {
+                throw new IOException("the file has become shorter");
+            }
+            digest.update(bytes.flip());
+            progress.accept(at + bytes.limit());
+        }
+        return digest.digest();
     }
 
     static MessageDigest sha256() {

@@ -11,11 +11,9 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.Locale;
@@ -98,19 +96,9 @@ public final class Cp {
     }
 
     private byte[] sum(FileChannel file, long size) throws IOException {
-        MessageDigest digest = CopyWire.sha256();
-        ByteBuffer bytes = ByteBuffer.allocateDirect(1 << 20);
-        try (CopyProgress progress = CopyProgress.onTerminal("checking " + source, size)) {
-            for (long at = 0; at < size; at += bytes.limit()) {
-                bytes.clear().limit((int) Math.min(bytes.capacity(), size - at)); // the file may become longer
-                if (file.read(bytes, at) < 0) {
-                    throw new IOException("'" + source + "' has become shorter");
-                }
-                digest.update(bytes.flip());
-                progress.show(at + bytes.limit());
-            }
+        try (CopyProgress progress = new CopyProgress("checking " + source, size)) {
+            return CopyWire.sum(file, size, progress::show);
         }
-        return digest.digest();
     }
 
     private void copy(Channel channel, FileChannel file, long size, byte[] sum)
@@ -122,7 +110,7 @@ public final class Cp {
         try (Message reply = channel.call(request, PATIENCE)) {
             begun = CopyWire.place(reply, size);
         }
-        try (CopyProgress progress = CopyProgress.onTerminal(path, size)) {
+        try (CopyProgress progress = new CopyProgress(path, size)) {
             for (long at = begun; at < size; ) {
                 progress.show(at);
                 long piece = Math.min(Inbox.PIECE, size - at);

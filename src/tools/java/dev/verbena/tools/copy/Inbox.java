@@ -221,7 +221,7 @@ final class Inbox implements Closeable {
             if (next != size) {
                 throw new IOException("The file has " + size + " bytes, and only " + next + " have come");
             }
-            if (!MessageDigest.isEqual(sum, sum(file))) {
+            if (!MessageDigest.isEqual(sum, CopyWire.sum(file, size, done -> {}))) {
                 parent.deleteFile(part);
                 throw new IOException(
                         "The SHA-256 is wrong: the file or what had come of it has changed meanwhile. Copy it again");
@@ -244,19 +244,6 @@ final class Inbox implements Closeable {
             } finally {
                 busy.remove(key);
             }
-        }
-    }
-
-    /** Returns the SHA-256 of a file. */
-    static byte[] sum(FileChannel file) throws IOException {
-        MessageDigest digest = CopyWire.sha256();
-        ByteBuffer bytes = ByteBuffer.allocateDirect(1 << 20);
-        for (long at = 0; ; at += bytes.limit()) {
-            bytes.clear();
-            if (file.read(bytes, at) < 0) {
-                return digest.digest();
-            }
-            digest.update(bytes.flip());
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.verbena.tools.perf;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.tools.command.Options;
+import dev.verbena.tools.command.Progress;
 import dev.verbena.tools.command.Tcp;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.page.HtmlPage;
@@ -348,10 +349,10 @@ public final class Perf {
                     : setup.connect(options.has("--self") ? address(arena) : new InetSocketAddress(server, tcpPort));
             tcp.patience(MESSAGE);
             PerfRun run = new PerfRun(plan, link, tcp);
-            try (PerfProgress progress = PerfProgress.onTerminal(plan, run)) {
+            try (Progress progress = Progress.onTerminal()) {
+                progress.show(run::progress);
                 for (Mode mode : plan.modes()) {
                     for (int size : plan.sizes()) {
-                        progress.begin(mode, size);
                         results.add(run.measure(mode, size));
                     }
                 }

@@ -1,6 +1,7 @@
 package dev.verbena.tools.perf;
 
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.tools.command.Spin;
 import dev.verbena.tools.perf.PerfPlan.Operation;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
@@ -17,7 +18,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -162,9 +162,8 @@ final class PerfLink {
 
     /** Waits for the peer to write a mark as the last of {@code size} bytes. Returns false if the time is over. */
     boolean awaitMark(int size, byte mark, Duration time) throws InterruptedException {
-        checkInterrupt();
         long last = incoming() + size - 1;
-        return spin(() -> (byte) BYTE.getAcquire(bytes, last) == mark, time);
+        return Spin.until(() -> (byte) BYTE.getAcquire(bytes, last) == mark, SPINS, time);
     }
 
     /** Polls completions of writes and returns the number of writes still outstanding. */
@@ -181,41 +180,16 @@ final class PerfLink {
 
     /** Waits for completions, which are then in the cursor. Returns false if the time is over. */
     boolean await(Duration time) throws InterruptedException {
-        checkInterrupt();
         if (!plan.events()) {
-            return spin(() -> done.poll() > 0, time);
+            return Spin.until(() -> done.poll() > 0, SPINS, time);
         }
+        Spin.checkInterrupt();
         try {
             done.await(time);
             return true;
         } catch (VerbsTimeoutException over) {
             return false;
         }
-    }
-
-    /** Throws if the thread was interrupted, also when completions are always there at once. */
-    private static void checkInterrupt() throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException();
-        }
-    }
-
-    private static boolean spin(BooleanSupplier here, Duration time) throws InterruptedException {
-        long limit = 0;
-        for (int idle = 1; !here.getAsBoolean(); idle++) {
-            if (idle % SPINS != 0) {
-                Thread.onSpinWait();
-                continue;
-            }
-            checkInterrupt();
-            long now = System.nanoTime();
-            limit = limit == 0 ? now + time.toNanos() : limit;
-            if (now > limit) {
-                return false;
-            }
-            Thread.yield(); // the peer may need this processor
-        }
-        return true;
     }
 
     Completions completions() {

@@ -1,5 +1,6 @@
 package dev.verbena.tools.perf;
 
+import dev.verbena.tools.command.Spin;
 import dev.verbena.tools.command.Tcp;
 import dev.verbena.tools.perf.PerfPlan.Mode;
 import dev.verbena.tools.perf.PerfPlan.Operation;
@@ -27,6 +28,7 @@ final class PerfRun {
     private final Tcp tcp;
     private final int warmUp;
     private volatile int soFar;
+    private volatile String what = "";
 
     PerfRun(PerfPlan plan, PerfLink link, Tcp tcp) {
         this(plan, link, tcp, plan.warmUp());
@@ -40,9 +42,9 @@ final class PerfRun {
         this.warmUp = warmUp;
     }
 
-    /** Returns the number of operations of the current size measured so far. Any thread may call this method. */
-    int soFar() {
-        return soFar;
+    /** Returns the current size and how much of it is measured, as a text. Any thread may call this method. */
+    String progress() {
+        return what + " ... " + 100L * soFar / plan.iterations() + "%";
     }
 
     // Server
@@ -80,17 +82,23 @@ final class PerfRun {
             if (!link.await(LOOK_UP)) {
                 continue;
             }
-            Completions done = link.completions();
-            while (done.next()) {
-                done.orThrow();
-                if (done.id() == PerfLink.RECEIVE) {
-                    link.received();
-                    if (mode == Mode.LAT) {
-                        link.post(size);
-                    }
+            answer(mode, size, link.completions());
+        }
+    }
+
+    /** Takes completions as the server of sends: replaces receives, and answers each if the latency is measured. */
+    int answer(Mode mode, int size, Completions done) {
+        int taken = 0;
+        for (; done.next(); taken++) {
+            done.orThrow();
+            if (done.id() == PerfLink.RECEIVE) {
+                link.received();
+                if (mode == Mode.LAT) {
+                    link.post(size);
                 }
             }
         }
+        return taken;
     }
 
     private void writeBack(int size) throws IOException, InterruptedException {
@@ -105,6 +113,7 @@ final class PerfRun {
 
     Result measure(Mode mode, int size) throws IOException, InterruptedException {
         soFar = 0;
+        what = plan.title() + (mode == Mode.LAT ? ", latency: " : ", bandwidth: ") + size + " bytes";
         prepare(size);
         tcp.write(GO, "the signal to begin");
         tcp.read(1, "its signal that it is ready");
@@ -227,16 +236,18 @@ final class PerfRun {
 
     /** Waits until at most {@code most} writes are outstanding. */
     private void finishWrites(int most) throws IOException, InterruptedException {
-        if (link.unfinishedWrites() <= most) {
-            return;
-        }
-        long limit = System.nanoTime() + PATIENCE.toNanos();
+        long limit = link.unfinishedWrites() <= most ? 0 : System.nanoTime() + PATIENCE.toNanos();
         while (link.unfinishedWrites() > most) {
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
+            Spin.checkInterrupt();
             checkTime(limit);
             Thread.yield();
+        }
+    }
+
+    /** Waits for all writes, without the TCP connection: a C peer closes it when the last write has arrived. */
+    void finishLastWrites() throws InterruptedException {
+        if (!Spin.until(() -> link.unfinishedWrites() == 0, 1, PATIENCE)) {
+            throw new IllegalStateException("the last write did not complete within " + PATIENCE.toSeconds() + " s");
         }
     }
 

@@ -5,7 +5,6 @@ import dev.verbena.tools.perf.PerfPlan.Mode;
 import dev.verbena.tools.perf.PerfPlan.Operation;
 import dev.verbena.tools.perf.PerftestPeer.Point;
 import dev.verbena.tools.perf.PerftestPeer.Report;
-import dev.verbena.verbs.Completions;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
@@ -103,17 +102,7 @@ final class PerftestRun {
     private void receive() throws IOException, InterruptedException {
         int due = plan.iterations() * (mode == Mode.LAT ? 2 : 1);
         while (due > 0) {
-            Completions done = run.await();
-            while (done.next()) {
-                done.orThrow();
-                due--;
-                if (done.id() == PerfLink.RECEIVE) {
-                    link.received();
-                    if (mode == Mode.LAT) {
-                        link.post(size);
-                    }
-                }
-            }
+            due -= run.answer(mode, size, run.await());
         }
     }
 
@@ -133,7 +122,7 @@ final class PerftestRun {
             }
         }
         double seconds = (System.nanoTime() - begin) / 1e9;
-        finishWrites();
+        run.finishLastWrites();
         return seconds;
     }
 
@@ -141,20 +130,5 @@ final class PerftestRun {
         long now = System.nanoTime();
         run.record(nanos, (now - posted) / 2);
         return now;
-    }
-
-    /** Waits for all writes, without the TCP connection: the peer closes it when the last write has arrived. */
-    private void finishWrites() throws InterruptedException {
-        long limit = System.nanoTime() + PerfRun.PATIENCE.toNanos();
-        while (link.unfinishedWrites() > 0) {
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
-            if (System.nanoTime() > limit) {
-                throw new IllegalStateException(
-                        "the last write did not complete within " + PerfRun.PATIENCE.toSeconds() + " s");
-            }
-            Thread.yield();
-        }
     }
 }

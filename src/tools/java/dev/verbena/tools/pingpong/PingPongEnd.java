@@ -5,6 +5,7 @@ import static dev.verbena.verbs.AccessFlag.ON_DEMAND;
 
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.tools.command.Spin;
 import dev.verbena.tools.pingpong.PingPong.Kind;
 import dev.verbena.tools.pingpong.PingPong.Setting;
 import dev.verbena.verbs.AccessFlag;
@@ -277,33 +278,17 @@ final class PingPongEnd {
     }
 
     private void await(int sends, int receipts) throws InterruptedException {
-        if (Thread.interrupted()) { // also if completions are always there at once
-            throw new InterruptedException();
-        }
-        if (setting.events()) {
-            try {
-                done.await(PATIENCE);
-            } catch (VerbsTimeoutException over) {
+        if (!setting.events()) {
+            if (!Spin.until(() -> done.poll() > 0, SPINS, PATIENCE)) {
                 throw nothingCame(sends, receipts);
             }
             return;
         }
-        long limit = 0;
-        for (int idle = 1; done.poll() == 0; idle++) {
-            if (idle % SPINS != 0) {
-                Thread.onSpinWait();
-                continue;
-            }
-            if (Thread.interrupted()) {
-                throw new InterruptedException();
-            }
-            long now = System.nanoTime();
-            if (limit == 0) {
-                limit = now + PATIENCE.toNanos();
-            } else if (now > limit) {
-                throw nothingCame(sends, receipts);
-            }
-            Thread.yield();
+        Spin.checkInterrupt(); // also if completions are always there at once
+        try {
+            done.await(PATIENCE);
+        } catch (VerbsTimeoutException over) {
+            throw nothingCame(sends, receipts);
         }
     }
 

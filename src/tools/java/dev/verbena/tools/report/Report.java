@@ -3,6 +3,7 @@ package dev.verbena.tools.report;
 import dev.verbena.VerbsArena;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Program;
+import dev.verbena.tools.command.Progress;
 import dev.verbena.tools.command.Tcp;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.device.DeviceInfo;
@@ -278,12 +279,14 @@ public final class Report {
         }
         int all = rounds * operations.size() * Mode.values().length * sizes.size();
         int done = 0;
-        try {
+        try (Progress progress = Progress.onTerminal()) {
             for (int round = 1; round <= rounds; round++) {
                 for (Operation operation : operations) {
                     for (Mode mode : Mode.values()) {
                         for (int size : sizes) {
-                            show(++done, all, operation, mode, size);
+                            String what = "  " + 100 * done++ / all + "% " + operation.text() + " " + mode.text() + ", "
+                                    + Chart.bytes(size);
+                            progress.show(() -> what);
                             perf.measure(operation, mode, size, round);
                         }
                     }
@@ -293,20 +296,6 @@ public final class Report {
             far.end();
             points.addAll(perf.points());
             leftOut.putAll(perf.missing());
-        }
-    }
-
-    /** Shows the progress on a terminal, on one line. */
-    private void show(int done, int all, Operation operation, Mode mode, int size) {
-        if (System.console() != null && System.console().isTerminal()) {
-            System.err.printf(
-                    Locale.ROOT,
-                    "\r  %3d%% %s %s, %s     %s",
-                    100 * done / all,
-                    operation.text(),
-                    mode.text(),
-                    Chart.bytes(size),
-                    done == all ? "\r" + " ".repeat(40) + "\r" : "");
         }
     }
 

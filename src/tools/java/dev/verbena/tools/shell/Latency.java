@@ -5,8 +5,9 @@ import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.RemoteMemory;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Locale;
+import org.HdrHistogram.Histogram;
+import org.HdrHistogram.HistogramIterationValue;
 
 /** The latencies of a series of operations, which prints as a small histogram. */
 public final class Latency {
@@ -16,12 +17,11 @@ public final class Latency {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final String what;
-    private final long[] sorted;
+    private final Histogram nanos;
 
-    private Latency(String what, long[] nanos) {
+    private Latency(String what, Histogram nanos) {
         this.what = what;
-        this.sorted = nanos.clone();
-        Arrays.sort(sorted);
+        this.nanos = nanos;
     }
 
     /**
@@ -38,7 +38,7 @@ public final class Latency {
         Completions done = left.queue().completions(1);
         MemorySlice local = left.buffer().slice(0, bytes);
         RemoteMemory remote = pair.right().buffer().remote().slice(0, bytes);
-        long[] nanos = new long[count];
+        Histogram nanos = new Histogram(3);
         for (int i = -WARM_UP; i < count; i++) {
             long start = System.nanoTime();
             left.pair().postRead(1, local, remote);
@@ -47,7 +47,7 @@ public final class Latency {
                 done.orThrow();
             }
             if (i >= 0) {
-                nanos[i] = System.nanoTime() - start;
+                nanos.recordValue(System.nanoTime() - start);
             }
         }
         return new Latency("RDMA read of " + bytes + " bytes", nanos);
@@ -63,8 +63,7 @@ public final class Latency {
         if (percent < 0 || percent > 100) {
             throw new IllegalArgumentException("percentile must be from 0 to 100, got " + percent);
         }
-        int rank = (int) Math.ceil(percent / 100 * sorted.length);
-        return sorted[Math.max(0, rank - 1)] / 1e3;
+        return nanos.getValueAtPercentile(percent) / 1e3;
     }
 
     /** Returns the usual percentiles and a bar for each power of two. */
@@ -74,26 +73,21 @@ public final class Latency {
                 Locale.ROOT,
                 "%s, %d times: 50%% %.1f us, 90%% %.1f us, 99%% %.1f us, max %.1f us",
                 what,
-                sorted.length,
+                nanos.getTotalCount(),
                 percentile(50),
                 percentile(90),
                 percentile(99),
                 percentile(100)));
-        int[] counts = new int[Long.SIZE];
-        for (long nanos : sorted) {
-            counts[Long.SIZE - 1 - Long.numberOfLeadingZeros(Math.max(1, nanos))]++;
-        }
-        int most = Arrays.stream(counts).max().orElse(1);
         int lines = 0;
-        for (int i = 0; i < counts.length && lines < LINES; i++) {
-            if (counts[i] > 0) {
-                lines++;
+        for (HistogramIterationValue step : nanos.logarithmicBucketValues(1, 2)) {
+            long count = step.getCountAddedInThisIterationStep();
+            if (count > 0 && lines++ < LINES) {
                 text.append(String.format(
                         Locale.ROOT,
-                        "%n  from %10.1f us %7d %s",
-                        (1L << i) / 1e3,
-                        counts[i],
-                        "#".repeat(Math.max(1, counts[i] * BAR / most))));
+                        "%n  up to %9.1f us %7d %s",
+                        step.getValueIteratedTo() / 1e3,
+                        count,
+                        "#".repeat((int) Math.max(1, count * BAR / nanos.getTotalCount()))));
             }
         }
         return text.toString();

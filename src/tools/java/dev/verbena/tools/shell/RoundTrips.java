@@ -1,5 +1,6 @@
 package dev.verbena.tools.shell;
 
+import dev.verbena.tools.command.Spin;
 import dev.verbena.tools.device.LoopbackPair;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.MemorySlice;
@@ -70,7 +71,7 @@ final class RoundTrips {
         }
     }
 
-    private boolean play(LoopbackPair.End end, int rounds, boolean begins) {
+    private boolean play(LoopbackPair.End end, int rounds, boolean begins) throws InterruptedException {
         Completions done = end.queue().completions(8);
         MemorySlice send = end.buffer().slice(0, bytes);
         MemorySlice receive = end.buffer().slice(bytes, bytes);
@@ -99,20 +100,10 @@ final class RoundTrips {
         return true;
     }
 
-    private void await(Completions done) {
-        long limit = 0;
-        for (int idle = 1; done.poll() == 0; idle++) {
-            if (idle % SPINS != 0) {
-                Thread.onSpinWait();
-                continue;
-            }
-            long now = System.nanoTime();
-            limit = limit == 0 ? now + patience.toNanos() : limit;
-            if (over || now > limit) {
-                throw new IllegalStateException("no completion within " + patience.toSeconds()
-                        + " s: this machine may be too busy for two threads that poll");
-            }
-            Thread.yield(); // the other end may need this processor
+    private void await(Completions done) throws InterruptedException {
+        if (!Spin.until(() -> over || done.poll() > 0, SPINS, patience) || over) {
+            throw new IllegalStateException("no completion within " + patience.toSeconds()
+                    + " s: this machine may be too busy for two threads that poll");
         }
     }
 }

@@ -9,6 +9,8 @@ import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.regex.Matcher;
@@ -119,20 +121,34 @@ public final class Snippets {
 
     private void evaluate(String source, boolean showValues) {
         for (SnippetEvent event : shell.eval(source)) {
-            if (event.causeSnippet() != null) {
-                continue;
-            }
-            if (event.exception() != null) {
-                fail(text(event.exception()));
-            } else if (event.status() == Snippet.Status.REJECTED) {
-                shell.diagnostics(event.snippet())
-                        .map((Diag diag) -> diag.getMessage(Locale.ROOT))
-                        .forEach(this::report);
-                fail("in: " + source.strip());
-            } else if (showValues && event.value() != null && !event.value().isEmpty()) {
-                out.println(name(event.snippet()) + " ==> " + event.value());
+            List<String> problems = problems(shell, event);
+            if (!problems.isEmpty()) {
+                failures++;
+                problems.forEach(this::report);
+            } else if (showValues && !value(event).isEmpty()) {
+                out.println(value(event));
             }
         }
+    }
+
+    /** Returns the reasons why a snippet failed, or nothing if it succeeded. */
+    static List<String> problems(JShell shell, SnippetEvent event) {
+        List<String> problems = new ArrayList<>();
+        if (event.causeSnippet() == null && event.exception() != null) {
+            problems.add(text(event.exception()));
+        } else if (event.causeSnippet() == null && event.status() == Snippet.Status.REJECTED) {
+            shell.diagnostics(event.snippet())
+                    .map((Diag diag) -> diag.getMessage(Locale.ROOT))
+                    .forEach(problems::add);
+            problems.add("in: " + event.snippet().source().strip());
+        }
+        return problems;
+    }
+
+    /** Returns the name and the value of a snippet, or an empty text if it has no value. */
+    static String value(SnippetEvent event) {
+        String value = event.causeSnippet() == null ? event.value() : null;
+        return value == null || value.isEmpty() ? "" : name(event.snippet()) + " ==> " + value;
     }
 
     private static String text(Throwable thrown) {

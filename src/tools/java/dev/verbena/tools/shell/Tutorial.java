@@ -7,12 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import jdk.jshell.Diag;
 import jdk.jshell.JShell;
-import jdk.jshell.Snippet;
 import jdk.jshell.SnippetEvent;
-import jdk.jshell.SourceCodeAnalysis;
-import jdk.jshell.VarSnippet;
 import jdk.jshell.execution.LocalExecutionControlProvider;
 
 /** A walk through a file of snippets: shows each comment, each snippet and JShell's answer. */
@@ -45,9 +41,7 @@ public final class Tutorial {
                 .build()) {
             Tutorial walk = new Tutorial(out, pauses);
             for (String line : Files.readAllLines(startup)) {
-                for (SnippetEvent event : shell.eval(completed(shell, line))) {
-                    walk.failures += walk.failed(shell, event) ? 1 : 0;
-                }
+                walk.evaluate(shell, line);
             }
             for (List<String> step : steps(Files.readAllLines(tutorial))) {
                 walk.show(shell, step);
@@ -81,17 +75,8 @@ public final class Tutorial {
                 continue;
             }
             out.println("  jshell> " + line);
-            for (SnippetEvent event : shell.eval(completed(shell, line))) {
-                if (event.causeSnippet() != null) {
-                    continue;
-                }
-                if (failed(shell, event)) {
-                    failures++;
-                } else if (event.value() != null && !event.value().isEmpty()) {
-                    String name = event.snippet() instanceof VarSnippet variable ? variable.name() : "";
-                    out.println(
-                            ("  " + name + " ==> " + event.value()).indent(2).stripTrailing());
-                }
+            for (String value : evaluate(shell, line)) {
+                out.println(("  " + value).indent(2).stripTrailing());
             }
         }
         out.println();
@@ -104,23 +89,18 @@ public final class Tutorial {
         }
     }
 
-    /** Adds the semicolon, which only JShell's own prompt adds by itself. */
-    private static String completed(JShell shell, String line) {
-        SourceCodeAnalysis.CompletionInfo info = shell.sourceCodeAnalysis().analyzeCompletion(line);
-        return info.source() == null ? line : info.source();
-    }
-
-    private boolean failed(JShell shell, SnippetEvent event) {
-        if (event.exception() != null) {
-            out.println("    !! " + event.exception());
-            return true;
+    /** Evaluates a line and returns its values. The line lacks the semicolon, which only JShell's own prompt adds. */
+    private List<String> evaluate(JShell shell, String line) {
+        String source = shell.sourceCodeAnalysis().analyzeCompletion(line).source();
+        List<String> values = new ArrayList<>();
+        for (SnippetEvent event : shell.eval(source == null ? line : source)) {
+            List<String> problems = Snippets.problems(shell, event);
+            failures += problems.isEmpty() ? 0 : 1;
+            problems.forEach(problem -> out.println("    !! " + problem));
+            if (problems.isEmpty() && !Snippets.value(event).isEmpty()) {
+                values.add(Snippets.value(event));
+            }
         }
-        if (event.status() == Snippet.Status.REJECTED) {
-            shell.diagnostics(event.snippet())
-                    .map((Diag diag) -> diag.getMessage(null))
-                    .forEach(message -> out.println("    !! " + message));
-            return true;
-        }
-        return false;
+        return values;
     }
 }

@@ -1,4 +1,4 @@
-package dev.verbena.tools.copy;
+package dev.verbena.tools.pingpong;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -2,12 +2,12 @@ package dev.verbena.cm;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
+import dev.verbena.internal.Descriptors;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.WatchedDescriptor;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.ConnectionEvent;
 import dev.verbena.internal.jfr.Recorder;
@@ -83,14 +83,7 @@ final class EventReader {
         this.address = address;
         this.descriptor = descriptor;
         this.taken = taken;
-        WatchedDescriptor watched = WatchedDescriptor.handedOn(
-                descriptor,
-                this::handOn,
-                this::takeAll,
-                cause -> Failures.cannotWait(toString(), cause),
-                this::failWaits);
-        watched.everySecond(this::reportRemovals);
-        this.waits = new DescriptorWaits(descriptor, watched, new Events());
+        this.waits = new DescriptorWaits(descriptor, new Events());
     }
 
     /** Makes the reader of a channel that stands alone. */
@@ -107,7 +100,7 @@ final class EventReader {
         try {
             int number =
                     rdma_event_channel.fd(MemorySegment.ofAddress(channel).reinterpret(rdma_event_channel.sizeof()));
-            WatchedDescriptor.makeNonBlocking(number);
+            Descriptors.makeNonBlocking(number);
             return new EventReader(channel, number, taken);
         } catch (SystemCallException refused) {
             RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);
@@ -221,19 +214,14 @@ final class EventReader {
         }
 
         @Override
-        public void ask() {
+        public DescriptorWaits.Wait ask() {
             EventReader now = reader.get();
             if (wait == null || at != now) {
                 close();
                 at = now;
                 wait = now.waits.begin(waiters);
             }
-            wait.ask();
-        }
-
-        @Override
-        public DescriptorWaits.@Nullable Wait asked() {
-            return wait;
+            return wait.ask();
         }
 
         /** Waits until an attempt finds something: see {@link Waiters#await(Supplier, Supplier, Waiters.Asking, Duration)}. */
@@ -283,6 +271,21 @@ final class EventReader {
         }
 
         @Override
+        public void takeAll() {
+            EventReader.this.take(() -> null, null);
+        }
+
+        @Override
+        public boolean mayBlock() {
+            return true;
+        }
+
+        @Override
+        public RuntimeException cannotWait(Throwable cause) {
+            return Failures.cannotWait(EventReader.this.toString(), cause);
+        }
+
+        @Override
         public boolean isBusy() {
             return taking.isLocked();
         }
@@ -301,15 +304,6 @@ final class EventReader {
         public boolean areWanted() {
             return watchesEnds;
         }
-    }
-
-    /** Wakes a thread that takes the next event. Returns false if no thread waits, and a thread of the reader's own must. */
-    private boolean handOn() {
-        return waits.handOn();
-    }
-
-    private void failWaits(Throwable cause) {
-        waits.fail(() -> Failures.cannotWait(toString(), cause));
     }
 
     // Taking

@@ -1,6 +1,7 @@
 package dev.verbena.internal;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -8,7 +9,8 @@ import java.util.concurrent.TimeUnit;
  * their timeouts here, because the methods of {@code Duration} throw when a result is too large.
  */
 public final class Deadline {
-    private static final Duration LONGEST = Duration.ofSeconds(Long.MAX_VALUE, 999_999_999);
+    /** The longest duration: no limit. */
+    public static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
 
     private final long start = System.nanoTime();
     private final long limit;
@@ -24,7 +26,7 @@ public final class Deadline {
 
     /** Returns the sum of a timeout and a grace, which is not negative: the longest duration if the sum is longer. */
     public static Duration sum(Duration timeout, Duration grace) {
-        return timeout.compareTo(LONGEST.minus(grace)) > 0 ? LONGEST : timeout.plus(grace);
+        return timeout.compareTo(FOREVER.minus(grace)) > 0 ? FOREVER : timeout.plus(grace);
     }
 
     /** Returns the nanoseconds of a time: the largest or smallest {@code long} if a {@code long} is too small. */

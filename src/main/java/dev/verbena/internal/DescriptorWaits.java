@@ -1,6 +1,6 @@
 package dev.verbena.internal;
 
-import java.util.LinkedHashSet;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -24,16 +24,17 @@ public final class DescriptorWaits {
     private static final long LONGEST_SLEEP = TimeUnit.SECONDS.toNanos(1);
 
     private final int number;
-    private final WatchedDescriptor watched;
     private final Events events;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition awake = lock.newCondition();
 
-    /** The waits of threads that may sleep, the oldest first. */
-    private final LinkedHashSet<Wait> waits = new LinkedHashSet<>();
+    /** The oldest and the newest wait of the threads that may sleep. The waits are linked, which allocates nothing. */
+    private @Nullable Wait first;
 
-    /** The number of {@link #waits} of virtual threads. */
+    private @Nullable Wait last;
+
+    /** The number of waits of virtual threads. */
     private int virtual;
 
     private @Nullable Wait leader;
@@ -50,6 +51,9 @@ public final class DescriptorWaits {
 
     private boolean closed;
 
+    /** The watch of the event thread; null if there is none. The lock guards this. */
+    private @Nullable Watching watching;
+
     /** The functions that take events. No function may block for lack of an event. */
     public interface Events {
         /**
@@ -59,6 +63,26 @@ public final class DescriptorWaits {
          * @param wait tells whether the thread goes on waiting
          */
         void take(Wait wait);
+
+        /**
+         * Takes all events, in the event thread or a thread of its own. Throwing fails all waits, which says that no event
+         * will come. The next wait has the descriptor watched anew.
+         */
+        void takeAll();
+
+        /**
+         * Makes the exception of a thread that can't wait, from the cause: a {@link SystemCallException}, what
+         * {@link #takeAll} threw, or what ended the event thread.
+         */
+        RuntimeException cannotWait(Throwable cause);
+
+        /**
+         * Returns whether {@link #takeAll} may block. Then a thread that waits takes the events, or else a thread of its
+         * own. Always returns the same.
+         */
+        default boolean mayBlock() {
+            return false;
+        }
 
         /** Returns whether another thread may take events for long. It calls {@link #released} when it is done. */
         default boolean isBusy() {
@@ -82,52 +106,79 @@ public final class DescriptorWaits {
     /**
      * Makes the waits for a descriptor.
      *
-     * @param number the descriptor
-     * @param watched the same descriptor, as the event thread watches it
+     * @param number the descriptor; reads of it must not block
      */
-    public DescriptorWaits(int number, WatchedDescriptor watched, Events events) {
+    public DescriptorWaits(int number, Events events) {
         this.number = number;
-        this.watched = watched;
         this.events = events;
     }
 
-    /** Begins a wait of the calling thread, which sleeps at these waiters. */
+    /** Makes the wait of a thread, which sleeps at these waiters. It begins with {@link Wait#ask}. */
     public Wait begin(Waiters waiters) {
-        return new Wait(waiters, Thread.currentThread().isVirtual());
+        return new Wait(waiters, true);
     }
 
-    /** A wait of one thread for events of the descriptor. */
+    /**
+     * Makes the wait of a thread of a channel: its interrupt closes the channel, which wakes the thread, and stays set. So
+     * nothing here reacts to the interrupt.
+     */
+    public Wait beginOfChannel(Waiters waiters) {
+        return new Wait(waiters, false);
+    }
+
+    /** A wait of one thread for events of the descriptor. After its end, another one may begin. */
     public final class Wait implements Waiters.Asking, AutoCloseable {
         private final Waiters waiters;
-        private final boolean ofVirtualThread;
+        private final boolean interruptible;
+        private boolean ofVirtualThread;
         private boolean entered;
+        private @Nullable Wait before;
+        private @Nullable Wait after;
 
-        /** The state of the waiters before the sleep. It changes when the thread is woken. */
-        private Waiters.@Nullable Look look;
+        /** The wake-ups of the waiters before the sleep. The number changes when the thread is woken. */
+        private long seen;
 
-        private Wait(Waiters waiters, boolean ofVirtualThread) {
+        private Wait(Waiters waiters, boolean interruptible) {
             this.waiters = waiters;
-            this.ofVirtualThread = ofVirtualThread;
+            this.interruptible = interruptible;
         }
 
         @Override
-        public void ask() {
+        public Wait ask() {
             lock.lock();
             try {
                 enter();
                 if (closed) {
-                    return; // the caller's next attempt throws
+                    return this; // the caller's next attempt throws
                 }
                 if (leader == null && !ofVirtualThread && virtual == 0 && hasPlace()) {
                     leader = this;
-                    watched.pause();
+                    if (!events.mayBlock()) {
+                        endWatch(); // the event thread would take the events
+                    }
                 }
                 if (leader == null && !events.isBusy()) {
-                    watched.watch();
+                    watch();
                 }
+                return this;
             } finally {
                 lock.unlock();
             }
+        }
+
+        /** Returns whether this thread is the one to take events: it leads, or the event thread wakes it for the next one. */
+        public boolean takes() {
+            lock.lock();
+            try {
+                return leader == this || (leader == null && first == this);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Ends the sleep of this thread, which takes the event itself. */
+        public void wake() {
+            waiters.wake();
         }
 
         /** Returns whether this thread sleeps in C, and takes the events for all. */
@@ -140,39 +191,60 @@ public final class DescriptorWaits {
             }
         }
 
-        @Override
-        public Wait asked() {
-            return this;
-        }
-
         private void enter() {
             if (!entered) {
                 entered = true;
-                waits.add(this);
+                ofVirtualThread = Thread.currentThread().isVirtual();
                 virtual += ofVirtualThread ? 1 : 0;
+                before = last;
+                last = this;
+                if (before == null) {
+                    first = this;
+                } else {
+                    before.after = this;
+                }
+            }
+        }
+
+        private void leave() {
+            entered = false;
+            virtual -= ofVirtualThread ? 1 : 0;
+            Wait older = before;
+            Wait newer = after;
+            before = null;
+            after = null;
+            if (older == null) {
+                first = newer;
+            } else {
+                older.after = newer;
+            }
+            if (newer == null) {
+                last = older;
+            } else {
+                newer.before = older;
             }
         }
 
         /** Returns whether the thread goes on waiting: it was not woken. */
         public boolean goesOn() {
-            Waiters.Look before = look;
-            return before != null && waiters.isAsBefore(before);
+            return waiters.isAsBefore(seen);
         }
 
         /** Sleeps in C if this thread leads. Returns false if it does not: the thread parks. */
-        boolean sleep(Waiters.Look before, Deadline deadline) {
+        boolean sleep(long before, long nanoseconds) {
             SleepInC own = ownPlace();
             if (own == null) {
                 return false;
             }
-            look = before;
+            seen = before;
             long longest = events.ticks() ? LONGEST_SLEEP : Long.MAX_VALUE;
-            for (long nanoseconds = deadline.remaining();
-                    nanoseconds > 0 && !Thread.currentThread().isInterrupted() && fallAsleep(own, before);
-                    nanoseconds = deadline.remaining()) {
+            long start = System.nanoTime();
+            for (long left = nanoseconds;
+                    left > 0 && mayFallAsleep() && fallAsleep(own, before);
+                    left = nanoseconds - (System.nanoTime() - start)) {
                 boolean some = false;
                 try {
-                    some = own.sleep(!deaf, Math.min(nanoseconds, longest));
+                    some = own.sleep(!deaf, interruptible, Math.min(left, longest));
                 } finally {
                     waiters.awake(own);
                     wakeUp(own);
@@ -188,6 +260,10 @@ public final class DescriptorWaits {
             return true;
         }
 
+        private boolean mayFallAsleep() {
+            return !interruptible || !Thread.currentThread().isInterrupted();
+        }
+
         private @Nullable SleepInC ownPlace() {
             lock.lock();
             try {
@@ -198,7 +274,7 @@ public final class DescriptorWaits {
         }
 
         /** Returns false if the thread was woken, or leads no more. */
-        private boolean fallAsleep(SleepInC own, Waiters.Look before) {
+        private boolean fallAsleep(SleepInC own, long before) {
             if (!waiters.fallAsleep(own, before)) {
                 return false;
             }
@@ -238,9 +314,7 @@ public final class DescriptorWaits {
                 if (!entered) {
                     return;
                 }
-                entered = false;
-                waits.remove(this);
-                virtual -= ofVirtualThread ? 1 : 0;
+                leave();
                 if (leader == this) {
                     leader = null;
                 }
@@ -259,13 +333,12 @@ public final class DescriptorWaits {
         if (closed || leader != null) {
             return null;
         }
-        Wait first = waits.isEmpty() ? null : waits.getFirst();
         if (first != null && virtual == 0) {
             return first;
         }
         if (first != null || events.areWanted()) {
             try {
-                watched.watch();
+                watch();
             } catch (RuntimeException refused) { // not of the thread that leaves
                 return first;
             }
@@ -300,23 +373,107 @@ public final class DescriptorWaits {
         }
     }
 
+    // What the event thread does
+
+    /** Has the event thread see the next event. The caller holds the lock. */
+    private void watch() {
+        Watching known = watching;
+        if (closed || (known != null && known.asked)) {
+            return; // of a closed owner, the caller's next attempt throws
+        }
+        try {
+            if (known == null) {
+                Watching made = new Watching();
+                made.watch = EventThread.watch(number, events.mayBlock(), made);
+                watching = made;
+            } else {
+                known.again();
+            }
+        } catch (SystemCallException e) {
+            throw events.cannotWait(e);
+        }
+    }
+
+    private void endWatch() {
+        Watching known = watching;
+        watching = null;
+        if (known != null) {
+            Objects.requireNonNull(known.watch).close();
+        }
+    }
+
+    /** A watch, and what the event thread says of it. A watch that was ended may still say something. */
+    private final class Watching implements EventThread.Handler {
+        /** The watch; set before this is the one that is {@link #watching}. */
+        private EventThread.@Nullable Watch watch;
+
+        /** False from the handing on of an event until the next one is asked for. */
+        private volatile boolean asked = true;
+
+        private void again() {
+            asked = true; // first: the event thread may see the event at once
+            try {
+                Objects.requireNonNull(watch).again();
+            } catch (Throwable t) {
+                asked = false;
+                throw t;
+            }
+        }
+
+        @Override
+        public boolean handOn() {
+            asked = false; // first: the thread that is woken may ask again at once
+            return DescriptorWaits.this.handOn();
+        }
+
+        @Override
+        public boolean ticks() {
+            return events.ticks();
+        }
+
+        @Override
+        public void tick() {
+            events.tick();
+        }
+
+        @Override
+        public void readable() {
+            events.takeAll();
+            asked = true; // the event thread asks again when this returns
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            lock.lock();
+            try {
+                if (watching != this) {
+                    return; // the watch was ended meanwhile: waits ask for another one
+                }
+                watching = null;
+            } finally {
+                lock.unlock();
+            }
+            fail(() -> events.cannotWait(cause));
+        }
+    }
+
     /**
      * Wakes a thread that takes the next event, which the event thread has seen. Returns false if no thread waits and the
      * event is wanted.
      */
-    public boolean handOn() {
-        Wait first;
+    private boolean handOn() {
+        Wait oldest;
         lock.lock();
         try {
             if (leader != null) {
                 return true; // it sees the event itself
             }
-            first = waits.isEmpty() ? null : waits.getFirst();
+            oldest = first;
         } finally {
             lock.unlock();
         }
-        if (first != null) {
-            first.waiters.wake();
+        if (oldest != null) {
+            oldest.wake();
             return true;
         }
         return !events.areWanted();
@@ -326,7 +483,9 @@ public final class DescriptorWaits {
     public void fail(Supplier<? extends RuntimeException> exception) {
         lock.lock();
         try {
-            waits.forEach(wait -> wait.waiters.fail(exception));
+            for (Wait wait = first; wait != null; wait = wait.after) {
+                wait.waiters.fail(exception);
+            }
         } finally {
             lock.unlock();
         }
@@ -358,10 +517,10 @@ public final class DescriptorWaits {
                 known.close();
                 place = null;
             }
+            endWatch();
         } finally {
             lock.unlock();
         }
-        watched.close();
         wakeAll();
     }
 
@@ -373,14 +532,16 @@ public final class DescriptorWaits {
         } finally {
             lock.unlock();
         }
-        watched.reopen();
         wakeAll();
     }
 
-    private void wakeAll() {
+    /** Wakes all threads, which try again. */
+    public void wakeAll() {
         lock.lock();
         try {
-            waits.forEach(wait -> wait.waiters.wakeAll());
+            for (Wait wait = first; wait != null; wait = wait.after) {
+                wait.waiters.wakeAll();
+            }
         } finally {
             lock.unlock();
         }

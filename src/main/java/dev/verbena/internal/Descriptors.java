@@ -27,6 +27,15 @@ public final class Descriptors {
         CFunction.callAt(CLOSE, descriptor);
     }
 
+    /**
+     * Makes reads of a descriptor answer {@code EAGAIN} where they would block.
+     *
+     * @throws SystemCallException if {@code fcntl} fails
+     */
+    public static void makeNonBlocking(int descriptor) {
+        SystemCall.makeNonBlocking(descriptor);
+    }
+
     private static MemorySegment libc(String name) {
         return Linker.nativeLinker().defaultLookup().find(name).orElseThrow();
     }

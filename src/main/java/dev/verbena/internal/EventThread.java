@@ -42,7 +42,7 @@ public final class EventThread {
     private static final long WAKE_UP = 0;
 
     private final int poll;
-    private final int wakeUp;
+    private final WakeUp wakeUp;
     private final ConcurrentHashMap<Long, Watch> watches = new ConcurrentHashMap<>();
 
     /** The threads for handlers that may block. A thread ends when it has had nothing to do for a while. */
@@ -64,20 +64,7 @@ public final class EventThread {
     /** The number of watches whose handlers tick. */
     private volatile int ticking;
 
-    /** The thread that handles the events of a descriptor, and the number of events. */
-    public enum Handling {
-        /** The event thread calls the handler again and again while there is something to read. */
-        REPEATED,
-        /** The event thread calls the handler for one event, and for the next one after {@link Watch#again}. */
-        ONCE,
-        /**
-         * Another thread calls the handler, which may block, unless the handler hands the event on: see
-         * {@link Handler#handOn}. The descriptor is watched again when the handler returns.
-         */
-        APART
-    }
-
-    /** The callbacks of a watch. They must not run user code, and must not block except as {@link Handling#APART}. */
+    /** The callbacks of a watch. They must not run user code, and must not block except where the watch says so. */
     public interface Handler {
         /** Handles a descriptor that can be read, or that has an error which reading reports. Throwing ends the watch. */
         void readable();
@@ -86,7 +73,7 @@ public final class EventThread {
         void failed(Throwable cause);
 
         /**
-         * Has a waiting thread handle the event of a descriptor that is handled {@link Handling#APART}.
+         * Has a waiting thread handle the event of a descriptor whose handler may block.
          *
          * @return true if {@link #readable} is not to be called; {@link Watch#again} then asks for the next event
          */
@@ -106,25 +93,23 @@ public final class EventThread {
     /** A watched descriptor and its handler. */
     public final class Watch {
         private final int descriptor;
-        private final int events;
         private final boolean apart;
         private final long key;
         private final Handler handler;
 
-        private Watch(int descriptor, Handling handling, long key, Handler handler) {
+        private Watch(int descriptor, boolean apart, long key, Handler handler) {
             this.descriptor = descriptor;
-            this.events = handling == Handling.REPEATED ? READABLE : READABLE | ONCE;
-            this.apart = handling == Handling.APART;
+            this.apart = apart;
             this.key = key;
             this.handler = handler;
         }
 
-        /** Asks for the next event of a descriptor that is watched for one event at a time. */
+        /** Asks for the next event of a descriptor whose event was handed on. */
         public void again() {
             LOCK.lock();
             try {
                 if (watches.containsKey(key)) {
-                    control(CHANGE, descriptor, events, key);
+                    control(CHANGE, descriptor, READABLE | ONCE, key);
                 }
             } finally {
                 LOCK.unlock();
@@ -179,7 +164,7 @@ public final class EventThread {
     private EventThread() {
         poll = SystemCall.EPOLL_CREATE.call(CLOSE_ON_EXEC);
         try {
-            wakeUp = SystemCall.EVENTFD.call(0, CLOSE_ON_EXEC);
+            wakeUp = new WakeUp();
         } catch (SystemCallException e) {
             SystemCall.close(poll);
             throw e;
@@ -189,7 +174,7 @@ public final class EventThread {
     private static EventThread start() {
         EventThread events = new EventThread();
         try {
-            events.control(ADD, events.wakeUp, READABLE, WAKE_UP);
+            events.control(ADD, events.wakeUp.event(), READABLE, WAKE_UP);
             Thread.ofPlatform()
                     .daemon()
                     .name("verbena-events")
@@ -205,25 +190,28 @@ public final class EventThread {
     /**
      * Watches a descriptor. Close the watch before the descriptor.
      *
+     * @param apart false to have this thread call the handler again and again while there is something to read; true if the
+     *     handler may block. Then each event is handed on, or else another thread calls the handler. The descriptor is
+     *     watched again when the handler returns
      * @throws SystemCallException if {@code epoll} refuses the descriptor
      */
-    public static Watch watch(int descriptor, Handling handling, Handler handler) {
+    public static Watch watch(int descriptor, boolean apart, Handler handler) {
         LOCK.lock();
         try {
             if (running == null) {
                 running = start();
             }
-            return running.add(descriptor, handling, handler);
+            return running.add(descriptor, apart, handler);
         } finally {
             LOCK.unlock();
         }
     }
 
-    private Watch add(int descriptor, Handling handling, Handler handler) {
-        Watch watch = new Watch(descriptor, handling, ++lastKey, handler);
+    private Watch add(int descriptor, boolean apart, Handler handler) {
+        Watch watch = new Watch(descriptor, apart, ++lastKey, handler);
         watches.put(watch.key, watch);
         try {
-            control(ADD, descriptor, watch.events, watch.key);
+            control(ADD, descriptor, apart ? READABLE | ONCE : READABLE, watch.key);
         } catch (Throwable t) {
             watches.remove(watch.key);
             retireIfIdle();
@@ -239,7 +227,7 @@ public final class EventThread {
         if (handler.ticks()) {
             ticking += change;
             if (ticking == 1 && change > 0) {
-                wakeUp(); // the thread may be waiting without a limit
+                wakeUp.signal(); // the thread may be waiting without a limit
             }
         }
     }
@@ -248,14 +236,7 @@ public final class EventThread {
         if (watches.isEmpty() && running == this) {
             running = null;
             retired = true;
-            wakeUp();
-        }
-    }
-
-    private void wakeUp() {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment one = scratch.allocateFrom(ValueLayout.JAVA_LONG, 1L);
-            SystemCall.WRITE.call(wakeUp, one.address(), one.byteSize());
+            wakeUp.signal();
         }
     }
 
@@ -271,7 +252,6 @@ public final class EventThread {
     private void run() {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = scratch.allocate(SIZE * MAX, Long.BYTES);
-            MemorySegment wakes = scratch.allocate(ValueLayout.JAVA_LONG);
             long ticked = System.nanoTime();
             while (!retired) {
                 int count =
@@ -279,7 +259,7 @@ public final class EventThread {
                 for (int i = 0; i < count; i++) {
                     long key = found.get(ValueLayout.JAVA_LONG_UNALIGNED, i * SIZE + KEY);
                     if (key == WAKE_UP) {
-                        SystemCall.READ.call(wakeUp, wakes.address(), wakes.byteSize());
+                        wakeUp.clear();
                     } else {
                         tell(watches.get(key));
                     }
@@ -341,7 +321,7 @@ public final class EventThread {
     }
 
     private void closeDescriptors() {
-        SystemCall.close(wakeUp);
+        wakeUp.close();
         SystemCall.close(poll);
     }
 

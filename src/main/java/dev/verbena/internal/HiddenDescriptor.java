@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Finds descriptors of an rsocket that no function of C returns.
+ * Finds descriptors of an rsocket. No release of librdmacm has a function that returns them.
  *
  * <p>But {@code rfcntl} passes {@code O_NONBLOCK} on to them, so the descriptor whose flag follows is the right one.
  */
@@ -25,8 +25,6 @@ public final class HiddenDescriptor {
     /** A completion channel is opened soon after its rsocket, and mostly has one of the next numbers. */
     private static final int NEAR = 16;
 
-    private static final int SET_FLAGS = 4;
-    private static final int NON_BLOCKING = 04000;
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
     private static final ReentrantLock LOCK = new ReentrantLock();
 
@@ -67,7 +65,7 @@ public final class HiddenDescriptor {
                 found = find(all(), COMPLETION_CHANNEL, socket);
             }
             if (found != NOT_FOUND) {
-                Rsocket.CONTROL.call(socket, SET_FLAGS, 0);
+                Rsocket.setNonBlocking(socket, false);
                 SystemCall.makeNonBlocking(found);
             }
             return found;
@@ -79,17 +77,17 @@ public final class HiddenDescriptor {
     private static int find(List<Integer> candidates, String kind, int socket) {
         candidates.removeIf(candidate -> !isOfKind(candidate, kind));
         for (int round = 0; round < ROUNDS && !candidates.isEmpty(); round++) {
-            keep(candidates, socket, 0);
-            keep(candidates, socket, NON_BLOCKING);
+            keep(candidates, socket, false);
+            keep(candidates, socket, true);
         }
         return candidates.size() == 1 ? candidates.getFirst() : NOT_FOUND;
     }
 
-    private static void keep(List<Integer> candidates, int socket, int flag) {
-        Rsocket.CONTROL.call(socket, SET_FLAGS, flag);
+    private static void keep(List<Integer> candidates, int socket, boolean nonBlocking) {
+        Rsocket.setNonBlocking(socket, nonBlocking);
         candidates.removeIf(candidate -> {
             int flags = SystemCall.flags(candidate);
-            return flags < 0 || (flags & NON_BLOCKING) != flag;
+            return flags < 0 || ((flags & SystemCall.NON_BLOCKING) != 0) != nonBlocking;
         });
     }
 

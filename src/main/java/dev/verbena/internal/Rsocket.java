@@ -83,6 +83,11 @@ public final class Rsocket {
         }
     }
 
+    /** Makes functions of C fail with {@code EAGAIN} where they would wait; or makes them wait. Returns 0, or -1. */
+    public static int setNonBlocking(int socket, boolean on) {
+        return (int) CONTROL.call(socket, SystemCall.SET_FLAGS, on ? SystemCall.NON_BLOCKING : 0);
+    }
+
     /** Announces what was mapped, with a placement of no bytes. Returns 0, or -1. */
     public static int announce(int socket) {
         return (int) PLACE.call(socket, 0, 0, 0, DO_NOT_WAIT);

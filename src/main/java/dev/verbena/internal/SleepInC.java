@@ -51,17 +51,22 @@ final class SleepInC {
      * Sleeps until the descriptor has an event, the thread is woken or interrupted, or the time is over. May end early.
      *
      * @param listens false to sleep through events of the descriptor
+     * @param interruptible false if an interrupt does not end the sleep
      * @param nanoseconds the longest sleep, more than 0
      * @return true if the descriptor has an event, or an error that reading reports
      */
-    boolean sleep(boolean listens, long nanoseconds) {
+    boolean sleep(boolean listens, boolean interruptible, long nanoseconds) {
         int milliseconds = (int) Math.min(Integer.MAX_VALUE, (nanoseconds - 1) / MILLISECOND + 1);
         int count;
-        interruption.begins();
+        if (interruptible) {
+            interruption.begins();
+        }
         try {
             count = Poll.await(entries.address(), listens ? 2 : 1, milliseconds);
         } finally {
-            interruption.ends();
+            if (interruptible) {
+                interruption.ends();
+            }
         }
         if (count < 0) {
             SystemCall.POLL.call(entries.address(), 2, 0); // throws, unless it was a signal

@@ -22,8 +22,12 @@ enum SystemCall {
     GETRLIMIT("getrlimit");
 
     private static final int GET_FLAGS = 3;
-    private static final int SET_FLAGS = 4;
-    private static final int NON_BLOCKING = 04000;
+
+    /** {@code F_SETFL}, also for {@code rfcntl}. */
+    static final int SET_FLAGS = 4;
+
+    /** {@code O_NONBLOCK}. */
+    static final int NON_BLOCKING = 04000;
 
     private final MemorySegment address;
     private final String call;

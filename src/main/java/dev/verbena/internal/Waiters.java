@@ -30,24 +30,25 @@ public final class Waiters {
     /** The number of threads that park here. */
     private volatile int asleep;
 
-    /** The places of threads that sleep in C: see {@link DescriptorWaits}. It is replaced, never changed. */
-    private volatile List<SleepInC> inC = List.of();
+    /** The places of threads that sleep in C: see {@link DescriptorWaits}. The lock guards the list. */
+    private final List<SleepInC> inC = new ArrayList<>(1);
+
+    /** The number of places in {@link #inC}. */
+    private volatile int asleepInC;
 
     private volatile @Nullable Failure failure;
 
     /** The end of all waits that had begun before it. Each thread gets an exception of its own. */
     private record Failure(Supplier<? extends RuntimeException> exception) {}
 
-    /** The state of the waiters before a thread sleeps. */
-    record Look(long wakes, @Nullable Failure failure) {}
-
     /** A function that asks for wake-ups, for a thread that may sleep in C. */
     public interface Asking {
-        /** Asks for a call of {@link #wake} when the next event comes, or has come already. */
-        void ask();
-
-        /** Returns the wait that was asked with last. The thread sleeps in C if the wait leads. */
-        DescriptorWaits.@Nullable Wait asked();
+        /**
+         * Asks for a call of {@link #wake} when the next event comes, or has come already.
+         *
+         * @return the wait of the thread, which sleeps in C if the wait leads; null if the thread parks
+         */
+        DescriptorWaits.@Nullable Wait ask();
     }
 
     /**
@@ -61,49 +62,24 @@ public final class Waiters {
      */
     public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Runnable ask, Duration timeout)
             throws InterruptedException {
-        return await(attempt, attempt, ask, timeout);
-    }
-
-    /**
-     * Waits until an attempt finds something, where the asking also reports an event that has come before it.
-     *
-     * @param attempt looks as in {@link #await(Supplier, Runnable, Duration)}
-     * @param look looks after the asking, and may look only at events that other threads took
-     * @param ask asks for a call of {@link #wake} when the next event comes, or has come already
-     * @return what the attempt found, or null on timeout
-     * @throws InterruptedException if the thread was interrupted
-     */
-    public <T> @Nullable T await(
-            Supplier<? extends @Nullable T> attempt,
-            Supplier<? extends @Nullable T> look,
-            Runnable ask,
-            Duration timeout)
-            throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
         Failure before = failure;
         T found = attempt.get();
         if (found != null) {
             return found;
         }
-        Asking parking = new Asking() {
-            @Override
-            public void ask() {
-                ask.run();
-            }
-
-            @Override
-            public DescriptorWaits.@Nullable Wait asked() {
-                return null;
-            }
+        Asking parking = () -> {
+            ask.run();
+            return null;
         };
-        return awaitLater(attempt, look, parking, before, timeout);
+        return awaitLater(attempt, attempt, parking, before, timeout);
     }
 
     /**
      * Waits until an attempt finds something. The thread may sleep in C meanwhile.
      *
      * @param attempt looks as in {@link #await(Supplier, Runnable, Duration)}
-     * @param look looks after the asking
+     * @param look looks after the asking, and may look only at events that other threads took
      * @param asking asks for a call of {@link #wake}
      * @return what the attempt found, or null on timeout
      * @throws InterruptedException if the thread was interrupted
@@ -133,13 +109,19 @@ public final class Waiters {
         try {
             throwIfInterrupted();
             while (!deadline.isOver()) {
-                Look seen = new Look(wakes, before);
-                asking.ask();
+                long seen = wakes;
+                DescriptorWaits.Wait wait = asking.ask();
                 found = look.get();
                 if (found != null) {
                     return found;
                 }
-                sleep(seen, asking.asked(), deadline);
+                if (failure == before) {
+                    sleep(seen, wait, deadline.remaining());
+                }
+                Failure now = failure;
+                if (now != null && now != before) {
+                    throw now.exception().get();
+                }
                 // A thread that was woken and interrupted leaves the event to the next one: its own caller gave up.
                 throwIfInterrupted();
                 found = attempt.get();
@@ -149,7 +131,7 @@ public final class Waiters {
             }
             return null;
         } finally {
-            if (asleep > 0 || !inC.isEmpty()) {
+            if (asleep > 0 || asleepInC > 0) {
                 wake();
             }
         }
@@ -161,22 +143,30 @@ public final class Waiters {
         }
     }
 
-    private void sleep(Look seen, DescriptorWaits.@Nullable Wait wait, Deadline deadline) throws InterruptedException {
-        if (wait == null || !wait.sleep(seen, deadline)) {
-            park(seen, deadline);
-        }
-        Failure now = failure;
-        if (now != null && now != seen.failure) {
-            throw now.exception().get();
+    /** Returns the number of wake-ups and failures until now, for {@link #sleep}. */
+    public long wakes() {
+        return wakes;
+    }
+
+    /**
+     * Sleeps until a wake-up or failure after the given number of them, or until the time is over. May end early.
+     *
+     * @param seen the number of wake-ups before the thread looked for the last time
+     * @param wait the wait at a descriptor, in which the thread sleeps in C if it leads; null to park
+     * @throws InterruptedException if the thread was interrupted while it parked
+     */
+    public void sleep(long seen, DescriptorWaits.@Nullable Wait wait, long nanoseconds) throws InterruptedException {
+        if (wait == null || !wait.sleep(seen, nanoseconds)) {
+            park(seen, nanoseconds);
         }
     }
 
     @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
-    private void park(Look seen, Deadline deadline) throws InterruptedException {
+    private void park(long seen, long nanoseconds) throws InterruptedException {
         lock.lock();
         try {
             asleep++;
-            long left = deadline.remaining();
+            long left = nanoseconds;
             while (isAsBefore(seen) && left > 0) {
                 left = woken.awaitNanos(left);
             }
@@ -186,41 +176,32 @@ public final class Waiters {
         }
     }
 
-    /** Returns whether no thread was woken, and no wait failed, since a look. */
-    boolean isAsBefore(Look seen) {
-        return wakes == seen.wakes && failure == seen.failure;
+    /** Returns whether no thread was woken, and no wait failed, since a number of wake-ups. */
+    boolean isAsBefore(long seen) {
+        return wakes == seen;
     }
 
     /** Has {@link #wake} wake a thread that sleeps in C. Returns false if it must not sleep, because it was woken already. */
-    boolean fallAsleep(SleepInC place, Look seen) {
+    boolean fallAsleep(SleepInC place, long seen) {
         lock.lock();
         try {
             if (!isAsBefore(seen)) {
                 return false;
             }
-            inC = with(place);
+            inC.add(place);
+            asleepInC = inC.size();
             return true;
         } finally {
             lock.unlock();
         }
     }
 
-    private List<SleepInC> with(SleepInC place) {
-        if (inC.isEmpty()) {
-            return List.of(place);
-        }
-        List<SleepInC> more = new ArrayList<>(inC);
-        more.add(place);
-        return List.copyOf(more);
-    }
-
     /** Ends a sleep in C. */
     void awake(SleepInC place) {
         lock.lock();
         try {
-            inC = inC.size() == 1
-                    ? List.of()
-                    : inC.stream().filter(other -> other != place).toList();
+            inC.remove(place);
+            asleepInC = inC.size();
         } finally {
             lock.unlock();
         }
@@ -235,7 +216,7 @@ public final class Waiters {
             if (asleep > 0) {
                 woken.signal();
             } else {
-                inC.forEach(SleepInC::wake);
+                wakeInC();
             }
         } finally {
             lock.unlock();
@@ -255,10 +236,12 @@ public final class Waiters {
     }
 
     /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     public void fail(Supplier<? extends RuntimeException> exception) {
         lock.lock();
         try {
             failure = new Failure(exception);
+            wakes++;
             signalAll();
         } finally {
             lock.unlock();
@@ -267,6 +250,12 @@ public final class Waiters {
 
     private void signalAll() {
         woken.signalAll();
-        inC.forEach(SleepInC::wake);
+        wakeInC();
+    }
+
+    private void wakeInC() {
+        for (int i = 0; i < inC.size(); i++) { // no iterator: wake-ups allocate nothing
+            inC.get(i).wake();
+        }
     }
 }

@@ -1,13 +1,9 @@
 package dev.verbena.internal;
 
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 
 /** Converts durations to the codes that the wire and C's structs have for them, and back. */
 public final class WireTime {
-    /** The duration that means no limit. */
-    public static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
-
     private static final int MAX_CODE = 31;
     private static final long ACK_UNIT_NANOS = 4_096;
     private static final Duration LONGEST_ACK = acknowledgement(MAX_CODE);
@@ -26,11 +22,11 @@ public final class WireTime {
     /**
      * Returns the code of an acknowledgement timeout, rounded up: code c is 4.096 us times 2 to the power of c.
      *
-     * @param timeout the timeout; {@link #FOREVER} for code 0, which has no limit
+     * @param timeout the timeout; {@link Deadline#FOREVER} for code 0, which has no limit
      * @throws IllegalArgumentException if the timeout is not positive or longer than code 31
      */
     public static int acknowledgementCode(Duration timeout) {
-        if (timeout.equals(FOREVER)) {
+        if (timeout.equals(Deadline.FOREVER)) {
             return 0;
         }
         if (!timeout.isPositive() || timeout.compareTo(LONGEST_ACK) > 0) {
@@ -51,7 +47,7 @@ public final class WireTime {
      * @param code from 0 to 31
      */
     public static Duration acknowledgement(int code) {
-        return code == 0 ? FOREVER : exponential(code);
+        return code == 0 ? Deadline.FOREVER : exponential(code);
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.Deadline;
 import dev.verbena.internal.WireTime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
@@ -17,8 +18,6 @@ import org.jspecify.annotations.Nullable;
  * {@link Engine} and the channels have the protocol, which is the same for all transports.
  */
 abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
-    static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
-
     /** The times that an adapter sends a request before it gives up. */
     private static final int ATTEMPTS = 8;
 
@@ -60,7 +59,7 @@ abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
 
         /** Returns the longest time to wait. */
         default Duration patience() {
-            return FOR_EVER;
+            return Deadline.FOREVER;
         }
 
         /**

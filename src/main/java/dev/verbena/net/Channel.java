@@ -12,7 +12,6 @@ import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.nio.channels.FileChannel;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -193,7 +192,7 @@ public final class Channel implements AutoCloseable {
 
     private @Nullable Message receiveUnlessClosed() throws InterruptedException {
         try {
-            return receive(ChronoUnit.FOREVER.getDuration());
+            return receive(Deadline.FOREVER);
         } catch (ChannelException end) {
             if (end.reason() == EndReason.CLOSED_BY_PEER) {
                 return null;

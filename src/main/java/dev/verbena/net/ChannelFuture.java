@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.Deadline;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -81,7 +82,7 @@ final class ChannelFuture<T> extends CompletableFuture<T> {
 
     @Override
     public T get() throws InterruptedException, ExecutionException {
-        engine.awaitDone(this, Carrier.FOR_EVER);
+        engine.awaitDone(this, Deadline.FOREVER);
         return super.get();
     }
 
@@ -97,7 +98,7 @@ final class ChannelFuture<T> extends CompletableFuture<T> {
         boolean waited = false;
         while (!waited) {
             try {
-                engine.awaitDone(this, Carrier.FOR_EVER);
+                engine.awaitDone(this, Deadline.FOREVER);
                 waited = true;
             } catch (InterruptedException e) {
                 interrupted = true;

@@ -236,7 +236,7 @@ final class Engine {
     private void serveEnds() {
         try {
             while (!closed) {
-                resting.await(() -> (handlers.haveWork() || closed) ? Boolean.TRUE : null, () -> {}, Carrier.FOR_EVER);
+                resting.await(() -> (handlers.haveWork() || closed) ? Boolean.TRUE : null, () -> {}, Deadline.FOREVER);
                 handlers.serve();
             }
         } catch (InterruptedException closing) {

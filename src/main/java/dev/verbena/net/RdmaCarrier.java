@@ -10,6 +10,7 @@ import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.cm.PrivateData;
+import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
@@ -49,7 +50,6 @@ final class RdmaCarrier extends Carrier {
     private static final Set<Integer> UNREACHABLE =
             Set.of(Errno.ECONNREFUSED, Errno.EHOSTUNREACH, Errno.ENETUNREACH, Errno.ETIMEDOUT);
 
-    private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
     /** Other errors of a call, with which the kernel says that no device leads to the peer. */
     private static final Set<Integer> NO_WAY = Set.of(Errno.ENODEV, Errno.EADDRNOTAVAIL);
 
@@ -288,7 +288,7 @@ final class RdmaCarrier extends Carrier {
     private void fetchEvents() {
         try {
             while (!engine.isClosed()) {
-                CmEvent event = events.awaitEvent(FOR_EVER);
+                CmEvent event = events.awaitEvent(Deadline.FOREVER);
                 if (registersMemory(event)) {
                     handle(event); // takes long, and the others must not wait for it
                 } else {

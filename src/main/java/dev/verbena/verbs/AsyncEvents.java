@@ -4,8 +4,9 @@ import dev.verbena.CName;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Deadline;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.WatchedDescriptor;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -29,8 +30,6 @@ import org.jspecify.annotations.Nullable;
  * belong to the arena's thread.
  */
 public final class AsyncEvents {
-    private static final Duration FOR_EVER = Duration.ofSeconds(Long.MAX_VALUE);
-
     private final Context context;
     private final AsyncSource source;
 
@@ -121,7 +120,7 @@ public final class AsyncEvents {
     @CName({"ibv_get_async_event", "ibv_ack_async_event"})
     public AsyncEvent await(Duration timeout) throws InterruptedException {
         context.device(); // throws if the context is closed, or confined to another thread
-        AsyncEvent event = descriptor().await(() -> take(false), timeout);
+        AsyncEvent event = source.await(waits(), () -> take(false), timeout);
         if (event == null) {
             throw new VerbsTimeoutException(Ibv.GET_ASYNC_EVENT.name(), context.name(), timeout, "");
         }
@@ -142,7 +141,7 @@ public final class AsyncEvents {
         context.device(); // throws if the context is closed, or confined to another thread
         @SuppressWarnings("UnnecessaryMethodReference") // a new object each time: a listener may subscribe twice
         Consumer<? super AsyncEvent> own = listener::accept;
-        WatchedDescriptor events = descriptor();
+        DescriptorWaits events = waits();
         lock.lock();
         try {
             checkNotClosed();
@@ -157,7 +156,7 @@ public final class AsyncEvents {
         } finally {
             lock.unlock();
         }
-        events.wakeAll(); // waiting threads throw, because there is a listener now
+        source.wakeAll(); // waiting threads throw, because there is a listener now
         return () -> {
             lock.lock();
             try {
@@ -165,7 +164,7 @@ public final class AsyncEvents {
             } finally {
                 lock.unlock();
             }
-            events.wakeAll();
+            source.wakeAll();
         };
     }
 
@@ -176,11 +175,11 @@ public final class AsyncEvents {
         void close();
     }
 
-    private WatchedDescriptor descriptor() {
+    private DescriptorWaits waits() {
         lock.lock();
         try {
             checkNotClosed();
-            return source.descriptor();
+            return source.prepare();
         } finally {
             lock.unlock();
         }
@@ -194,7 +193,7 @@ public final class AsyncEvents {
                 throw new IllegalStateException("The events of " + context.name()
                         + " go to the listeners of subscribe(): close the subscriptions to poll or await events");
             }
-            source.descriptor(); // makes it non-blocking
+            source.prepare();
             source.takeAll();
             AsyncEvent next = taken.poll();
             return next instanceof AsyncEvent.OfCompletionQueue of && of.type() == AsyncEvent.Type.CQ_ERR
@@ -247,10 +246,10 @@ public final class AsyncEvents {
 
     // Listeners
 
-    private void listen(WatchedDescriptor events) {
+    private void listen(DescriptorWaits events) {
         try {
             while (!endWithoutListeners()) {
-                Optional<AsyncEvent> next = events.await(this::takeForListeners, FOR_EVER);
+                Optional<AsyncEvent> next = source.await(events, this::takeForListeners, Deadline.FOREVER);
                 if (next != null && next.isPresent()) {
                     tellListeners(next.get());
                 }

@@ -2,10 +2,12 @@ package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.DescriptorWaits;
+import dev.verbena.internal.Descriptors;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
-import dev.verbena.internal.WatchedDescriptor;
+import dev.verbena.internal.Waiters;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.DeviceEvent;
 import dev.verbena.internal.jfr.Recorder;
@@ -13,10 +15,12 @@ import dev.verbena.internal.raw.ibv_async_event;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,7 +45,8 @@ final class AsyncSource {
     /** Memory for one event. It is not of an arena, because other threads use it too. */
     private final MemorySegment event = ibv_async_event.allocate(Arena.ofAuto());
 
-    private @Nullable WatchedDescriptor descriptor;
+    private final Waiters waiters = new Waiters();
+    private @Nullable DescriptorWaits waits;
 
     private AsyncSource(long address, int number, String device) {
         this.address = address;
@@ -68,8 +73,8 @@ final class AsyncSource {
         lock.lock();
         try {
             readers.add(reader);
-            if (descriptor != null) {
-                descriptor.reopen();
+            if (waits != null) {
+                waits.reopen();
             }
         } finally {
             lock.unlock();
@@ -85,37 +90,70 @@ final class AsyncSource {
     }
 
     private boolean isLastToLeave(AsyncEvents reader) {
-        WatchedDescriptor open;
+        DescriptorWaits open;
         boolean last;
         lock.lock();
         try {
             readers.remove(reader);
             last = readers.isEmpty();
-            open = descriptor;
+            open = waits;
         } finally {
             lock.unlock();
         }
         if (open != null && last) {
             open.close();
-        } else if (open != null) {
-            open.wakeAll();
+        } else {
+            wakeAll();
         }
         return last;
     }
 
-    /** Returns the descriptor to wait at. */
-    WatchedDescriptor descriptor() {
-        lock.lock();
-        try {
-            if (descriptor == null) {
-                WatchedDescriptor.makeNonBlocking(number);
-                descriptor = new WatchedDescriptor(number, cause -> Failures.cannotWait(device, cause));
+    /** Makes reads of events answer at once. The caller holds the lock. */
+    DescriptorWaits prepare() {
+        if (waits == null) {
+            try {
+                Descriptors.makeNonBlocking(number);
+            } catch (SystemCallException e) {
+                throw Failures.cannotWait(device, e);
             }
-            return descriptor;
-        } catch (SystemCallException e) {
-            throw Failures.cannotWait(device, e);
-        } finally {
-            lock.unlock();
+            waits = new DescriptorWaits(number, new Events());
+        }
+        return waits;
+    }
+
+    /** Waits until an attempt finds an event, and returns it; null on timeout. */
+    <T> @Nullable T await(DescriptorWaits at, Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
+        try (DescriptorWaits.Wait wait = at.begin(waiters)) {
+            return waiters.await(attempt, attempt, wait, timeout);
+        }
+    }
+
+    /** Has all waiting threads try again. */
+    void wakeAll() {
+        waiters.wakeAll();
+    }
+
+    /** Leaves all events to the waiting threads. */
+    private final class Events implements DescriptorWaits.Events {
+        @Override
+        public void take(DescriptorWaits.Wait wait) {
+            wait.wake();
+        }
+
+        @Override
+        public void takeAll() {
+            throw new IllegalStateException("no event is wanted while no thread waits");
+        }
+
+        @Override
+        public boolean mayBlock() {
+            return true; // for the lock
+        }
+
+        @Override
+        public RuntimeException cannotWait(Throwable cause) {
+            return Failures.cannotWait(device, cause);
         }
     }
 
@@ -131,7 +169,7 @@ final class AsyncSource {
             errno = get();
         }
         if (some && readers.size() > 1) {
-            descriptor().wakeAll();
+            wakeAll();
         }
         if (errno != Errno.EAGAIN) {
             throw VerbFailures.failure(

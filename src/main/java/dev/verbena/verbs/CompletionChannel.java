@@ -8,7 +8,6 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.time.Duration;
 import java.util.LinkedHashSet;
@@ -44,7 +43,6 @@ public final class CompletionChannel extends VerbsObject {
         this.context = context;
         this.source = source;
         lifetime.destroyedBy(this::destroy);
-        source.add(this);
     }
 
     /** Makes a channel with a descriptor of its own. */
@@ -62,7 +60,6 @@ public final class CompletionChannel extends VerbsObject {
     @CName("ibv_destroy_comp_channel")
     private void destroy() {
         source.leave();
-        source.remove(this);
         waiters.wakeAll();
     }
 
@@ -162,11 +159,6 @@ public final class CompletionChannel extends VerbsObject {
     /** Begins a wait of the calling thread, which sleeps at these waiters. */
     DescriptorWaits.Wait begin(Waiters sleeping) {
         return source.begin(sleeping);
-    }
-
-    /** Fails the threads that wait here. */
-    void fail(Throwable cause) {
-        waiters.fail(() -> Failures.cannotWait(toString(), cause));
     }
 
     @Override

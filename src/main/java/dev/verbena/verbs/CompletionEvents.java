@@ -3,7 +3,6 @@ package dev.verbena.verbs;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.failures.Failures;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -52,13 +51,9 @@ final class CompletionEvents {
         private final DescriptorWaits.Wait wait = channel.begin(waiters);
 
         @Override
-        public void ask() {
+        public DescriptorWaits.Wait ask() {
             wait.ask();
             queue.requestNotification(unselective.get() == 0);
-        }
-
-        @Override
-        public DescriptorWaits.Wait asked() {
             return wait;
         }
 
@@ -102,11 +97,6 @@ final class CompletionEvents {
     /** Wakes all threads that wait for completions of this queue. */
     void wakeAll() {
         waiters.wakeAll();
-    }
-
-    /** Fails the threads that wait for completions of this queue. */
-    void fail(Throwable cause) {
-        waiters.fail(() -> Failures.cannotWait(queue.toString(), cause));
     }
 
     /** Acknowledges all events before C destroys the queue, which waits for that. */

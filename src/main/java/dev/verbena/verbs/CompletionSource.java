@@ -3,17 +3,16 @@ package dev.verbena.verbs;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
+import dev.verbena.internal.Descriptors;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.WatchedDescriptor;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_comp_channel;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -39,8 +38,6 @@ final class CompletionSource {
     /** The queues by their address in C. An entry stays until C has destroyed the queue, as events may come till then. */
     private final ConcurrentHashMap<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
 
-    private final Set<CompletionChannel> channels = ConcurrentHashMap.newKeySet();
-
     /** Guards the fields below, and the queues of channels that are ready. */
     final ReentrantLock taking = new ReentrantLock();
 
@@ -52,9 +49,7 @@ final class CompletionSource {
         this.context = context;
         this.address = address;
         this.event = event;
-        WatchedDescriptor watched = new WatchedDescriptor(
-                number, this::takeAll, cause -> Failures.cannotWait(device, cause), this::failWaits);
-        this.waits = new DescriptorWaits(number, watched, this::takeFor);
+        this.waits = new DescriptorWaits(number, new Events());
     }
 
     /** Makes the source of a channel that stands alone. */
@@ -64,7 +59,7 @@ final class CompletionSource {
                 Ibv.CREATE_COMP_CHANNEL, Ibv.CREATE_COMP_CHANNEL.call(context.address()), context.name());
         try {
             int number = ibv_comp_channel.fd(MemorySegment.ofAddress(made).reinterpret(ibv_comp_channel.sizeof()));
-            WatchedDescriptor.makeNonBlocking(number);
+            Descriptors.makeNonBlocking(number);
             return new CompletionSource(context.name(), context.address(), made, number, event);
         } catch (SystemCallException refused) {
             Ibv.DESTROY_COMP_CHANNEL.call(made);
@@ -145,14 +140,6 @@ final class CompletionSource {
         return address;
     }
 
-    void add(CompletionChannel channel) {
-        channels.add(channel);
-    }
-
-    void remove(CompletionChannel channel) {
-        channels.remove(channel);
-    }
-
     void add(CompletionQueue queue) {
         queues.put(queue.address(), queue);
     }
@@ -175,15 +162,28 @@ final class CompletionSource {
         }
     }
 
-    /** Takes events until the waiting thread is woken by one, because each further attempt costs a system call. */
-    private void takeFor(DescriptorWaits.Wait wait) {
-        taking.lock();
-        try {
-            while (!destroying && wait.goesOn() && takeOne()) {
-                // as long as there are events of others
+    private final class Events implements DescriptorWaits.Events {
+        /** Takes events until the waiting thread is woken by one, because each further attempt costs a system call. */
+        @Override
+        public void take(DescriptorWaits.Wait wait) {
+            taking.lock();
+            try {
+                while (!destroying && wait.goesOn() && takeOne()) {
+                    // as long as there are events of others
+                }
+            } finally {
+                taking.unlock();
             }
-        } finally {
-            taking.unlock();
+        }
+
+        @Override
+        public void takeAll() {
+            CompletionSource.this.takeAll();
+        }
+
+        @Override
+        public RuntimeException cannotWait(Throwable cause) {
+            return Failures.cannotWait(CompletionSource.this.toString(), cause);
         }
     }
 
@@ -213,16 +213,6 @@ final class CompletionSource {
     /** Begins a wait of the calling thread, which sleeps at these waiters. */
     DescriptorWaits.Wait begin(Waiters waiters) {
         return waits.begin(waiters);
-    }
-
-    private void failWaits(Throwable cause) {
-        channels.forEach(channel -> channel.fail(cause));
-        for (CompletionQueue queue : queues.values()) {
-            CompletionEvents events = queue.events();
-            if (events != null) {
-                events.fail(cause);
-            }
-        }
     }
 
     @Override

@@ -134,6 +134,16 @@ class DescriptorWaitsTest {
         }
 
         @Override
+        public void takeAll() {
+            DescriptorWaitsTest.this.takeAll();
+        }
+
+        @Override
+        public RuntimeException cannotWait(Throwable cause) {
+            return new IllegalArgumentException(cause);
+        }
+
+        @Override
         public boolean isBusy() {
             return busy.get();
         }
@@ -152,12 +162,7 @@ class DescriptorWaitsTest {
     @BeforeEach
     void open() {
         number = SystemCall.EVENTFD.call(0, SEMAPHORE_NON_BLOCKING);
-        WatchedDescriptor watched = new WatchedDescriptor(
-                number,
-                this::takeAll,
-                cause -> new IllegalStateException("can't wait", cause),
-                cause -> waits.fail(() -> new IllegalArgumentException(cause)));
-        waits = new DescriptorWaits(number, watched, new Events());
+        waits = new DescriptorWaits(number, new Events());
     }
 
     @AfterEach

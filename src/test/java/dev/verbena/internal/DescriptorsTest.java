@@ -91,7 +91,7 @@ class DescriptorsTest {
         try (Arena arena = Arena.ofConfined()) {
             int descriptor = (int) CFunction.callAt(
                     libc("open"), arena.allocateFrom(path.toString()).address(), WRITE_AND_APPEND);
-            WatchedDescriptor.makeNonBlocking(descriptor);
+            Descriptors.makeNonBlocking(descriptor);
             assertThat(SystemCall.flags(descriptor) & ~0100000).isEqualTo(WRITE_AND_APPEND | NON_BLOCKING);
             Descriptors.close(descriptor);
             assertThat(SystemCall.flags(descriptor)).isNegative();
@@ -101,7 +101,7 @@ class DescriptorsTest {
     @Test
     void makeNonBlockingRefusesNoDescriptor() {
         assertThatExceptionOfType(SystemCallException.class)
-                .isThrownBy(() -> WatchedDescriptor.makeNonBlocking(-1))
+                .isThrownBy(() -> Descriptors.makeNonBlocking(-1))
                 .withMessage("fcntl: EBADF (bad file descriptor)")
                 .satisfies(e -> {
                     assertThat(e.call()).isEqualTo("fcntl");

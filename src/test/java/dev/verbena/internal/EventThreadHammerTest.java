@@ -2,7 +2,6 @@ package dev.verbena.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.internal.EventThread.Handling;
 import dev.verbena.support.Await;
 import java.io.File;
 import java.lang.foreign.Arena;
@@ -36,10 +35,10 @@ class EventThreadHammerTest {
         private volatile EventThread.@Nullable Watch watch;
         private boolean closed;
 
-        Watched(Handling handling, boolean closesItself) {
+        Watched(boolean apart, boolean closesItself) {
             this.closesItself = closesItself;
-            WatchedDescriptor.makeNonBlocking(descriptor);
-            watch = EventThread.watch(descriptor, handling, this);
+            Descriptors.makeNonBlocking(descriptor);
+            watch = EventThread.watch(descriptor, apart, this);
         }
 
         void raise() {
@@ -113,18 +112,14 @@ class EventThreadHammerTest {
 
     @Test
     void watchReportsAllEventsWhileOthersComeAndGo() throws Exception {
-        Handling[] all = Handling.values();
         hammer(n -> {
-            Handling handling = all[n % all.length];
-            Watched watched = new Watched(handling, false);
+            boolean apart = n % 2 == 0;
+            Watched watched = new Watched(apart, false);
             try {
                 for (int i = 1; i <= 3; i++) {
                     int events = i;
                     watched.raise();
                     Await.until("event " + i, () -> watched.events.get() >= events);
-                    if (handling == Handling.ONCE) {
-                        Objects.requireNonNull(watched.watch).again();
-                    }
                 }
             } finally {
                 watched.end();
@@ -138,7 +133,7 @@ class EventThreadHammerTest {
     void watchEndsBesideItsEvent() throws Exception {
         hammer(n -> {
             SplittableRandom random = new SplittableRandom(n);
-            Watched watched = new Watched(Handling.values()[n % 3], false);
+            Watched watched = new Watched(n % 2 == 0, false);
             try {
                 watched.raise();
                 for (int i = random.nextInt(2_000); i > 0; i--) {
@@ -154,8 +149,8 @@ class EventThreadHammerTest {
     @Test
     void watcherEndsItsOwnWatch() throws Exception {
         hammer(n -> {
-            Handling handling = Handling.values()[n % 3];
-            Watched watched = new Watched(handling, true);
+            boolean apart = n % 2 == 0;
+            Watched watched = new Watched(apart, true);
             try {
                 watched.raise();
                 Await.until("the event", () -> watched.events.get() == 1);
@@ -169,11 +164,11 @@ class EventThreadHammerTest {
 
     @Test
     void retiredEventThreadsLeaveNoDescriptors() throws Exception {
-        new Watched(Handling.REPEATED, false).end();
+        new Watched(false, false).end();
         Await.until("the end of the event thread", () -> EventThread.pollDescriptor() == -1);
         int before = openFiles();
         hammer(n -> {
-            Watched watched = new Watched(Handling.REPEATED, false);
+            Watched watched = new Watched(false, false);
             watched.end();
             SystemCall.close(watched.descriptor);
         });

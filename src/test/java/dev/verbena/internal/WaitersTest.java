@@ -87,7 +87,10 @@ class WaitersTest {
                     }
                     return null;
                 },
-                asked::incrementAndGet,
+                () -> {
+                    asked.incrementAndGet();
+                    return null;
+                },
                 LONG);
         assertThat(found).isEqualTo("event");
         assertThat(asked).hasValue(1);

@@ -290,9 +290,7 @@ class AsyncEventsTest {
                     ended.set(t);
                 }
             });
-            Await.until(
-                    "a thread that waits",
-                    () -> thread.getState() == Thread.State.TIMED_WAITING || ended.get() != null);
+            Await.until("a thread that waits", () -> Await.isAsleep(thread) || ended.get() != null);
         }
 
         Object result() throws InterruptedException {

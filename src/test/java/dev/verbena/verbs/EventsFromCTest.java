@@ -220,11 +220,7 @@ class EventsFromCTest {
             assertThat(take(events)).isInstanceOf(AsyncEvent.OfPort.class);
             assertThat(take(events)).isInstanceOf(AsyncEvent.OfQueuePair.class);
         }
-        Await.until("a listener that sleeps until the next event", () -> switch (thread.get()
-                .getState()) {
-            case WAITING, TIMED_WAITING -> true;
-            default -> false;
-        });
+        Await.until("a listener that sleeps until the next event", () -> Await.isAsleep(thread.get()));
         assertThat(thread.get().isDaemon()).isTrue();
         assertThat(thread.get().getName()).isEqualTo("verbena-async-events-fenced0");
         assertThatIllegalStateException()
@@ -327,7 +323,7 @@ class EventsFromCTest {
             }
         });
 
-        Await.until("a thread that waits", () -> waiter.getState() == Thread.State.TIMED_WAITING || told.get() != null);
+        Await.until("a thread that waits", () -> Await.isAsleep(waiter) || told.get() != null);
         QueuePair own = first.allocateProtectionDomain().createQueuePair(QueuePair.rc(first.createCompletionQueue(4)));
         Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), own);
         assertThat(first.events().await(Loopback.DEADLINE))
@@ -352,7 +348,7 @@ class EventsFromCTest {
                 told.set(t);
             }
         });
-        Await.until("a thread that waits", () -> waiter.getState() == Thread.State.TIMED_WAITING || told.get() != null);
+        Await.until("a thread that waits", () -> Await.isAsleep(waiter) || told.get() != null);
         assertThat(second.events().poll()).isEmpty();
         first.close();
         Await.end(waiter);

@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.catchRuntimeException;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Descriptors;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.NativeLibraries;
-import dev.verbena.internal.WatchedDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
@@ -91,7 +91,7 @@ class FailuresTest {
 
     @Test
     void cannotWaitNamesTheSystemCallThatFailed() {
-        RuntimeException cause = catchRuntimeException(() -> WatchedDescriptor.makeNonBlocking(-1));
+        RuntimeException cause = catchRuntimeException(() -> Descriptors.makeNonBlocking(-1));
         assertThat(Failures.cannotWait("queue", cause))
                 .hasCause(cause)
                 .hasMessage("fcntl(queue): EBADF (bad file descriptor)")

@@ -22,13 +22,11 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -37,8 +35,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Tests waits for descriptors with an eventfd whose counter each read decrements. */
-class WatchedDescriptorTest {
+/** Tests waits of virtual threads, and so the event thread, with an eventfd whose counter each read decrements. */
+class VirtualWaitsTest {
     /** A timeout beyond that of the tests: a waiter that is not woken finds the data too late. */
     private static final Duration LONG = Duration.ofSeconds(180);
 
@@ -48,13 +46,13 @@ class WatchedDescriptorTest {
 
     private final AtomicBoolean closed = new AtomicBoolean();
     private int number;
-    private WatchedDescriptor descriptor;
+    private VirtualWaits descriptor;
 
     @BeforeEach
     void open() {
         number = SystemCall.EVENTFD.call(0, SEMAPHORE);
-        WatchedDescriptor.makeNonBlocking(number);
-        descriptor = new WatchedDescriptor(number, cause -> new IllegalStateException("can't wait", cause));
+        Descriptors.makeNonBlocking(number);
+        descriptor = VirtualWaits.handedOn(number, cause -> new IllegalStateException("can't wait", cause));
     }
 
     @AfterEach
@@ -243,7 +241,7 @@ class WatchedDescriptorTest {
             Thread.yield();
         }
         int ready = SystemCall.EVENTFD.call(1, 0);
-        EventThread.watch(ready, EventThread.Handling.REPEATED, new EventThread.Handler() {
+        EventThread.watch(ready, false, new EventThread.Handler() {
             @Override
             public void readable() {}
 
@@ -262,14 +260,14 @@ class WatchedDescriptorTest {
     @Test
     void eventThreadReadsForThoseWhoWaitIfThereIsAReader() throws Exception {
         ConcurrentLinkedQueue<Long> taken = new ConcurrentLinkedQueue<>();
-        WatchedDescriptor[] read = new WatchedDescriptor[1];
+        VirtualWaits[] read = new VirtualWaits[1];
         Runnable reader = () -> {
             for (Long next = tryToRead(); next != null; next = tryToRead()) {
                 taken.add(next);
                 read[0].wake();
             }
         };
-        read[0] = new WatchedDescriptor(number, reader, IllegalStateException::new, cause -> {});
+        read[0] = VirtualWaits.readBy(number, reader, IllegalStateException::new);
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             Future<Long> first = threads.submit(() -> read[0].await(taken::poll, LONG));
             write(2);
@@ -282,17 +280,15 @@ class WatchedDescriptorTest {
 
     @Test
     void readerThatThrowsFailsAllWaitsAndIsWatchedAgainByTheNextOne() throws Exception {
-        CompletableFuture<Throwable> others = new CompletableFuture<>();
         Runnable reader = () -> {
             tryToRead();
             throw new IllegalStateException("broken reader");
         };
-        WatchedDescriptor broken = new WatchedDescriptor(
-                number, reader, cause -> new IllegalStateException("can't wait", cause), others::complete);
+        VirtualWaits broken =
+                VirtualWaits.readBy(number, reader, cause -> new IllegalStateException("can't wait", cause));
         try {
             write(1);
             assertThatThrownBy(() -> broken.await(() -> null, LONG)).rootCause().hasMessage("broken reader");
-            assertThat(others.get(60, SECONDS)).hasMessage("broken reader");
             write(1);
             assertThatThrownBy(() -> broken.await(() -> null, LONG)).hasMessage("can't wait");
         } finally {
@@ -305,7 +301,6 @@ class WatchedDescriptorTest {
         CountDownLatch reading = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
         AtomicInteger reads = new AtomicInteger();
-        WatchedDescriptor[] slow = new WatchedDescriptor[1];
         int ready = SystemCall.EVENTFD.call(1, SEMAPHORE);
         Runnable reader = () -> {
             reading.countDown();
@@ -314,113 +309,71 @@ class WatchedDescriptorTest {
             } catch (InterruptedException e) {
                 throw new AssertionError(e);
             }
-            if (reads.incrementAndGet() == 2) {
-                slow[0].wakeAll();
-            }
+            reads.incrementAndGet();
         };
-        slow[0] = WatchedDescriptor.handedOn(ready, () -> false, reader, IllegalStateException::new, cause -> {});
+        VirtualWaits slow = VirtualWaits.readApart(ready, reader, IllegalStateException::new);
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-            Future<Integer> other =
-                    threads.submit(() -> slow[0].await(() -> reads.get() > 1 ? reads.get() : null, LONG));
+            slow.watch();
             assertThat(reading.await(60, SECONDS)).isTrue();
             Future<Long> waiting = waiting(threads);
             write(1);
             assertThat(waiting.get(60, SECONDS)).isEqualTo(1);
             goOn.countDown();
-            assertThat(other.get(60, SECONDS))
-                    .as("the descriptor is watched again")
-                    .isGreaterThan(1);
+            Await.until("the descriptor is watched again", () -> reads.get() > 1);
         } finally {
             goOn.countDown();
-            slow[0].close();
+            slow.close();
             SystemCall.close(ready);
         }
     }
 
     @Test
-    void slowReaderThatThrowsFailsAllWaits() throws Exception {
-        CompletableFuture<Throwable> others = new CompletableFuture<>();
-        WatchedDescriptor broken = WatchedDescriptor.handedOn(
+    void slowReaderThatThrowsIsWatchedAgainByTheNextOne() throws Exception {
+        AtomicInteger reads = new AtomicInteger();
+        VirtualWaits broken = VirtualWaits.readApart(
                 number,
-                () -> false,
                 () -> {
-                    tryToRead();
+                    if (tryToRead() != null) {
+                        reads.incrementAndGet();
+                    }
                     throw new IllegalStateException("broken reader");
                 },
-                cause -> new IllegalStateException("can't wait", cause),
-                others::complete);
+                cause -> new IllegalStateException("can't wait", cause));
         try {
-            write(1);
-            assertThatThrownBy(() -> broken.await(() -> null, LONG)).rootCause().hasMessage("broken reader");
-            assertThat(others.get(60, SECONDS)).hasMessage("broken reader");
-            write(1);
-            assertThatThrownBy(() -> broken.await(() -> null, LONG)).hasMessage("can't wait");
+            for (int i = 1; i < 4; i++) {
+                int before = i;
+                write(1);
+                Await.until("the reader", () -> {
+                    watch(broken);
+                    return reads.get() == before;
+                });
+            }
         } finally {
             broken.close();
+        }
+    }
+
+    private static void watch(VirtualWaits waits) {
+        try {
+            waits.watch();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 
     @Test
     void handedOnEventIsNotReadAndIsAskedForAnew() throws Exception {
-        Semaphore events = new Semaphore(0);
-        AtomicInteger reads = new AtomicInteger();
-        WatchedDescriptor handing = WatchedDescriptor.handedOn(
-                number,
-                () -> {
-                    events.release();
-                    return true;
-                },
-                reads::incrementAndGet,
-                IllegalStateException::new,
-                cause -> {});
+        VirtualWaits handing = VirtualWaits.handedOn(number, IllegalStateException::new);
         try {
             write(1);
             for (int i = 0; i < 3; i++) { // nobody reads: each time there is an event
+                long before = handing.wakes();
                 handing.watch();
-                assertThat(events.tryAcquire(60, SECONDS)).isTrue();
+                Await.until("the event", () -> handing.wakes() > before);
             }
-            assertThat(reads).hasValue(0);
+            assertThat(tryToRead()).as("nobody has read").isEqualTo(1);
         } finally {
             handing.close();
-        }
-    }
-
-    @Test
-    void handingOnThatThrowsFailsAllWaits() throws Exception {
-        CompletableFuture<Throwable> others = new CompletableFuture<>();
-        WatchedDescriptor broken = WatchedDescriptor.handedOn(
-                number,
-                () -> {
-                    throw new IllegalStateException("broken handing on");
-                },
-                () -> {},
-                cause -> new IllegalStateException("can't wait", cause),
-                others::complete);
-        try {
-            write(1);
-            assertThatThrownBy(() -> broken.await(() -> null, LONG)).rootCause().hasMessage("broken handing on");
-            assertThat(others.get(60, SECONDS)).hasMessage("broken handing on");
-        } finally {
-            broken.close();
-        }
-    }
-
-    @Test
-    void failureOfOthersThatThrowsFailsTheWaitsHereToo() {
-        WatchedDescriptor broken = new WatchedDescriptor(
-                number,
-                () -> {
-                    throw new IllegalStateException("broken reader");
-                },
-                cause -> new IllegalStateException("can't wait", cause),
-                cause -> {
-                    throw new IllegalStateException("broken failure");
-                });
-        try {
-            write(1);
-            assertThatThrownBy(() -> broken.await(() -> null, LONG)).rootCause().hasMessage("broken reader");
-        } finally {
-            broken.close();
         }
     }
 
@@ -440,23 +393,15 @@ class WatchedDescriptorTest {
     /** The watch that the closing has ended had asked for an event. That says nothing of the next watch. */
     @Test
     void reopenedDescriptorIsAskedForItsEventAnew() throws Exception {
-        CountDownLatch handed = new CountDownLatch(1);
-        WatchedDescriptor handing = WatchedDescriptor.handedOn(
-                number,
-                () -> {
-                    handed.countDown();
-                    return true;
-                },
-                () -> {},
-                IllegalStateException::new,
-                cause -> {});
+        VirtualWaits handing = VirtualWaits.handedOn(number, IllegalStateException::new);
         try {
             handing.watch();
             handing.close();
             handing.reopen();
+            long before = handing.wakes();
             handing.watch();
             write(1);
-            assertThat(handed.await(60, SECONDS)).isTrue();
+            Await.until("the event", () -> handing.wakes() > before);
         } finally {
             handing.close();
         }
@@ -467,9 +412,9 @@ class WatchedDescriptorTest {
     void lateFailureOfAnEndedWatchFailsNoLaterWait() throws Exception {
         CompletableFuture<Thread> reading = new CompletableFuture<>();
         CountDownLatch goOn = new CountDownLatch(1);
-        List<Throwable> failures = new CopyOnWriteArrayList<>();
         AtomicBoolean first = new AtomicBoolean(true);
-        WatchedDescriptor[] handing = new WatchedDescriptor[1];
+        VirtualWaits[] handing = new VirtualWaits[1];
+        AtomicInteger failures = new AtomicInteger();
         Runnable reader = () -> {
             if (first.getAndSet(false)) {
                 reading.complete(Thread.currentThread());
@@ -480,7 +425,10 @@ class WatchedDescriptorTest {
             handing[0].wake();
         };
         AtomicInteger tries = new AtomicInteger();
-        handing[0] = WatchedDescriptor.handedOn(number, () -> false, reader, IllegalStateException::new, failures::add);
+        handing[0] = VirtualWaits.readApart(number, reader, cause -> {
+            failures.incrementAndGet();
+            return new IllegalStateException(cause);
+        });
         try (ExecutorService threads = Executors.newSingleThreadExecutor()) {
             handing[0].watch();
             write(1);
@@ -497,7 +445,7 @@ class WatchedDescriptorTest {
             handing[0].watch();
             write(1);
             assertThat(wait.get(60, SECONDS)).isEqualTo("event");
-            assertThat(failures).isEmpty();
+            assertThat(failures).hasValue(0);
         } finally {
             goOn.countDown();
             handing[0].close();
@@ -530,19 +478,11 @@ class WatchedDescriptorTest {
     @Test
     void waitThatCanAskNoMoreFailsEachTime() throws Exception {
         int gone = SystemCall.EVENTFD.call(0, 0);
-        Semaphore events = new Semaphore(0);
-        WatchedDescriptor handing = WatchedDescriptor.handedOn(
-                gone,
-                () -> {
-                    events.release();
-                    return true;
-                },
-                () -> {},
-                cause -> new IllegalStateException("can't wait", cause),
-                cause -> {});
+        VirtualWaits handing = VirtualWaits.handedOn(gone, cause -> new IllegalStateException("can't wait", cause));
+        long before = handing.wakes();
         handing.watch();
         write(gone, 1);
-        assertThat(events.tryAcquire(60, SECONDS)).isTrue();
+        Await.until("the event", () -> handing.wakes() > before);
         SystemCall.close(gone);
         for (int i = 0; i < 2; i++) {
             assertThatThrownBy(() -> handing.await(() -> null, LONG))
@@ -603,7 +543,7 @@ class WatchedDescriptorTest {
             Future<Long> reader = waiting(threads);
             int ready = SystemCall.EVENTFD.call(1, 0);
             CompletableFuture<Throwable> told = new CompletableFuture<>();
-            EventThread.watch(ready, EventThread.Handling.REPEATED, new EventThread.Handler() {
+            EventThread.watch(ready, false, new EventThread.Handler() {
                 @Override
                 public void readable() {
                     throw new IllegalStateException("broken handler");
@@ -639,8 +579,8 @@ class WatchedDescriptorTest {
     void watchOfAnInvalidDescriptorFailsWithItsReason() throws Exception {
         assertThat(descriptor.await(this::tryToRead, Duration.ofMillis(1))).isNull();
         int gone = SystemCall.EVENTFD.call(0, 0);
-        WatchedDescriptor broken =
-                new WatchedDescriptor(gone, cause -> new IllegalStateException(cause.getMessage(), cause));
+        VirtualWaits broken =
+                VirtualWaits.handedOn(gone, cause -> new IllegalStateException(cause.getMessage(), cause));
         SystemCall.close(gone);
         assertThatThrownBy(() -> broken.await(() -> null, LONG))
                 .isInstanceOf(IllegalStateException.class)

@@ -21,12 +21,23 @@ final class JdkChannels {
     private final WakeUp outer;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
+    private volatile State state = State.RESTING;
+
+    /** True while the RDMA selector waits, or is about to. */
     private boolean mayRun;
-    private boolean resting = true;
-    private boolean started;
-    private boolean closed;
-    private volatile boolean ready;
-    private volatile @Nullable IOException failure;
+
+    private volatile @Nullable Throwable failure;
+
+    /** What the thread does. Only while it selects may no other thread use the selector. */
+    private enum State {
+        /** The thread rests until it may run. */
+        RESTING,
+        SELECTING,
+        /** The thread rests, for channels are ready that the RDMA selector has not taken. */
+        READY,
+        FAILED,
+        CLOSED
+    }
 
     /** Takes what is ready. */
     interface Reporter {
@@ -36,25 +47,17 @@ final class JdkChannels {
     JdkChannels(Selector selector, WakeUp outer) {
         this.selector = selector;
         this.outer = outer;
+        Thread.ofPlatform()
+                .daemon()
+                .name("verbena-socket-selector")
+                .inheritInheritableThreadLocals(false)
+                .start(this::run);
     }
 
     /** Registers a channel without operations. */
     void add(RdmaSelectionKey key) throws IOException {
         key.inner = key.channel().register(selector, 0, key);
         selector.wakeup();
-        lock.lock();
-        try {
-            if (!started) {
-                started = true;
-                Thread.ofPlatform()
-                        .daemon()
-                        .name("verbena-socket-selector")
-                        .inheritInheritableThreadLocals(false)
-                        .start(this::run);
-            }
-        } finally {
-            lock.unlock();
-        }
     }
 
     /** Sets the operations of interest. */
@@ -74,7 +77,7 @@ final class JdkChannels {
             inner.cancel();
             lock.lock();
             try {
-                if (resting && !closed) {
+                if (state == State.RESTING || state == State.READY) {
                     selector.selectNow(); // which deregisters it
                 } else {
                     selector.wakeup();
@@ -95,13 +98,13 @@ final class JdkChannels {
                 return;
             }
             mayRun = false;
-            while (!resting && !closed) {
+            while (state == State.SELECTING) {
                 selector.wakeup();
                 changed.awaitUninterruptibly();
             }
-            if (!closed) {
+            if (state == State.RESTING || state == State.READY) {
                 selector.selectNow();
-                ready = !selector.selectedKeys().isEmpty();
+                state = selector.selectedKeys().isEmpty() ? State.RESTING : State.READY;
             }
         } finally {
             lock.unlock();
@@ -110,23 +113,23 @@ final class JdkChannels {
 
     /** Returns whether channels are ready, or selecting them has failed. */
     boolean isReady() {
-        return ready || failure != null;
+        return state == State.READY || state == State.FAILED;
     }
 
     /** Reports the channels that are ready, and returns the sum of the answers. */
     int takeReady(Reporter reporter) throws IOException {
-        IOException failed = failure;
+        Throwable failed = failure;
         if (failed != null) {
             throw new IOException("The thread that selects the JDK's channels failed: " + failed, failed);
-        }
-        if (!ready) {
-            return 0;
         }
         int count = 0;
         lock.lock();
         try {
+            if (state != State.READY) {
+                return 0;
+            }
             mayRun = false;
-            ready = false;
+            state = State.RESTING;
             selector.selectedKeys().clear();
             selector.selectNow(); // what was ready may have been read meanwhile
             for (SelectionKey inner : selector.selectedKeys()) {
@@ -146,54 +149,45 @@ final class JdkChannels {
         try {
             while (awaitTurn()) {
                 selector.select();
-                endTurn();
+                Thread.interrupted(); // nobody asked for an interrupt, and selections would not sleep any more
+                rest(selector.selectedKeys().isEmpty() ? State.RESTING : State.READY);
             }
         } catch (ClosedSelectorException e) {
             return; // close() ended the selection
-        } catch (IOException e) {
-            failure = e;
-            outer.signal();
-        } finally {
-            rest();
+        } catch (Throwable t) {
+            failure = t;
+            rest(State.FAILED);
         }
     }
 
     private boolean awaitTurn() {
         lock.lock();
         try {
-            resting = true;
-            changed.signalAll();
-            while ((!mayRun || ready) && !closed) {
+            while (state == State.READY || (state == State.RESTING && !mayRun)) {
                 changed.awaitUninterruptibly();
             }
-            resting = closed;
-            return !closed;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void endTurn() {
-        lock.lock();
-        try {
-            if (!selector.selectedKeys().isEmpty()) {
-                ready = true;
-                resting = true;
-                changed.signalAll();
-                outer.signal();
+            if (state == State.RESTING) {
+                state = State.SELECTING;
             }
+            return state == State.SELECTING;
         } finally {
             lock.unlock();
         }
     }
 
-    private void rest() {
+    /** Ends the thread's turn, unless the selector was closed meanwhile. */
+    private void rest(State next) {
         lock.lock();
         try {
-            resting = true;
+            if (state == State.SELECTING) {
+                state = next;
+            }
             changed.signalAll();
         } finally {
             lock.unlock();
+        }
+        if (next != State.RESTING) {
+            outer.signal();
         }
     }
 
@@ -201,7 +195,7 @@ final class JdkChannels {
     void close() throws IOException {
         lock.lock();
         try {
-            closed = true;
+            state = State.CLOSED;
             changed.signalAll();
         } finally {
             lock.unlock();

@@ -2,7 +2,6 @@ package dev.verbena.sockets;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.Poll;
 import dev.verbena.internal.Rsocket;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -32,9 +31,23 @@ final class PollSet {
     private MemorySegment entries;
     private int capacity;
 
+    /** Returns the events that an rsocket has now. */
+    static int look(int socket, int events) {
+        try (Arena scratch = Arena.ofConfined()) {
+            PollSet set = new PollSet(1, scratch);
+            set.set(0, socket, events);
+            set.poll(1, false);
+            return set.reported(0);
+        }
+    }
+
     PollSet(int capacity) {
+        this(capacity, Arena.ofAuto());
+    }
+
+    private PollSet(int capacity, Arena arena) {
         this.capacity = capacity;
-        this.entries = Arena.ofAuto().allocate(capacity * SIZE, SIZE);
+        this.entries = arena.allocate(capacity * SIZE, SIZE);
     }
 
     /** Sets an entry, for which there must be room. */
@@ -63,11 +76,6 @@ final class PollSet {
     /** Returns the events that the last poll reported for an entry. */
     int reported(int index) {
         return entries.get(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED);
-    }
-
-    /** Waits until a descriptor of the kernel has an event, or the time in milliseconds is over; -1 is no limit. */
-    void await(int size, int milliseconds) {
-        Poll.await(entries.address(), size, milliseconds);
     }
 
     /** Waits until an entry has an event, or looks once ({@code rpoll}). Returns the number of entries with events. */

@@ -1,5 +1,6 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.WakeUp;
 import java.io.IOException;
 import java.nio.channels.ClosedSelectorException;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RdmaSelector extends AbstractSelector {
     private static final int WAKE = 0;
-    private static final long FOR_EVER = -1;
+    private static final long NO_LIMIT = Long.MAX_VALUE;
 
     /** The longest sleep while a connection is set up: {@code rpoll} may miss that another thread has completed it. */
     private static final long WHILE_CONNECTING = 50_000_000;
@@ -40,7 +42,7 @@ final class RdmaSelector extends AbstractSelector {
     private final Set<SelectionKey> selected = new HashSet<>();
     private final Set<SelectionKey> publicKeys = Collections.unmodifiableSet(keys);
     private final Set<SelectionKey> publicSelected = new SelectedKeys(selected);
-    private final WakeUp wakeUp = Waiter.open();
+    private final WakeUp wakeUp;
 
     /** Held by the thread that changes the poll set or polls. The monitors that {@code Selector} names are outside. */
     private final ReentrantLock polling = new ReentrantLock();
@@ -58,6 +60,11 @@ final class RdmaSelector extends AbstractSelector {
 
     RdmaSelector(RdmaSelectorProvider provider) throws IOException {
         super(provider);
+        try {
+            wakeUp = new WakeUp();
+        } catch (SystemCallException e) {
+            throw SocketFailures.of(e.call(), e.errno());
+        }
     }
 
     private void checkOpen() {
@@ -85,7 +92,7 @@ final class RdmaSelector extends AbstractSelector {
 
     @Override
     public int select() throws IOException {
-        return selectAnywhere(null, FOR_EVER);
+        return selectAnywhere(null, NO_LIMIT);
     }
 
     @Override
@@ -100,7 +107,7 @@ final class RdmaSelector extends AbstractSelector {
 
     @Override
     public int select(Consumer<SelectionKey> action) throws IOException {
-        return selectAnywhere(Objects.requireNonNull(action), FOR_EVER);
+        return selectAnywhere(Objects.requireNonNull(action), NO_LIMIT);
     }
 
     @Override
@@ -112,7 +119,7 @@ final class RdmaSelector extends AbstractSelector {
         if (milliseconds < 0) {
             throw new IllegalArgumentException("Negative timeout: " + milliseconds);
         }
-        return milliseconds == 0 ? FOR_EVER : Math.min(milliseconds, Long.MAX_VALUE / 1_000_000) * 1_000_000;
+        return milliseconds == 0 ? NO_LIMIT : TimeUnit.MILLISECONDS.toNanos(milliseconds);
     }
 
     private int selectAnywhere(@Nullable Consumer<SelectionKey> action, long nanoseconds) throws IOException {
@@ -144,12 +151,14 @@ final class RdmaSelector extends AbstractSelector {
         polling.lock();
         try {
             deregisterCancelled();
-            boolean over;
+            long left = nanoseconds;
             do {
-                long left = nanoseconds < 0 ? FOR_EVER : Math.max(0, nanoseconds - (System.nanoTime() - start));
                 applyChanges();
-                over = poll(left);
-            } while (!over && (nanoseconds < 0 || System.nanoTime() - start < nanoseconds));
+                if (poll(left)) {
+                    break;
+                }
+                left = nanoseconds == NO_LIMIT ? NO_LIMIT : nanoseconds - (System.nanoTime() - start);
+            } while (left > 0);
             deregisterCancelled();
             return takeReady(action);
         } finally {
@@ -166,14 +175,12 @@ final class RdmaSelector extends AbstractSelector {
             others.prepare(wait);
         }
         set.set(WAKE, wakeUp.event(), PollSet.IN);
-        int size = polled.size() + 1;
-        long limit = nanoseconds;
-        if (wait && !connecting.isEmpty() && (limit < 0 || limit > WHILE_CONNECTING)) {
-            limit = WHILE_CONNECTING;
-        }
-        if (wait && limit > 0) {
-            set.ensure(size + 1);
-            set.set(size, wakeUp.startTimer(limit), PollSet.IN);
+        int timer = polled.size() + 1;
+        long limit = connecting.isEmpty() ? nanoseconds : Math.min(nanoseconds, WHILE_CONNECTING);
+        boolean timed = wait && limit < NO_LIMIT;
+        if (timed) {
+            set.ensure(timer + 1);
+            set.set(timer, wakeUp.startTimer(limit), PollSet.IN);
         }
         int count;
         try {
@@ -183,21 +190,21 @@ final class RdmaSelector extends AbstractSelector {
             }
             // A change that came before inPoll was set is not signalled.
             boolean pending = woken || (others != null && others.isReady()) || hasChanges();
-            count = set.poll(limit > 0 ? size + 1 : size, wait && !pending);
+            count = set.poll(timed ? timer + 1 : timer, wait && !pending);
         } finally {
             if (wait) {
                 inPoll = false;
                 end();
             }
         }
-        int internal = set.reported(WAKE) != 0 ? 1 : 0;
-        int timer = limit > 0 && set.reported(size) != 0 ? 1 : 0;
+        int signalled = set.reported(WAKE) != 0 ? 1 : 0;
+        int timeOver = timed && set.reported(timer) != 0 ? 1 : 0;
         boolean end = takeWakeUp();
         return end
                 || !wait
-                || count - internal - timer > 0
+                || count > signalled + timeOver
                 || (others != null && others.isReady())
-                || (timer == 1 && limit == nanoseconds)
+                || (timeOver == 1 && limit == nanoseconds)
                 || !isOpen();
     }
 
@@ -206,7 +213,7 @@ final class RdmaSelector extends AbstractSelector {
         wakeUp.clear();
         if (was) {
             woken = false;
-        }
+        } // else a wake-up that came meanwhile ends the next selection
         return was;
     }
 
@@ -383,7 +390,7 @@ final class RdmaSelector extends AbstractSelector {
             return;
         }
         if (key.index == RdmaSelectionKey.NOT_POLLED) {
-            if (!readiness.descriptor.enter()) {
+            if (!readiness.descriptor.tryEnter()) {
                 return; // closed meanwhile
             }
             key.index = polled.size();
@@ -391,7 +398,7 @@ final class RdmaSelector extends AbstractSelector {
             set.ensure(polled.size() + 1);
         }
         set.set(key.index + 1, readiness.descriptor.pollNumber(), events);
-        if (readiness.mayMissEvents()) {
+        if (readiness.descriptor.mayMissEvents()) {
             connecting.add(key);
         } else {
             connecting.remove(key);

@@ -7,9 +7,7 @@ import java.net.ServerSocket;
 import java.net.SocketAddress;
 import java.net.SocketOption;
 import java.net.SocketTimeoutException;
-import java.nio.channels.AlreadyBoundException;
 import java.nio.channels.AsynchronousCloseException;
-import java.nio.channels.ClosedChannelException;
 import java.nio.channels.NotYetBoundException;
 import java.nio.channels.ServerSocketChannel;
 import java.util.Set;
@@ -27,73 +25,41 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
     private static final long CLOSE_MILLISECONDS = 1_000;
 
     private final ReentrantLock acceptLock = new ReentrantLock();
-    private final ReentrantLock stateLock = new ReentrantLock();
-    private final Waiter waiter = new Waiter();
     private final RdmaSelectorProvider ours;
+    private final ChannelSocket socket;
     private final SocketDescriptor descriptor;
-    private final Readiness readiness;
-    private final AddressRules rules;
-    private volatile @Nullable InetSocketAddress local;
+    private final Waiter waiter;
     private @Nullable ServerSocketAdaptor adaptor;
 
     RdmaServerSocketChannel(RdmaSelectorProvider provider, AddressRules rules) throws IOException {
         super(provider);
         this.ours = provider;
-        this.rules = rules;
         this.descriptor = SocketDescriptor.open(rules.isSix());
-        this.readiness = new Readiness(descriptor, Readiness.Phase.UNCONNECTED);
+        this.socket = new ChannelSocket(this, rules, OptionTable.OF_SERVERS, descriptor);
+        this.waiter = new Waiter(descriptor, false);
     }
 
     Readiness readiness() {
-        return readiness;
+        return socket.readiness;
     }
 
     @Nullable
     InetSocketAddress local() {
-        return local;
-    }
-
-    private void checkOpen() throws ClosedChannelException {
-        if (!isOpen()) {
-            throw new ClosedChannelException();
-        }
-    }
-
-    private void enter() throws ClosedChannelException {
-        if (!descriptor.enter()) {
-            throw new AsynchronousCloseException();
-        }
+        return socket.local();
     }
 
     @Override
     @CName("rlisten")
     public ServerSocketChannel bind(@Nullable SocketAddress address, int backlog) throws IOException {
-        InetSocketAddress to = rules.forListen(address);
-        stateLock.lock();
+        InetSocketAddress to = socket.rules.forListen(address);
+        socket.lock.lock();
         try {
-            checkOpen();
-            if (local != null) {
-                throw new AlreadyBoundException();
-            }
-            enter();
-            try {
-                int errno = descriptor.bind(to);
-                if (errno != 0) {
-                    throw SocketFailures.bind("rbind", to, errno);
-                }
-                errno = descriptor.listen(Math.max(backlog, REQUESTS));
-                if (errno != 0) {
-                    throw SocketFailures.bind("rlisten", to, errno);
-                }
-                local = descriptor.localAddress();
-                readiness.phase(Readiness.Phase.LISTENING);
-            } finally {
-                descriptor.leave();
-            }
-            return this;
+            socket.bind(to, () -> descriptor.listen(Math.max(backlog, REQUESTS)));
         } finally {
-            stateLock.unlock();
+            socket.lock.unlock();
         }
+        socket.readiness.changed();
+        return this;
     }
 
     @Override
@@ -102,79 +68,80 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
         return accept(isBlocking(), 0);
     }
 
-    /** Accepts for the adaptor, which is in blocking mode. Waits at most the given time; 0 is no limit. */
+    /** Accepts a connection. If it is to wait, waits at most the given time; 0 is no limit. */
     @Nullable
-    RdmaSocketChannel acceptBefore(long nanoseconds) throws IOException {
-        return accept(true, nanoseconds);
-    }
-
-    private @Nullable RdmaSocketChannel accept(boolean blocking, long nanoseconds) throws IOException {
+    RdmaSocketChannel accept(boolean blocking, long nanoseconds) throws IOException {
         acceptLock.lock();
         try {
-            checkOpen();
-            if (local == null) {
+            socket.checkOpen();
+            if (local() == null) {
                 throw new NotYetBoundException();
             }
-            SocketDescriptor accepted = null;
-            boolean over = false;
+            Accepting accepting = new Accepting();
+            boolean late = false;
             try {
                 if (blocking) {
                     begin();
                 }
-                enter();
-                try {
-                    long start = System.nanoTime();
-                    while (true) {
-                        accepted = descriptor.accept();
-                        if (accepted != null || !blocking || !isOpen()) {
-                            break;
-                        }
-                        long left = nanoseconds == 0 ? 0 : nanoseconds - (System.nanoTime() - start);
-                        if (nanoseconds != 0 && left <= 0) {
-                            over = true;
-                            throw new SocketTimeoutException("Accept timed out");
-                        }
-                        waiter.await(descriptor, PollSet.IN, left, descriptor.mayMissEvents(), this::isOpen);
-                    }
-                } finally {
-                    descriptor.leave();
-                }
+                waiter.perform(accepting, blocking, nanoseconds);
+            } catch (SocketTimeoutException e) {
+                late = true;
+                throw e;
             } finally {
                 if (blocking) {
-                    endAccept(accepted, over);
+                    accepting.end(late);
                 }
             }
-            return accepted == null ? null : RdmaSocketChannel.accepted(ours, rules, accepted);
+            SocketDescriptor accepted = accepting.accepted;
+            return accepted == null ? null : RdmaSocketChannel.accepted(ours, socket.rules, accepted);
         } finally {
             acceptLock.unlock();
         }
     }
 
-    /** Ends a blocking accept. If an interrupt keeps the caller from the connection, the connection is closed. */
-    private void endAccept(@Nullable SocketDescriptor accepted, boolean over) throws AsynchronousCloseException {
-        try {
-            end(accepted != null || over);
-        } catch (AsynchronousCloseException e) {
-            if (accepted != null) {
-                accepted.close();
+    private final class Accepting implements Waiter.Attempt {
+        private @Nullable SocketDescriptor accepted;
+
+        @Override
+        public boolean isDone() throws IOException {
+            accepted = descriptor.accept();
+            return accepted != null;
+        }
+
+        @Override
+        public boolean goesOn() {
+            return isOpen();
+        }
+
+        @Override
+        public String lateMessage() {
+            return "Accept timed out";
+        }
+
+        /** Ends a blocking accept. If an interrupt keeps the caller from the connection, the connection is closed. */
+        void end(boolean late) throws AsynchronousCloseException {
+            try {
+                RdmaServerSocketChannel.this.end(accepted != null || late);
+            } catch (AsynchronousCloseException e) {
+                if (accepted != null) {
+                    accepted.close();
+                }
+                throw e;
             }
-            throw e;
         }
     }
 
     @Override
     protected void implCloseSelectableChannel() {
-        descriptor.close();
-        waiter.close();
-        readiness.changed();
-        descriptor.awaitClosed(CLOSE_MILLISECONDS); // the port is free then
+        socket.close(waiter);
+        descriptor.closing().await(CLOSE_MILLISECONDS); // the port is free then
     }
 
     @Override
     protected void implConfigureBlocking(boolean block) throws IOException {
         acceptLock.lock();
         try {
-            checkOpen(); // the descriptor is always non-blocking
+            socket.checkOpen(); // the descriptor is always non-blocking
         } finally {
             acceptLock.unlock();
         }
@@ -182,38 +149,13 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
 
     @Override
     public <T> ServerSocketChannel setOption(SocketOption<T> name, T value) throws IOException {
-        OptionTable.OF_SERVERS.check(name, value);
-        stateLock.lock();
-        try {
-            checkOpen();
-            enter();
-            try {
-                OptionTable.OF_SERVERS.set(descriptor, name, value);
-            } finally {
-                descriptor.leave();
-            }
-            return this;
-        } finally {
-            stateLock.unlock();
-        }
+        socket.setOption(name, value);
+        return this;
     }
 
     @Override
-    @SuppressWarnings("unchecked") // the table has the options' types
     public <T> T getOption(SocketOption<T> name) throws IOException {
-        OptionTable.OF_SERVERS.check(name);
-        stateLock.lock();
-        try {
-            checkOpen();
-            enter();
-            try {
-                return (T) OptionTable.OF_SERVERS.get(descriptor, name);
-            } finally {
-                descriptor.leave();
-            }
-        } finally {
-            stateLock.unlock();
-        }
+        return socket.getOption(name);
     }
 
     @Override
@@ -223,13 +165,13 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
 
     @Override
     public @Nullable SocketAddress getLocalAddress() throws IOException {
-        checkOpen();
-        return local;
+        socket.checkOpen();
+        return local();
     }
 
     @Override
     public ServerSocket socket() {
-        stateLock.lock();
+        socket.lock.lock();
         try {
             ServerSocketAdaptor known = adaptor;
             if (known == null) {
@@ -237,12 +179,12 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
             }
             return known;
         } finally {
-            stateLock.unlock();
+            socket.lock.unlock();
         }
     }
 
     @Override
     public String toString() {
-        return getClass().getName() + "[" + (isOpen() ? local == null ? "unbound" : local : "closed") + "]";
+        return getClass().getName() + "[" + (isOpen() ? local() == null ? "unbound" : local() : "closed") + "]";
     }
 }

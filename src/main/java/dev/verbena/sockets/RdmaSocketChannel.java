@@ -4,17 +4,15 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.Rsocket;
+import dev.verbena.sockets.SocketDescriptor.Phase;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.net.SocketOption;
-import java.net.SocketTimeoutException;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
-import java.nio.channels.AlreadyBoundException;
 import java.nio.channels.AlreadyConnectedException;
 import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ClosedChannelException;
@@ -24,7 +22,6 @@ import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.SocketChannel;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,438 +35,92 @@ import org.jspecify.annotations.Nullable;
  */
 @CName("rclose")
 public final class RdmaSocketChannel extends SocketChannel {
-    private static final int UNAVAILABLE = -2;
-    private static final int END = -1;
-
     /** The most bytes of one call into C, so that a thread is never in C for long. */
-    private static final int LONGEST = 1 << 20;
+    static final int LONGEST = 1 << 20;
 
     private static final long CLOSE_MILLISECONDS = 1_000;
 
-    private final ReentrantLock readLock = new ReentrantLock();
-    private final ReentrantLock writeLock = new ReentrantLock();
-    private final ReentrantLock stateLock = new ReentrantLock();
-    private final Waiter readWaiter = new Waiter();
-    private final Waiter writeWaiter = new Waiter();
-    private final BufferMemory readMemory = new BufferMemory();
-    private final BufferMemory writeMemory = new BufferMemory();
+    private final ChannelSocket socket;
     private final SocketDescriptor descriptor;
-    private final Readiness readiness;
-    private final Waiter.Condition mayRead;
-    private final Waiter.Condition mayWrite;
-    private final AddressRules rules;
-
-    private volatile boolean inputClosed;
-    private volatile boolean outputClosed;
-    private volatile @Nullable InetSocketAddress local;
+    private final SocketInput input;
+    private final SocketOutput output;
     private volatile @Nullable InetSocketAddress remote;
     private volatile int linger = -1;
     private @Nullable SocketAdaptor adaptor;
 
     /** Opens an unconnected channel. */
     RdmaSocketChannel(RdmaSelectorProvider provider, AddressRules rules) throws IOException {
-        this(provider, rules, SocketDescriptor.open(rules.isSix()), Readiness.Phase.UNCONNECTED);
+        this(provider, rules, SocketDescriptor.open(rules.isSix()));
     }
 
-    private RdmaSocketChannel(
-            RdmaSelectorProvider provider, AddressRules rules, SocketDescriptor descriptor, Readiness.Phase phase) {
+    private RdmaSocketChannel(RdmaSelectorProvider provider, AddressRules rules, SocketDescriptor descriptor) {
         super(provider);
-        this.rules = rules;
+        this.socket = new ChannelSocket(this, rules, OptionTable.OF_SOCKETS, descriptor);
         this.descriptor = descriptor;
-        this.readiness = new Readiness(descriptor, phase);
-        this.mayRead = () -> isOpen() && !inputClosed;
-        this.mayWrite = () -> isOpen() && !outputClosed;
+        this.input = new SocketInput(this, descriptor);
+        this.output = new SocketOutput(this, descriptor);
+        input.waiter.join(output.waiter);
     }
 
     /** Makes the channel of an accepted connection. */
     static RdmaSocketChannel accepted(RdmaSelectorProvider provider, AddressRules rules, SocketDescriptor descriptor) {
-        RdmaSocketChannel channel = new RdmaSocketChannel(provider, rules, descriptor, Readiness.Phase.CONNECTED);
-        channel.local = descriptor.localAddress();
+        RdmaSocketChannel channel = new RdmaSocketChannel(provider, rules, descriptor);
+        channel.socket.noteAddress();
         channel.remote = descriptor.remoteAddress();
         return channel;
     }
 
     Readiness readiness() {
-        return readiness;
+        return socket.readiness;
     }
 
-    private void checkOpen() throws ClosedChannelException {
-        if (!isOpen()) {
-            throw new ClosedChannelException();
-        }
-    }
-
-    private void checkConnected() throws ClosedChannelException {
-        checkOpen();
-        if (readiness.phase() != Readiness.Phase.CONNECTED) {
+    void checkConnected() throws ClosedChannelException {
+        socket.checkOpen();
+        if (!isConnected()) {
             throw new NotYetConnectedException();
         }
     }
 
-    private void checkMayWrite() throws ClosedChannelException {
-        checkConnected();
-        if (outputClosed) {
-            throw new ClosedChannelException();
-        }
+    /** Begins an operation that may wait. An interrupt of the thread closes the channel. */
+    void beginBlocking() {
+        begin();
     }
 
-    /** Begins a use of the descriptor. */
-    private void enter() throws ClosedChannelException {
-        if (!descriptor.enter()) {
-            throw new AsynchronousCloseException();
-        }
+    /** Ends an operation that may have waited. Throws if the channel was closed meanwhile and nothing was done. */
+    void endBlocking(boolean completed) throws AsynchronousCloseException {
+        end(completed);
     }
 
-    // Reading
+    SocketInput input() {
+        return input;
+    }
+
+    SocketOutput output() {
+        return output;
+    }
+
+    // Reading and writing
 
     @Override
     @CName({"rrecv", "rread"})
     public int read(ByteBuffer destination) throws IOException {
-        Buffers.checkWritable(destination);
-        readLock.lock();
-        try {
-            return (int) readLocked(destination, null, 0, 0);
-        } finally {
-            readLock.unlock();
-        }
+        return input.read(destination, 0);
     }
 
     @Override
     public long read(ByteBuffer[] destinations, int offset, int length) throws IOException {
-        Objects.checkFromIndexSize(offset, length, destinations.length);
-        for (int i = offset; i < offset + length; i++) {
-            Buffers.checkWritable(destinations[i]);
-        }
-        readLock.lock();
-        try {
-            return readLocked(null, destinations, offset, length);
-        } finally {
-            readLock.unlock();
-        }
+        return input.read(destinations, offset, length);
     }
-
-    private long readLocked(@Nullable ByteBuffer one, ByteBuffer @Nullable [] many, int offset, int length)
-            throws IOException {
-        checkConnected();
-        boolean blocking = isBlocking();
-        long count = UNAVAILABLE;
-        try {
-            if (blocking) {
-                begin();
-            }
-            if (inputClosed) {
-                return END;
-            }
-            enter();
-            try {
-                if (blocking) {
-                    readWaiter.begin(descriptor);
-                }
-                while (true) {
-                    count = one != null ? receive(one) : scatter(Objects.requireNonNull(many), offset, length);
-                    if (count != UNAVAILABLE || !blocking || !mayRead.holds()) {
-                        break;
-                    }
-                    readWaiter.await(descriptor, PollSet.IN, 0, false, mayRead);
-                }
-            } finally {
-                readWaiter.end(descriptor);
-                descriptor.leave();
-            }
-        } finally {
-            if (blocking) {
-                end(count != UNAVAILABLE);
-            }
-        }
-        if (count == UNAVAILABLE) {
-            return inputClosed ? END : 0;
-        }
-        return count;
-    }
-
-    private long scatter(ByteBuffer[] buffers, int offset, int length) throws IOException {
-        long sum = 0;
-        boolean any = false;
-        for (int i = offset; i < offset + length; i++) {
-            ByteBuffer buffer = buffers[i];
-            int room = buffer.remaining();
-            if (room == 0) {
-                continue;
-            }
-            any = true;
-            int count = receive(buffer);
-            if (count < 0) {
-                return sum > 0 ? sum : count;
-            }
-            sum += count;
-            if (count < room) {
-                return sum;
-            }
-        }
-        return any ? sum : 0;
-    }
-
-    /** Receives once. Returns the number of bytes, {@link #END} or {@link #UNAVAILABLE}. */
-    private int receive(ByteBuffer to) throws IOException {
-        int room = to.remaining();
-        if (room == 0) {
-            return 0;
-        }
-        long count;
-        if (to.isDirect()) {
-            count = receive(readMemory.of(to), to.position(), Math.min(room, LONGEST));
-            if (count > 0) {
-                to.position(to.position() + (int) count);
-            }
-        } else {
-            Buffers buffers = Buffers.take();
-            try {
-                count = receive(buffers.memory(), 0, Math.min(room, Buffers.SIZE));
-                if (count > 0) {
-                    buffers.drain(to, (int) count);
-                }
-            } finally {
-                buffers.giveBack();
-            }
-        }
-        return (int) count;
-    }
-
-    private long receive(MemorySegment to, long at, long length) throws IOException {
-        long count;
-        do {
-            count = Rsocket.receive(descriptor.number(), to, at, length, readWaiter.leads());
-        } while (count == -Errno.EINTR);
-        if (count > 0) {
-            descriptor.connected();
-            return count;
-        }
-        if (count == 0) {
-            int error = descriptor.takeError(); // a broken connection ends the stream like a closed one
-            if (error != 0) {
-                throw SocketFailures.read(error);
-            }
-            return END;
-        }
-        if (count == -Errno.EAGAIN) {
-            return UNAVAILABLE;
-        }
-        throw SocketFailures.read((int) -count);
-    }
-
-    /** Reads for the adaptor, which is in blocking mode. Waits at most the given time; 0 is no limit. */
-    int readBefore(ByteBuffer to, long nanoseconds) throws IOException {
-        if (nanoseconds == 0) {
-            return read(to);
-        }
-        readLock.lock();
-        try {
-            checkConnected();
-            int count = UNAVAILABLE;
-            try {
-                begin();
-                if (inputClosed) {
-                    return END;
-                }
-                enter();
-                try {
-                    readWaiter.begin(descriptor);
-                    long start = System.nanoTime();
-                    while (true) {
-                        count = receive(to);
-                        if (count != UNAVAILABLE || !mayRead.holds()) {
-                            break;
-                        }
-                        long left = nanoseconds - (System.nanoTime() - start);
-                        if (left <= 0) {
-                            throw new SocketTimeoutException("Read timed out");
-                        }
-                        readWaiter.await(descriptor, PollSet.IN, left, false, mayRead);
-                    }
-                } finally {
-                    readWaiter.end(descriptor);
-                    descriptor.leave();
-                }
-            } catch (SocketTimeoutException e) {
-                count = 0;
-                throw e;
-            } finally {
-                end(count != UNAVAILABLE);
-            }
-            return count == UNAVAILABLE ? END : count;
-        } finally {
-            readLock.unlock();
-        }
-    }
-
-    /** Returns the number of bytes that can be read without waiting, up to {@link Buffers#SIZE}. */
-    int available() throws IOException {
-        readLock.lock();
-        try {
-            checkConnected();
-            if (inputClosed) {
-                return 0;
-            }
-            enter();
-            Buffers buffers = Buffers.take();
-            try {
-                return (int) Math.max(0, Rsocket.peek(descriptor.number(), buffers.memory(), Buffers.SIZE));
-            } finally {
-                buffers.giveBack();
-                descriptor.leave();
-            }
-        } finally {
-            readLock.unlock();
-        }
-    }
-
-    // Writing
 
     @Override
     @CName({"rsend", "rwrite"})
     public int write(ByteBuffer source) throws IOException {
-        Objects.requireNonNull(source);
-        writeLock.lock();
-        try {
-            return (int) writeLocked(source, null, 0, 0);
-        } finally {
-            writeLock.unlock();
-        }
+        return output.write(source);
     }
 
     @Override
     public long write(ByteBuffer[] sources, int offset, int length) throws IOException {
-        Objects.checkFromIndexSize(offset, length, sources.length);
-        for (int i = offset; i < offset + length; i++) {
-            Objects.requireNonNull(sources[i]);
-        }
-        writeLock.lock();
-        try {
-            return writeLocked(null, sources, offset, length);
-        } finally {
-            writeLock.unlock();
-        }
-    }
-
-    private long writeLocked(@Nullable ByteBuffer one, ByteBuffer @Nullable [] many, int offset, int length)
-            throws IOException {
-        checkMayWrite();
-        boolean blocking = isBlocking();
-        long sum = 0;
-        boolean complete = false;
-        try {
-            if (blocking) {
-                begin();
-            }
-            enter();
-            try {
-                while (true) {
-                    long count = one != null ? send(one) : gather(Objects.requireNonNull(many), offset, length);
-                    sum += Math.max(count, 0);
-                    complete = one != null
-                            ? !one.hasRemaining()
-                            : Buffers.areEmpty(Objects.requireNonNull(many), offset, length);
-                    if (complete || !blocking || !mayWrite.holds()) {
-                        break;
-                    }
-                    if (count == UNAVAILABLE) {
-                        writeWaiter.await(descriptor, PollSet.OUT, 0, false, mayWrite);
-                    }
-                }
-            } catch (IOException e) {
-                if (sum == 0) {
-                    throw e;
-                } // else the next write reports it
-            } finally {
-                writeWaiter.end(descriptor);
-                descriptor.leave();
-            }
-        } finally {
-            if (blocking) {
-                end(complete || sum > 0);
-            }
-        }
-        if (sum == 0 && !complete && outputClosed) {
-            throw new AsynchronousCloseException();
-        }
-        return sum;
-    }
-
-    private long gather(ByteBuffer[] buffers, int offset, int length) throws IOException {
-        long sum = 0;
-        for (int i = offset; i < offset + length; i++) {
-            ByteBuffer buffer = buffers[i];
-            while (buffer.hasRemaining()) {
-                long count = Buffers.isSmall(buffers, i, offset + length)
-                        ? sendTogether(buffers, i, offset + length)
-                        : send(buffer);
-                if (count == UNAVAILABLE) {
-                    return sum > 0 ? sum : UNAVAILABLE;
-                }
-                sum += count;
-            }
-        }
-        return sum;
-    }
-
-    private long sendTogether(ByteBuffer[] buffers, int from, int to) throws IOException {
-        Buffers together = Buffers.take();
-        try {
-            int filled = 0;
-            for (int i = from; i < to && filled < Buffers.SIZE; i++) {
-                filled += together.append(buffers[i], filled);
-            }
-            long count = send(together.memory(), 0, filled);
-            for (long left = count, i = from; left > 0; i++) {
-                ByteBuffer buffer = buffers[(int) i];
-                int taken = (int) Math.min(left, buffer.remaining());
-                buffer.position(buffer.position() + taken);
-                left -= taken;
-            }
-            return count;
-        } finally {
-            together.giveBack();
-        }
-    }
-
-    /** Sends once. Returns the number of bytes or {@link #UNAVAILABLE}. */
-    private long send(ByteBuffer from) throws IOException {
-        int left = from.remaining();
-        if (left == 0) {
-            return 0;
-        }
-        long count;
-        if (from.isDirect()) {
-            count = send(writeMemory.of(from), from.position(), Math.min(left, LONGEST));
-        } else {
-            Buffers buffers = Buffers.take();
-            try {
-                int length = Math.min(left, Buffers.SIZE);
-                buffers.fill(from, length);
-                count = send(buffers.memory(), 0, length);
-            } finally {
-                buffers.giveBack();
-            }
-        }
-        if (count > 0) {
-            from.position(from.position() + (int) count);
-        }
-        return count;
-    }
-
-    private long send(MemorySegment from, long at, long length) throws IOException {
-        long count;
-        do {
-            count = Rsocket.send(descriptor.number(), from, at, length, writeWaiter.leads());
-        } while (count == -Errno.EINTR);
-        if (count >= 0) {
-            descriptor.connected();
-            return count;
-        }
-        if (count == -Errno.EAGAIN) {
-            return UNAVAILABLE;
-        }
-        throw SocketFailures.write((int) -count);
+        return output.write(sources, offset, length);
     }
 
     // Memory that the peer writes to
@@ -520,34 +171,7 @@ public final class RdmaSocketChannel extends SocketChannel {
      */
     @CName("riomap")
     public MappedSegment map(MemorySegment segment, long offset, VerbsArena arena) throws IOException {
-        MappedMemory.check(segment, offset);
-        writeLock.lock();
-        try {
-            checkMayWrite();
-            boolean blocking = isBlocking();
-            boolean done = false;
-            try {
-                if (blocking) {
-                    begin();
-                }
-                enter();
-                try {
-                    writeWaiter.awaitRoom(descriptor, mayWrite, blocking);
-                    MappedSegment mapped = descriptor.mapped().map(this, segment, offset, arena);
-                    done = true;
-                    return mapped;
-                } finally {
-                    outputClosed |= descriptor.mapped().isBroken();
-                    descriptor.leave();
-                }
-            } finally {
-                if (blocking) {
-                    end(done);
-                }
-            }
-        } finally {
-            writeLock.unlock();
-        }
+        return output.map(segment, offset, arena);
     }
 
     /**
@@ -567,137 +191,105 @@ public final class RdmaSocketChannel extends SocketChannel {
     @CName("riowrite")
     public long write(MemorySegment source, long remoteOffset) throws IOException {
         Checks.checkRange("remote offset", remoteOffset, Long.MAX_VALUE - source.byteSize());
-        writeLock.lock();
-        try {
-            checkMayWrite();
-            boolean blocking = isBlocking();
-            long sum = 0;
-            try {
-                if (blocking) {
-                    begin();
-                }
-                enter();
-                try {
-                    while (sum < source.byteSize()) {
-                        long count = descriptor.mapped().place(source, sum, remoteOffset + sum, writeWaiter.leads());
-                        sum += Math.max(count, 0);
-                        if (!blocking || !mayWrite.holds()) {
-                            break;
-                        }
-                        if (count == UNAVAILABLE) {
-                            writeWaiter.await(descriptor, PollSet.OUT, 0, false, mayWrite);
-                        }
-                    }
-                } finally {
-                    writeWaiter.end(descriptor);
-                    descriptor.leave();
-                }
-            } finally {
-                if (blocking) {
-                    end(sum > 0 || source.byteSize() == 0);
-                }
-            }
-            return sum;
-        } finally {
-            writeLock.unlock();
-        }
+        return output.place(source, remoteOffset);
     }
 
     // Connecting
 
+    /** Work that no read or write runs beside. */
+    private interface Work<T> {
+        T run() throws IOException;
+    }
+
+    private <T> T alone(Work<T> work) throws IOException {
+        input.lock.lock();
+        output.lock.lock();
+        try {
+            return work.run();
+        } finally {
+            output.lock.unlock();
+            input.lock.unlock();
+        }
+    }
+
     @Override
     @CName("rbind")
     public RdmaSocketChannel bind(@Nullable SocketAddress address) throws IOException {
-        InetSocketAddress to = rules.forBind(address);
-        readLock.lock();
-        writeLock.lock();
-        stateLock.lock();
-        try {
-            checkOpen();
-            if (readiness.phase() == Readiness.Phase.CONNECTING) {
-                throw new ConnectionPendingException();
-            }
-            if (local != null) {
-                throw new AlreadyBoundException();
-            }
-            enter();
+        InetSocketAddress to = socket.rules.forBind(address);
+        return alone(() -> {
+            socket.lock.lock();
             try {
-                int errno = descriptor.bind(to);
-                if (errno != 0) {
-                    throw SocketFailures.bind("rbind", to, errno);
+                socket.checkOpen();
+                if (descriptor.phase() == Phase.CONNECTING) {
+                    throw new ConnectionPendingException();
                 }
-                local = descriptor.localAddress();
+                socket.bind(to, null);
+                return this;
             } finally {
-                descriptor.leave();
+                socket.lock.unlock();
             }
-            return this;
-        } finally {
-            stateLock.unlock();
-            writeLock.unlock();
-            readLock.unlock();
-        }
+        });
     }
 
     @Override
     @CName("rconnect")
     public boolean connect(SocketAddress address) throws IOException {
-        InetSocketAddress to = rules.forConnect(address);
-        readLock.lock();
-        writeLock.lock();
-        try {
-            return connectLocked(to, isBlocking(), 0);
-        } finally {
-            writeLock.unlock();
-            readLock.unlock();
-        }
+        return connect(address, isBlocking(), 0);
     }
 
-    /** Connects for the adaptor, which is in blocking mode. Waits at most the given time; 0 is no limit. */
-    void connectBefore(SocketAddress address, long nanoseconds) throws IOException {
-        InetSocketAddress to = rules.forConnect(address);
-        readLock.lock();
-        writeLock.lock();
-        try {
-            connectLocked(to, true, nanoseconds);
-        } finally {
-            writeLock.unlock();
-            readLock.unlock();
-        }
+    /** Connects. If it is to wait, waits at most the given time; 0 is no limit. */
+    boolean connect(SocketAddress address, boolean blocking, long nanoseconds) throws IOException {
+        InetSocketAddress to = socket.rules.forConnect(address);
+        return alone(() -> connect(new Connecting(to), true, blocking, nanoseconds));
     }
 
-    private boolean connectLocked(InetSocketAddress to, boolean blocking, long nanoseconds) throws IOException {
-        boolean connected = false;
+    @Override
+    public boolean finishConnect() throws IOException {
+        return alone(() -> {
+            socket.checkOpen();
+            return switch (descriptor.phase()) {
+                case ACCEPTED, CONNECTED -> true;
+                case CONNECTING -> connect(new Connecting(Objects.requireNonNull(remote)), false, isBlocking(), 0);
+                default -> throw new NoConnectionPendingException();
+            };
+        });
+    }
+
+    private boolean connect(Connecting connecting, boolean start, boolean blocking, long nanoseconds)
+            throws IOException {
         try {
             try {
                 if (blocking) {
                     begin();
                 }
-                startConnect(to);
-                connected = awaitConnected(to, blocking, nanoseconds);
+                if (start) {
+                    start(connecting.to);
+                }
+                output.waiter.perform(connecting, blocking, nanoseconds);
+                return connecting.done;
             } finally {
                 if (blocking) {
-                    end(connected);
+                    end(connecting.done);
                 }
             }
-        } catch (AlreadyConnectedException | ConnectionPendingException | ClosedChannelException e) {
+        } catch (ClosedChannelException e) {
             throw e;
         } catch (IOException e) {
             close();
             throw e;
         }
-        return connected;
     }
 
-    private void startConnect(InetSocketAddress to) throws IOException {
-        stateLock.lock();
+    private void start(InetSocketAddress to) throws IOException {
+        socket.lock.lock();
         try {
-            checkOpen();
-            switch (readiness.phase()) {
-                case CONNECTED -> throw new AlreadyConnectedException();
+            socket.checkOpen();
+            switch (descriptor.phase()) {
+                case ACCEPTED, CONNECTED -> throw new AlreadyConnectedException();
                 case CONNECTING -> throw new ConnectionPendingException();
                 default -> {
                     remote = to;
-                    enter();
+                    descriptor.enter();
                     try {
                         int errno = descriptor.connect(to);
                         if (errno != 0 && errno != Errno.EINPROGRESS) {
@@ -706,183 +298,131 @@ public final class RdmaSocketChannel extends SocketChannel {
                     } finally {
                         descriptor.leave();
                     }
-                    readiness.phase(Readiness.Phase.CONNECTING);
                 }
             }
         } finally {
-            stateLock.unlock();
+            socket.lock.unlock();
         }
+        socket.readiness.changed();
     }
 
-    @Override
-    public boolean finishConnect() throws IOException {
-        readLock.lock();
-        writeLock.lock();
-        try {
-            checkOpen();
-            if (readiness.phase() == Readiness.Phase.CONNECTED) {
-                return true;
-            }
-            if (readiness.phase() != Readiness.Phase.CONNECTING) {
-                throw new NoConnectionPendingException();
-            }
-            InetSocketAddress to = Objects.requireNonNull(remote);
-            boolean blocking = isBlocking();
-            boolean connected = false;
-            try {
-                if (blocking) {
-                    begin();
-                }
-                connected = awaitConnected(to, blocking, 0);
-            } catch (ClosedChannelException e) {
-                throw e;
-            } catch (IOException e) {
-                close();
-                throw e;
-            } finally {
-                if (blocking) {
-                    end(connected);
-                }
-            }
-            return connected;
-        } finally {
-            writeLock.unlock();
-            readLock.unlock();
-        }
-    }
+    /** The look whether the connection is there. */
+    private final class Connecting implements Waiter.Attempt {
+        private final InetSocketAddress to;
+        private boolean done;
 
-    /** Looks whether the connection is there, or waits for it. */
-    private boolean awaitConnected(InetSocketAddress to, boolean blocking, long nanoseconds) throws IOException {
-        enter();
-        try {
-            long start = System.nanoTime();
-            while (true) {
-                int reported = writeWaiter.look(descriptor, PollSet.OUT);
-                if (reported != 0) {
-                    becomeConnected(to, reported);
-                    return true;
-                }
-                if (!blocking || !mayWrite.holds()) {
-                    return false;
-                }
-                long left = nanoseconds == 0 ? 0 : nanoseconds - (System.nanoTime() - start);
-                if (left < 0 || (nanoseconds != 0 && left == 0)) {
-                    throw new SocketTimeoutException("Connect timed out: " + to);
-                }
-                writeWaiter.await(descriptor, PollSet.OUT, left, true, mayWrite);
-            }
-        } finally {
-            descriptor.leave();
+        Connecting(InetSocketAddress to) {
+            this.to = to;
         }
-    }
 
-    private void becomeConnected(InetSocketAddress to, int reported) throws IOException {
-        if ((reported & PollSet.FAILED) != 0) {
-            int error = descriptor.takeError();
+        @Override
+        public boolean isDone() throws IOException {
+            int reported = PollSet.look(descriptor.number(), PollSet.OUT);
+            if (reported == 0) {
+                return false;
+            }
+            int error = (reported & PollSet.FAILED) == 0 ? 0 : descriptor.takeError();
             if (error != 0) {
                 throw SocketFailures.connect(to, error);
             }
+            socket.lock.lock();
+            try {
+                socket.checkOpen();
+                socket.noteAddress();
+                descriptor.connected();
+            } finally {
+                socket.lock.unlock();
+            }
+            socket.readiness.changed();
+            done = true;
+            return true;
         }
-        stateLock.lock();
-        try {
-            checkOpen();
-            local = descriptor.localAddress();
-            descriptor.connected();
-            readiness.phase(Readiness.Phase.CONNECTED);
-        } finally {
-            stateLock.unlock();
+
+        @Override
+        public boolean goesOn() {
+            return isOpen();
+        }
+
+        @Override
+        public String lateMessage() {
+            return "Connect timed out: " + to;
         }
     }
 
     @Override
     public boolean isConnected() {
-        return readiness.phase() == Readiness.Phase.CONNECTED;
+        return descriptor.phase().isConnected();
     }
 
     @Override
     public boolean isConnectionPending() {
-        return readiness.phase() == Readiness.Phase.CONNECTING;
+        return descriptor.phase() == Phase.CONNECTING;
     }
 
     // Closing
 
     @Override
     public RdmaSocketChannel shutdownInput() throws IOException {
-        stateLock.lock();
+        socket.lock.lock();
         try {
             checkConnected();
-            inputClosed = true;
+            input.close();
         } finally {
-            stateLock.unlock();
+            socket.lock.unlock();
         }
-        readWaiter.wake();
+        input.waiter.wake();
         return this;
     }
 
     @Override
     @CName("rshutdown")
     public RdmaSocketChannel shutdownOutput() throws IOException {
-        stateLock.lock();
+        socket.lock.lock();
         try {
             checkConnected();
-            if (outputClosed) {
+            if (output.isClosed()) {
                 return this;
             }
-            outputClosed = true;
+            output.close();
         } finally {
-            stateLock.unlock();
+            socket.lock.unlock();
         }
-        writeWaiter.wake();
-        writeLock.lock(); // the writing thread has left
+        output.waiter.wake();
+        output.lock.lock(); // the writing thread has left
         try {
-            enter();
+            descriptor.enter();
             try {
-                descriptor.shutdownOutput(this::pollAnew);
+                descriptor.closing().endOutput(this::pollAnew);
             } finally {
                 descriptor.leave();
             }
         } finally {
-            writeLock.unlock();
+            output.lock.unlock();
         }
         return this;
     }
 
     /** Has all who wait poll anew: rshutdown may have taken the event that would have woken them. */
     private void pollAnew() {
-        readWaiter.wake();
-        readiness.changed();
-    }
-
-    boolean isInputClosed() {
-        return inputClosed;
-    }
-
-    boolean isOutputClosed() {
-        return outputClosed;
+        input.waiter.wake();
+        socket.readiness.changed();
     }
 
     @Override
     protected void implCloseSelectableChannel() {
-        descriptor.endPlacing();
-        descriptor.close();
-        readWaiter.close();
-        writeWaiter.close();
-        readiness.changed();
+        descriptor.closing().endPlacing();
+        socket.close(input.waiter, output.waiter);
         if (isBlocking() && linger != 0) {
-            descriptor.awaitClosed(Math.max(CLOSE_MILLISECONDS, linger * 1_000L));
+            descriptor.closing().await(Math.max(CLOSE_MILLISECONDS, linger * 1_000L));
         }
     }
 
     @Override
     protected void implConfigureBlocking(boolean block) throws IOException {
-        readLock.lock();
-        writeLock.lock();
-        try {
-            checkOpen(); // the descriptor is always non-blocking
-        } finally {
-            writeLock.unlock();
-            readLock.unlock();
-        }
+        alone(() -> {
+            socket.checkOpen(); // the descriptor is always non-blocking
+            return block;
+        });
     }
 
     // Options and addresses
@@ -890,45 +430,22 @@ public final class RdmaSocketChannel extends SocketChannel {
     @Override
     @CName("rsetsockopt")
     public <T> RdmaSocketChannel setOption(SocketOption<T> name, T value) throws IOException {
-        OptionTable.OF_SOCKETS.check(name, value);
-        stateLock.lock();
-        try {
-            checkOpen();
-            enter();
-            try {
-                OptionTable.OF_SOCKETS.set(descriptor, name, value);
-            } finally {
-                descriptor.leave();
-            }
-            if (name == StandardSocketOptions.SO_LINGER) {
-                linger = Math.clamp((Integer) value, -1, 65_535);
-            }
-            return this;
-        } finally {
-            stateLock.unlock();
+        socket.setOption(name, value);
+        if (name == StandardSocketOptions.SO_LINGER) {
+            linger = Math.clamp((Integer) value, -1, 65_535);
         }
+        return this;
     }
 
     @Override
     @CName("rgetsockopt")
-    @SuppressWarnings("unchecked") // the table has the options' types
+    @SuppressWarnings("unchecked") // the option is of integers
     public <T> T getOption(SocketOption<T> name) throws IOException {
-        OptionTable.OF_SOCKETS.check(name);
-        stateLock.lock();
-        try {
-            checkOpen();
-            if (name == StandardSocketOptions.SO_LINGER) {
-                return (T) (Integer) linger;
-            }
-            enter();
-            try {
-                return (T) OptionTable.OF_SOCKETS.get(descriptor, name);
-            } finally {
-                descriptor.leave();
-            }
-        } finally {
-            stateLock.unlock();
+        if (name == StandardSocketOptions.SO_LINGER) {
+            socket.checkOpen();
+            return (T) (Integer) linger;
         }
+        return socket.getOption(name);
     }
 
     @Override
@@ -939,20 +456,20 @@ public final class RdmaSocketChannel extends SocketChannel {
     @Override
     @CName("rgetsockname")
     public @Nullable SocketAddress getLocalAddress() throws IOException {
-        checkOpen();
-        return local;
+        socket.checkOpen();
+        return socket.local();
     }
 
     @Override
     @CName("rgetpeername")
     public @Nullable SocketAddress getRemoteAddress() throws IOException {
-        checkOpen();
+        socket.checkOpen();
         return isConnected() ? remote : null;
     }
 
     @Nullable
     InetSocketAddress local() {
-        return local;
+        return socket.local();
     }
 
     @Nullable
@@ -962,7 +479,7 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     @Override
     public Socket socket() {
-        stateLock.lock();
+        socket.lock.lock();
         try {
             SocketAdaptor known = adaptor;
             if (known == null) {
@@ -970,7 +487,7 @@ public final class RdmaSocketChannel extends SocketChannel {
             }
             return known;
         } finally {
-            stateLock.unlock();
+            socket.lock.unlock();
         }
     }
 
@@ -978,11 +495,13 @@ public final class RdmaSocketChannel extends SocketChannel {
     public String toString() {
         String state = !isOpen()
                 ? "closed"
-                : switch (readiness.phase()) {
-                    case CONNECTED -> "connected" + (inputClosed ? " ishut" : "") + (outputClosed ? " oshut" : "");
+                : switch (descriptor.phase()) {
+                    case ACCEPTED, CONNECTED ->
+                        "connected" + (input.isClosed() ? " ishut" : "") + (output.isClosed() ? " oshut" : "");
                     case CONNECTING -> "connection-pending";
                     default -> "unconnected";
                 };
+        InetSocketAddress local = local();
         return getClass().getName() + "[" + state + (local == null ? "" : " local=" + local)
                 + (isConnected() ? " remote=" + remote : "") + "]";
     }

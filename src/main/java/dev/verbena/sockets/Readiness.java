@@ -8,41 +8,16 @@ import static java.nio.channels.SelectionKey.OP_WRITE;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * The part of a channel that selectors see: its descriptor, its phase and its keys.
+ * The part of a channel that selectors see: its descriptor and its keys.
  *
  * <p>All threads may use it at once.
  */
 final class Readiness {
-    /** The phases of a channel. Only the last three have events. */
-    enum Phase {
-        UNCONNECTED,
-        CONNECTING,
-        CONNECTED,
-        LISTENING
-    }
-
     final SocketDescriptor descriptor;
     private final CopyOnWriteArrayList<RdmaSelectionKey> keys = new CopyOnWriteArrayList<>();
-    private volatile Phase phase;
 
-    Readiness(SocketDescriptor descriptor, Phase phase) {
+    Readiness(SocketDescriptor descriptor) {
         this.descriptor = descriptor;
-        this.phase = phase;
-    }
-
-    Phase phase() {
-        return phase;
-    }
-
-    /** Sets the phase, and has selectors see it. */
-    void phase(Phase next) {
-        phase = next;
-        changed();
-    }
-
-    /** Returns whether {@code rpoll} may sleep although there is an event. */
-    boolean mayMissEvents() {
-        return phase == Phase.CONNECTING || (phase == Phase.LISTENING && descriptor.mayMissEvents());
     }
 
     void add(RdmaSelectionKey key) {
@@ -62,10 +37,10 @@ final class Readiness {
 
     /** Returns the events to poll for; 0 if there is nothing to poll. */
     int events(int interest) {
-        return switch (phase) {
+        return switch (descriptor.phase()) {
             case UNCONNECTED -> 0;
             case LISTENING -> (interest & OP_ACCEPT) != 0 ? PollSet.IN : 0;
-            case CONNECTING, CONNECTED ->
+            case CONNECTING, ACCEPTED, CONNECTED ->
                 ((interest & OP_READ) != 0 ? PollSet.IN : 0)
                         | ((interest & (OP_WRITE | OP_CONNECT)) != 0 ? PollSet.OUT : 0);
         };
@@ -77,11 +52,11 @@ final class Readiness {
         boolean in = failed || (reported & PollSet.IN) != 0;
         boolean out = failed || (reported & PollSet.OUT) != 0;
         return interest
-                & switch (phase) {
+                & switch (descriptor.phase()) {
                     case UNCONNECTED -> 0;
                     case LISTENING -> in ? OP_ACCEPT : 0;
                     case CONNECTING -> (out ? OP_CONNECT : 0) | (failed ? OP_READ | OP_WRITE : 0);
-                    case CONNECTED -> (in ? OP_READ : 0) | (out ? OP_WRITE : 0);
+                    case ACCEPTED, CONNECTED -> (in ? OP_READ : 0) | (out ? OP_WRITE : 0);
                 };
     }
 }

@@ -13,9 +13,6 @@ import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
-import java.nio.channels.AsynchronousCloseException;
-import java.nio.channels.ClosedChannelException;
-import java.nio.channels.IllegalBlockingModeException;
 import java.nio.channels.SocketChannel;
 import java.util.Objects;
 import java.util.Set;
@@ -25,11 +22,12 @@ import org.jspecify.annotations.Nullable;
 /** The {@code Socket} of an RDMA channel: {@link RdmaSocketChannel#socket()}. All threads may use it at once. */
 final class SocketAdaptor extends Socket {
     private final RdmaSocketChannel channel;
-    private volatile int timeout;
+    private final AdaptedChannel<RdmaSocketChannel> adapted;
 
     private SocketAdaptor(RdmaSocketChannel channel) throws SocketException {
         super((SocketImpl) null);
         this.channel = channel;
+        this.adapted = new AdaptedChannel<>(channel);
     }
 
     static SocketAdaptor of(RdmaSocketChannel channel) {
@@ -37,32 +35,6 @@ final class SocketAdaptor extends Socket {
             return new SocketAdaptor(channel);
         } catch (SocketException impossible) {
             throw new AssertionError(impossible);
-        }
-    }
-
-    /** Converts an exception of a channel to the one that {@code java.net} has. */
-    static IOException ofNet(IOException e) {
-        if (e.getClass() == ClosedChannelException.class || e.getClass() == AsynchronousCloseException.class) {
-            SocketException closed = new SocketException("Socket closed");
-            closed.initCause(e);
-            return closed;
-        }
-        return e;
-    }
-
-    static long nanoseconds(int milliseconds) {
-        return TimeUnit.MILLISECONDS.toNanos(milliseconds);
-    }
-
-    private void checkBlocking() {
-        if (!channel.isBlocking()) {
-            throw new IllegalBlockingModeException();
-        }
-    }
-
-    private void checkOpen() throws SocketException {
-        if (isClosed()) {
-            throw new SocketException("Socket is closed");
         }
     }
 
@@ -79,25 +51,25 @@ final class SocketAdaptor extends Socket {
         if (milliseconds < 0) {
             throw new IllegalArgumentException("connect: timeout can't be negative");
         }
-        checkOpen();
+        adapted.checkOpen();
         if (isConnected()) {
             throw new SocketException("Already connected");
         }
-        checkBlocking();
+        adapted.checkBlocking();
         if (address instanceof InetSocketAddress ip && ip.isUnresolved()) {
             close();
             throw new UnknownHostException(ip.getHostString());
         }
         try {
-            channel.connectBefore(address, nanoseconds(milliseconds));
+            channel.connect(address, true, TimeUnit.MILLISECONDS.toNanos(milliseconds));
         } catch (IOException e) {
-            throw ofNet(e);
+            throw AdaptedChannel.ofNet(e);
         }
     }
 
     @Override
     public void bind(@Nullable SocketAddress address) throws IOException {
-        checkOpen();
+        adapted.checkOpen();
         if (isBound()) {
             throw new SocketException("Already bound");
         }
@@ -146,7 +118,7 @@ final class SocketAdaptor extends Socket {
 
     @Override
     public InputStream getInputStream() throws IOException {
-        checkOpen();
+        adapted.checkOpen();
         if (!isConnected()) {
             throw new SocketException("Socket is not connected");
         }
@@ -158,7 +130,7 @@ final class SocketAdaptor extends Socket {
 
     @Override
     public OutputStream getOutputStream() throws IOException {
-        checkOpen();
+        adapted.checkOpen();
         if (!isConnected()) {
             throw new SocketException("Socket is not connected");
         }
@@ -181,17 +153,17 @@ final class SocketAdaptor extends Socket {
             if (length == 0) {
                 return 0;
             }
-            checkBlocking();
+            adapted.checkBlocking();
             try {
-                return channel.readBefore(ByteBuffer.wrap(bytes, offset, length), nanoseconds(timeout));
+                return channel.input().read(ByteBuffer.wrap(bytes, offset, length), adapted.nanoseconds());
             } catch (IOException e) {
-                throw ofNet(e);
+                throw AdaptedChannel.ofNet(e);
             }
         }
 
         @Override
         public int available() throws IOException {
-            return channel.available();
+            return channel.input().available();
         }
 
         @Override
@@ -208,14 +180,14 @@ final class SocketAdaptor extends Socket {
 
         @Override
         public void write(byte[] bytes, int offset, int length) throws IOException {
-            checkBlocking();
+            adapted.checkBlocking();
             ByteBuffer from = ByteBuffer.wrap(bytes, offset, length);
             try {
                 while (from.hasRemaining()) {
                     channel.write(from);
                 }
             } catch (IOException e) {
-                throw ofNet(e);
+                throw AdaptedChannel.ofNet(e);
             }
         }
 
@@ -225,40 +197,14 @@ final class SocketAdaptor extends Socket {
         }
     }
 
-    private <T> void set(SocketOption<T> name, T value) throws SocketException {
-        try {
-            channel.setOption(name, value);
-        } catch (IOException e) {
-            throw socketException(e);
-        }
-    }
-
-    private <T> T get(SocketOption<T> name) throws SocketException {
-        try {
-            return channel.getOption(name);
-        } catch (IOException e) {
-            throw socketException(e);
-        }
-    }
-
-    static SocketException socketException(IOException e) {
-        IOException converted = ofNet(e);
-        if (converted instanceof SocketException socket) {
-            return socket;
-        }
-        SocketException other = new SocketException(e.getMessage());
-        other.initCause(e);
-        return other;
-    }
-
     @Override
     public void setTcpNoDelay(boolean on) throws SocketException {
-        set(StandardSocketOptions.TCP_NODELAY, on);
+        adapted.set(StandardSocketOptions.TCP_NODELAY, on);
     }
 
     @Override
     public boolean getTcpNoDelay() throws SocketException {
-        return get(StandardSocketOptions.TCP_NODELAY);
+        return adapted.get(StandardSocketOptions.TCP_NODELAY);
     }
 
     @Override
@@ -266,12 +212,12 @@ final class SocketAdaptor extends Socket {
         if (on && seconds < 0) {
             throw new IllegalArgumentException("invalid value for SO_LINGER");
         }
-        set(StandardSocketOptions.SO_LINGER, on ? seconds : -1);
+        adapted.set(StandardSocketOptions.SO_LINGER, on ? seconds : -1);
     }
 
     @Override
     public int getSoLinger() throws SocketException {
-        return get(StandardSocketOptions.SO_LINGER);
+        return adapted.get(StandardSocketOptions.SO_LINGER);
     }
 
     @Override
@@ -281,87 +227,74 @@ final class SocketAdaptor extends Socket {
 
     @Override
     public void setOOBInline(boolean on) throws SocketException {
-        checkOpen(); // there is no urgent data
+        adapted.checkOpen(); // there is no urgent data
     }
 
     @Override
     public boolean getOOBInline() throws SocketException {
-        checkOpen();
+        adapted.checkOpen();
         return false;
     }
 
     @Override
     public void setSoTimeout(int milliseconds) throws SocketException {
-        checkOpen();
-        if (milliseconds < 0) {
-            throw new IllegalArgumentException("timeout < 0");
-        }
-        timeout = milliseconds;
+        adapted.setTimeout(milliseconds);
     }
 
     @Override
     public int getSoTimeout() throws SocketException {
-        checkOpen();
-        return timeout;
+        return adapted.timeout();
     }
 
     @Override
     public void setSendBufferSize(int size) throws SocketException {
-        checkSize(size);
-        set(StandardSocketOptions.SO_SNDBUF, size);
+        adapted.setSize(StandardSocketOptions.SO_SNDBUF, size);
     }
 
     @Override
     public int getSendBufferSize() throws SocketException {
-        return get(StandardSocketOptions.SO_SNDBUF);
+        return adapted.get(StandardSocketOptions.SO_SNDBUF);
     }
 
     @Override
     public void setReceiveBufferSize(int size) throws SocketException {
-        checkSize(size);
-        set(StandardSocketOptions.SO_RCVBUF, size);
+        adapted.setSize(StandardSocketOptions.SO_RCVBUF, size);
     }
 
     @Override
     public int getReceiveBufferSize() throws SocketException {
-        return get(StandardSocketOptions.SO_RCVBUF);
-    }
-
-    static void checkSize(int size) {
-        if (size <= 0) {
-            throw new IllegalArgumentException("Invalid buffer size: " + size);
-        }
+        return adapted.get(StandardSocketOptions.SO_RCVBUF);
     }
 
     @Override
     public void setKeepAlive(boolean on) throws SocketException {
-        set(StandardSocketOptions.SO_KEEPALIVE, on);
+        adapted.set(StandardSocketOptions.SO_KEEPALIVE, on);
     }
 
     @Override
     public boolean getKeepAlive() throws SocketException {
-        return get(StandardSocketOptions.SO_KEEPALIVE);
+        return adapted.get(StandardSocketOptions.SO_KEEPALIVE);
     }
 
     @Override
     public void setTrafficClass(int trafficClass) throws SocketException {
-        checkOpen(); // a hint, which RDMA sockets do not take
+        adapted.checkOpen(); // a hint, which RDMA sockets do not take
     }
 
     @Override
     public int getTrafficClass() throws SocketException {
-        checkOpen();
+        adapted.checkOpen();
         return 0;
     }
 
     @Override
     public void setReuseAddress(boolean on) throws SocketException {
-        set(StandardSocketOptions.SO_REUSEADDR, on);
+        adapted.set(StandardSocketOptions.SO_REUSEADDR, on);
     }
 
     @Override
     public boolean getReuseAddress() throws SocketException {
-        return get(StandardSocketOptions.SO_REUSEADDR);
+        return adapted.get(StandardSocketOptions.SO_REUSEADDR);
     }
 
     @Override
@@ -403,7 +336,7 @@ final class SocketAdaptor extends Socket {
     }
 
     private void checkConnected() throws SocketException {
-        checkOpen();
+        adapted.checkOpen();
         if (!isConnected()) {
             throw new SocketException("Socket is not connected");
         }
@@ -426,12 +359,12 @@ final class SocketAdaptor extends Socket {
 
     @Override
     public boolean isInputShutdown() {
-        return channel.isInputClosed();
+        return channel.input().isClosed();
     }
 
     @Override
     public boolean isOutputShutdown() {
-        return channel.isOutputClosed();
+        return channel.output().isClosed();
     }
 
     @Override

@@ -2,22 +2,22 @@ package dev.verbena.sockets;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.HiddenDescriptor;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Rsocket;
+import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.raw.sockaddr_storage;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
+import java.nio.channels.AsynchronousCloseException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -34,22 +34,14 @@ final class SocketDescriptor {
     static final int SEND_BUFFER = 7;
     static final int RECEIVE_BUFFER = 8;
     static final int SOCKET_LEVEL = 1;
+    static final int SHUTDOWN_WRITE = 1;
+    static final int SHUTDOWN_BOTH = 2;
 
     private static final int INET = IpAddresses.INET;
     private static final int INET6 = IpAddresses.INET6;
     private static final int STREAM = 1;
-    private static final int SET_FLAGS = 4;
-    private static final int NON_BLOCKING = 04000;
-    private static final int SHUTDOWN_WRITE = 1;
-    private static final int SHUTDOWN_BOTH = 2;
     private static final int ERROR = 4;
     private static final int CLOSED = 1 << 31;
-    private static final int CLOSERS = 16;
-
-    /** The longest time for the last data of a closed socket, which is about as long as TCP takes. */
-    private static final long LONGEST_CLOSE = TimeUnit.SECONDS.toNanos(60);
-
-    private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(50);
     private static final int UNKNOWN = -2;
     private static final VarHandle STATE;
 
@@ -61,45 +53,42 @@ final class SocketDescriptor {
         }
     }
 
-    /** The threads that close. They wait for no peer, and end when they have nothing to do. */
-    private static final ScheduledThreadPoolExecutor APART =
-            new ScheduledThreadPoolExecutor(CLOSERS, thread("closer").factory());
+    /** The states of an rsocket until it is closed. */
+    enum Phase {
+        UNCONNECTED,
+        LISTENING,
+        CONNECTING,
+        /** Connected for the program, but C may not have made the connection yet: an accepted one. */
+        ACCEPTED,
+        CONNECTED;
 
-    static {
-        APART.setKeepAliveTime(1, TimeUnit.SECONDS);
-        APART.allowCoreThreadTimeOut(true);
+        /** Returns whether the program may read and write. */
+        boolean isConnected() {
+            return this == ACCEPTED || this == CONNECTED;
+        }
     }
 
-    private static void later(Runnable work, long nanoseconds) {
-        Future<?> _ = APART.schedule(work, nanoseconds, TimeUnit.NANOSECONDS);
-    }
-
-    private static Thread.Builder thread(String job) {
-        return Thread.ofPlatform().daemon().name("verbena-socket-" + job).inheritInheritableThreadLocals(false);
+    /** What leads from one phase to another. */
+    private enum Event {
+        LISTENS,
+        CONNECTS,
+        /** The connection is there, as C says, or as data that went through shows. A full send queue hides that later. */
+        IS_THERE
     }
 
     private final int number;
-    private final CountDownLatch gone = new CountDownLatch(1);
+    private final RcloseWaitsForPeer closing = new RcloseWaitsForPeer(this);
     private final MappedMemory mapped = new MappedMemory(this);
-    private int pollNumber;
-    private volatile boolean listening;
+    private final ReentrantLock lock = new ReentrantLock();
+    private volatile Phase phase;
 
-    /** The completion channel, which never changes once it is found. */
-    private volatile int channel = UNKNOWN;
+    /** The completion channel, which never changes once it is found. The lock guards this. */
+    private int channel = UNKNOWN;
 
-    private volatile boolean waitsForChannel;
+    /** The queue of a listener's connections, or the rsocket itself if the queue was not found. */
+    private int queue;
 
-    private final ReentrantLock channelLock = new ReentrantLock();
-    private final WaitTurn turn = new WaitTurn();
-
-    /** The threads that wait in {@code rpoll}, which must not be while others wait for the completion channel. */
-    private int inPoll;
-
-    /** True once the connection is known to be there. */
-    private volatile boolean connected;
-
-    /** Whether the socket is connected, or was to be. */
-    private volatile boolean connecting;
+    private volatile @Nullable DescriptorWaits waits;
 
     /** Gives back the place in a service thread. */
     private Runnable atEnd = () -> {};
@@ -108,28 +97,42 @@ final class SocketDescriptor {
     @SuppressWarnings("unused") // the handle uses it
     private volatile int state;
 
-    private SocketDescriptor(int number) {
+    private SocketDescriptor(int number, Phase phase) {
         this.number = number;
-        this.pollNumber = number;
+        this.queue = number;
+        this.phase = phase;
+    }
+
+    private static Phase next(Phase phase, Event event) {
+        return switch (event) {
+            case LISTENS -> Phase.LISTENING;
+            case CONNECTS -> Phase.CONNECTING;
+            case IS_THERE -> phase == Phase.CONNECTING || phase == Phase.ACCEPTED ? Phase.CONNECTED : phase;
+        };
+    }
+
+    /** Returns the phase. It stays when the socket is closed. */
+    Phase phase() {
+        return phase;
     }
 
     /** Opens an rsocket. C takes addresses of both families, whichever family the socket is of. */
     static SocketDescriptor open(boolean six) throws IOException {
-        ServiceThreads.prepare();
+        MovedServiceLists.prepare();
         int number = (int) Rsocket.SOCKET.call(six ? INET6 : INET, STREAM, 0);
         if (number < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());
         }
-        return nonBlocking(number);
+        return nonBlocking(number, Phase.UNCONNECTED);
     }
 
-    private static SocketDescriptor nonBlocking(int number) throws IOException {
-        if ((int) Rsocket.CONTROL.call(number, SET_FLAGS, NON_BLOCKING) < 0) {
+    private static SocketDescriptor nonBlocking(int number, Phase phase) throws IOException {
+        if (Rsocket.setNonBlocking(number, true) < 0) {
             int errno = CFunction.errno();
             Rsocket.CLOSE.call(number);
             throw SocketFailures.of("rfcntl", errno);
         }
-        return new SocketDescriptor(number);
+        return new SocketDescriptor(number, phase);
     }
 
     /** Returns the number for functions of C. */
@@ -139,7 +142,7 @@ final class SocketDescriptor {
 
     /** Returns the number for {@code rpoll}: of a listener, the queue of its connections. */
     int pollNumber() {
-        return pollNumber;
+        return queue;
     }
 
     /** Returns the memory that the peer writes to. */
@@ -147,83 +150,108 @@ final class SocketDescriptor {
         return mapped;
     }
 
-    /** Returns whether {@code rpoll} may miss events: of a listener whose queue was not found. */
+    /** Returns whether {@code rpoll} may sleep although there is an event: C's own thread may have taken it. */
     boolean mayMissEvents() {
-        return pollNumber == number;
+        return phase == Phase.CONNECTING || (phase == Phase.LISTENING && queue == number);
     }
 
-    /** Returns whether waits use the completion channel. */
-    boolean hasChannel() {
-        return waitsForChannel;
-    }
-
-    /** Returns the completion channel: see {@link HiddenDescriptor#completionChannel}. */
-    int channel() {
-        return channel;
-    }
-
-    /** Returns whose turn it is to wait for the completion channel. */
-    WaitTurn turn() {
-        return turn;
-    }
-
-    /** Notes that the connection is there, as data that went through shows. A full send queue hides that later. */
+    /** Notes that the connection is there. */
     void connected() {
-        if (!connected) {
-            connected = true;
-        }
-    }
-
-    /** Begins a wait for the completion channel, or returns false: then the thread waits in {@code rpoll}, and ends that. */
-    boolean beginWait() {
-        if (waitsForChannel) {
-            return true;
-        }
-        channelLock.lock();
-        try {
-            if (inPoll == 0 && !listening && isConnected() && findChannel()) {
-                waitsForChannel = true;
-                return true;
-            }
-            inPoll++;
-            return false;
-        } finally {
-            channelLock.unlock();
-        }
-    }
-
-    /** Ends a wait in {@code rpoll}. */
-    void endWait() {
-        channelLock.lock();
-        try {
-            inPoll--;
-        } finally {
-            channelLock.unlock();
+        if (phase != Phase.CONNECTED) {
+            phase = next(phase, Event.IS_THERE);
         }
     }
 
     /**
      * Returns whether the connection is there: C may accept it before. It is not seen to be there when the send queue is full
-     * and no data is known to have gone through. The caller has the lock.
+     * and no data is known to have gone through.
      */
-    private boolean isConnected() {
-        if (!connected) {
-            PollSet set = new PollSet(1);
-            set.set(0, number, PollSet.OUT);
-            connected = set.poll(1, false) > 0;
-        }
-        return connected;
+    boolean isThere() {
+        return switch (phase) {
+            case UNCONNECTED, LISTENING -> false;
+            case CONNECTING, ACCEPTED -> PollSet.look(number, PollSet.OUT) != 0;
+            case CONNECTED -> true;
+        };
     }
 
-    private boolean findChannel() {
-        if (channel == UNKNOWN) {
-            channel = HiddenDescriptor.completionChannel(number);
+    /** Returns whether {@link #waits} has found a descriptor. */
+    boolean hasWaits() {
+        return waits != null;
+    }
+
+    /**
+     * Returns the waits at the descriptor that the kernel reports events of: a connection's completion channel, or a
+     * listener's queue. Returns null while there is none, as during a connect.
+     */
+    @Nullable
+    DescriptorWaits waits() {
+        DescriptorWaits known = waits;
+        if (known != null || !phase.isConnected() || !isThere()) {
+            return known;
         }
-        return channel >= 0;
+        lock.lock();
+        try {
+            connected();
+            if (waits == null && findChannel()) {
+                waits = new DescriptorWaits(channel, new Events());
+            }
+            return waits;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Leaves all events to the functions of C that waiting threads call. */
+    private static final class Events implements DescriptorWaits.Events {
+        @Override
+        public void take(DescriptorWaits.Wait wait) {
+            wait.wake();
+        }
+
+        @Override
+        public void takeAll() {
+            throw new IllegalStateException("no event is wanted while no thread waits");
+        }
+
+        @Override
+        public boolean mayBlock() {
+            return true;
+        }
+
+        @Override
+        public RuntimeException cannotWait(Throwable cause) {
+            return new UncheckedIOException(
+                    cause instanceof SystemCallException refused
+                            ? SocketFailures.of(refused.call(), refused.errno())
+                            : new IOException("No thread waits for the events of sockets", cause));
+        }
+    }
+
+    /**
+     * Finds the completion channel, so that no function of C waits for the peer any more. Returns false if it is not found:
+     * see {@link HiddenDescriptor#completionChannel}. The connection is there.
+     */
+    boolean findChannel() {
+        lock.lock();
+        try {
+            if (channel == UNKNOWN) {
+                channel = HiddenDescriptor.completionChannel(number);
+            }
+            return channel >= 0;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Begins a use. */
+    void enter() throws AsynchronousCloseException {
+        if (!tryEnter()) {
+            throw new AsynchronousCloseException();
+        }
     }
 
     /** Begins a use. Returns false if the descriptor was closed. */
-    boolean enter() {
+    boolean tryEnter() {
         int now;
         do {
             now = state;
@@ -254,86 +282,34 @@ final class SocketDescriptor {
     }
 
     private void release() {
-        APART.execute(new Closing());
+        DescriptorWaits known = waits;
+        try {
+            if (known != null) {
+                known.close();
+            }
+        } finally {
+            closing.begin();
+        }
     }
 
-    /**
-     * Closes the rsocket in steps that wait for no peer. {@code rclose} would wait until the peer's adapter has acknowledged
-     * all data, and soft-RoCE never gives up.
-     */
-    private final class Closing implements Runnable {
-        private final long begin = System.nanoTime();
-        private long pause = TimeUnit.MILLISECONDS.toNanos(1);
-        private boolean ending;
-
-        @Override
-        public void run() {
-            if (!patient()) {
-                thread("last-data").start(this::finish); // C waits
-            } else if (isEnded() || System.nanoTime() - begin > LONGEST_CLOSE) {
-                finish();
-            } else {
-                later(this, pause);
-                pause = Math.min(2 * pause, LONGEST_PAUSE);
+    /** Has C close the rsocket: {@link RcloseWaitsForPeer} calls this when C does not wait. */
+    void finish() {
+        try {
+            if (phase != Phase.UNCONNECTED && phase != Phase.LISTENING) {
+                shutdown(SHUTDOWN_BOTH); // C disconnects
             }
-        }
-
-        /**
-         * Returns whether no function of C waits. The channel of a connection that is not there yet is not looked for: C
-         * would wait for the peer's answer then.
-         */
-        private boolean patient() {
-            channelLock.lock();
-            try {
-                return !connecting || !isConnected() || findChannel();
-            } finally {
-                channelLock.unlock();
+            endMapped();
+            if (phase == Phase.LISTENING) {
+                closeWaiting();
             }
-        }
-
-        /**
-         * Tells the peer the end, and returns whether its adapter has acknowledged that, or there was no connection yet. A
-         * connection that was told to end is always readable.
-         */
-        private boolean isEnded() {
-            if (!hasConnection()) {
-                return true;
-            }
-            ending = ending || shutdown(SHUTDOWN_BOTH);
-            PollSet set = new PollSet(1);
-            set.set(0, number, PollSet.IN);
-            return set.poll(1, false) == 0 || (ending && (set.reported(0) & PollSet.FAILED) != 0);
-        }
-
-        /** Returns whether there is a connection, and so perhaps data that the peer's adapter has not acknowledged. */
-        private boolean hasConnection() {
-            channelLock.lock();
-            try {
-                return connecting && isConnected();
-            } finally {
-                channelLock.unlock();
-            }
-        }
-
-        private void finish() {
-            try {
-                if (connecting) {
-                    shutdown(SHUTDOWN_BOTH); // C disconnects
-                }
-                endMapped();
-                if (listening) {
-                    closeWaiting();
-                }
-                Rsocket.CLOSE.call(number);
-            } finally {
-                atEnd.run();
-                gone.countDown();
-            }
+            Rsocket.CLOSE.call(number);
+        } finally {
+            atEnd.run();
         }
     }
 
     /** Tells the peer the end of the stream. Returns false if there is no room for that in the send queue. */
-    private boolean shutdown(int how) {
+    boolean shutdown(int how) {
         return (int) Rsocket.SHUTDOWN.call(number, how) == 0 || CFunction.errno() != Errno.EAGAIN;
     }
 
@@ -346,17 +322,9 @@ final class SocketDescriptor {
         }
     }
 
-    /** Ends a call of C that places bytes, which may be long: see {@link MappedMemory#place}. The channel is closing. */
-    void endPlacing() {
-        if (mapped.isPlacing() && enter()) {
-            APART.execute(() -> {
-                try {
-                    shutdown(SHUTDOWN_BOTH);
-                } finally {
-                    leave();
-                }
-            });
-        }
+    /** Returns the steps that close the rsocket. */
+    RcloseWaitsForPeer closing() {
+        return closing;
     }
 
     /** Closes the connections that nobody has accepted. C would forget them, and their peers would wait for ever. */
@@ -370,17 +338,6 @@ final class SocketDescriptor {
         }
     }
 
-    /** Waits until C has closed the descriptor, or the time is over. An interrupt ends the wait, and stays set. */
-    void awaitClosed(long milliseconds) {
-        try {
-            if (!gone.await(milliseconds, TimeUnit.MILLISECONDS)) {
-                return; // the closer goes on
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
     /** Binds to an address ({@code rbind}). Returns 0 or an error number. */
     int bind(InetSocketAddress address) {
         try (Arena scratch = Arena.ofConfined()) {
@@ -391,13 +348,16 @@ final class SocketDescriptor {
 
     /** Listens ({@code rlisten}). Returns 0 or an error number. */
     int listen(int backlog) throws IOException {
-        ServiceThreads.addListener();
-        atEnd = ServiceThreads::removeListener;
+        MovedServiceLists.addListener();
+        atEnd = MovedServiceLists::removeListener;
         int errno = errnoOf((int) Rsocket.LISTEN.call(number, backlog));
         if (errno == 0) {
-            int queue = HiddenDescriptor.acceptQueue(number);
-            pollNumber = queue == HiddenDescriptor.NOT_FOUND ? number : queue;
-            listening = true;
+            int found = HiddenDescriptor.acceptQueue(number);
+            if (found != HiddenDescriptor.NOT_FOUND) {
+                queue = found;
+                waits = new DescriptorWaits(found, new Events());
+            }
+            phase = next(phase, Event.LISTENS);
         }
         return errno;
     }
@@ -405,16 +365,15 @@ final class SocketDescriptor {
     /** Accepts a connection ({@code raccept}). Returns null if there is none. */
     @Nullable
     SocketDescriptor accept() throws IOException {
-        ServiceThreads.addConnection(); // before C does
+        MovedServiceLists.addConnection(); // before C does
         int accepted = (int) Rsocket.ACCEPT.call(number, 0, 0);
         if (accepted >= 0) {
-            SocketDescriptor descriptor = nonBlocking(accepted);
-            descriptor.atEnd = ServiceThreads::removeConnection;
-            descriptor.connecting = true;
+            SocketDescriptor descriptor = nonBlocking(accepted, Phase.ACCEPTED);
+            descriptor.atEnd = MovedServiceLists::removeConnection;
             return descriptor;
         }
         int errno = CFunction.errno();
-        ServiceThreads.removeConnection();
+        MovedServiceLists.removeConnection();
         if (errno == Errno.EAGAIN || errno == Errno.EINTR) {
             return null;
         }
@@ -423,46 +382,12 @@ final class SocketDescriptor {
 
     /** Begins to connect ({@code rconnect}). Returns 0 or an error number. */
     int connect(InetSocketAddress address) throws IOException {
-        ServiceThreads.addConnection();
-        atEnd = ServiceThreads::removeConnection;
-        connecting = true;
+        MovedServiceLists.addConnection();
+        atEnd = MovedServiceLists::removeConnection;
+        phase = next(phase, Event.CONNECTS);
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment to = IpAddresses.write(address, scratch);
             return errnoOf((int) Rsocket.CONNECT.call(number, to.address(), IpAddresses.length(address)));
-        }
-    }
-
-    /**
-     * Ends the stream to the peer ({@code rshutdown}). Where the send queue has no room for that, or C would wait for the
-     * peer, another thread does it.
-     */
-    void shutdownOutput(Runnable then) {
-        boolean mayWait;
-        channelLock.lock();
-        try {
-            mayWait = !findChannel();
-        } finally {
-            channelLock.unlock();
-        }
-        if (mayWait) {
-            if (enter()) {
-                thread("last-data").start(() -> endOutput(then));
-            }
-        } else if (shutdown(SHUTDOWN_WRITE)) {
-            then.run();
-        } else if (enter()) {
-            later(() -> endOutput(then), LONGEST_PAUSE);
-        }
-    }
-
-    /** Ends the stream to the peer in another thread, which has entered. */
-    private void endOutput(Runnable then) {
-        boolean done = isClosed() || shutdown(SHUTDOWN_WRITE);
-        if (done) {
-            leave();
-            then.run();
-        } else {
-            later(() -> endOutput(then), LONGEST_PAUSE);
         }
     }
 

@@ -1,286 +1,170 @@
 package dev.verbena.sockets;
 
-import dev.verbena.internal.SystemCallException;
-import dev.verbena.internal.WakeUp;
+import dev.verbena.internal.DescriptorWaits;
+import dev.verbena.internal.Waiters;
 import java.io.IOException;
-import java.nio.channels.AsynchronousCloseException;
-import java.util.concurrent.locks.LockSupport;
+import java.io.UncheckedIOException;
+import java.net.SocketTimeoutException;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The wait of a channel's thread for one direction. At most one thread waits, for it holds the lock of the direction.
  *
- * <p>A platform thread waits in C, together with a descriptor that {@link #wake} signals. A virtual thread parks until the
- * thread of {@link SocketPoller} sees the event. Both wait for the completion channel of a connection, because {@code
- * rpoll} takes several system calls more for each wait. While a socket has no completion channel, they use {@code rpoll}.
+ * <p>The thread waits at the descriptor that the kernel reports events of: see {@link SocketDescriptor#waits}. While there
+ * is none, as during a connect, it looks again after pauses.
+ *
+ * <p>An event of a connection is for both directions, but one call of C takes it. So one thread takes events: it alone calls
+ * functions that take them and arm the completion channel. It has the other thread try again before each of its sleeps,
+ * because C may have seen what the other one waits for.
  */
 final class Waiter {
-    private static final int OWN = 0;
-    private static final int WAKE = 1;
-    private static final int TIMER = 2;
+    /** The longest wait for an event: none tells that the peer's process was killed. */
+    private static final long LONGEST = TimeUnit.MILLISECONDS.toNanos(500);
 
-    /** The longest sleep while a connection is set up: {@code rpoll} may miss that another thread has completed it. */
-    private static final long WHILE_CONNECTING = 50_000_000;
+    private static final long SHORTEST_PAUSE = TimeUnit.MICROSECONDS.toNanos(100);
+    private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(10);
 
-    /** The longest wait for a completion channel: no event tells that the peer's process was killed. */
-    private static final long LONGEST = 500_000_000;
+    private final SocketDescriptor descriptor;
+    private final boolean pauses;
+    private final Waiters waiters = new Waiters();
+    private @Nullable Waiter other;
+    private DescriptorWaits.@Nullable Wait wait;
+    private boolean asked;
+    private boolean takes;
+    private long seen;
+    private long pause;
 
-    private static final long MILLISECOND = 1_000_000;
-
-    private volatile @Nullable WakeUp wakeUp;
-    private @Nullable PollSet set;
-    private volatile boolean waiting;
-    private volatile @Nullable Thread following;
-
-    /** Tells that another thread may have taken an event, while this one was about to wait for it. */
-    private volatile boolean woken;
-
-    private Role role = Role.NONE;
-    private volatile SocketPoller.@Nullable Request request;
-
-    /** What the thread does in a wait for a completion channel's events: see {@link WaitTurn}. */
-    private enum Role {
-        NONE,
-        LEADS,
-        FOLLOWS
+    /**
+     * Makes the waiter of a direction.
+     *
+     * @param pauses true to look again after pauses always: no event tells what the thread waits for
+     */
+    Waiter(SocketDescriptor descriptor, boolean pauses) {
+        this.descriptor = descriptor;
+        this.pauses = pauses;
     }
 
-    /** Begins an operation that is likely to wait. The caller has entered the descriptor. */
-    void begin(SocketDescriptor descriptor) {
-        if (descriptor.hasChannel() && descriptor.turn().lead(this)) {
-            role = Role.LEADS;
+    /** Joins the waiters of the two directions of a connection. */
+    void join(Waiter ofOtherDirection) {
+        other = ofOtherDirection;
+        ofOtherDirection.other = this;
+    }
+
+    /** What a thread tries, without waiting, until it is done. */
+    interface Attempt {
+        /** Returns whether nothing is left to do. */
+        boolean isDone() throws IOException;
+
+        /** Returns whether to wait, and try again: the direction was not closed. */
+        boolean goesOn();
+
+        /** Returns the message of the exception when the time is over. */
+        default String lateMessage() {
+            throw new IllegalStateException("no time limit");
         }
-    }
 
-    /** Returns whether C may take events of the connection, and arm its completion channel. */
-    boolean leads() {
-        return role == Role.LEADS;
-    }
-
-    /** Ends an operation: its last wait is over. */
-    void end(SocketDescriptor descriptor) {
-        Role was = role;
-        if (was != Role.NONE) {
-            role = Role.NONE;
-            if (was == Role.LEADS) {
-                descriptor.turn().endLead();
-            } else {
-                descriptor.turn().follower(null);
-            }
+        /** Returns whether the first attempt is likely to be in vain. */
+        default boolean isLikelyToWait() {
+            return false;
         }
     }
 
     /**
-     * Waits until the descriptor is ready, the time is over, or {@link #wake} is called. Spurious ends are allowed. The
-     * caller has entered the descriptor, has tried, and tries again while its condition does not hold. It calls
-     * {@link #end} then.
+     * Makes an attempt. In blocking mode, waits and makes it again until it is done, or must not go on.
      *
-     * @param nanoseconds the longest wait; 0 waits without limit
-     * @param goesOn tells whether to wait at all, asked after {@code wake} has an effect
+     * @param nanoseconds the longest time; 0 is no limit
+     * @throws SocketTimeoutException if the time is over
      */
-    void await(SocketDescriptor descriptor, int events, long nanoseconds, boolean connecting, Condition goesOn)
-            throws IOException {
-        if (connecting) {
-            boolean limited = nanoseconds != 0 && nanoseconds < WHILE_CONNECTING;
-            awaitInPoll(descriptor, events, limited ? nanoseconds : WHILE_CONNECTING, goesOn);
-        } else if (descriptor.beginWait()) {
-            awaitChannel(descriptor, nanoseconds, goesOn);
-        } else {
-            try {
-                awaitInPoll(descriptor, events, nanoseconds, goesOn);
-            } finally {
-                descriptor.endWait();
-            }
-        }
-    }
-
-    /** Waits in {@code rpoll}. */
-    private void awaitInPoll(SocketDescriptor descriptor, int events, long nanoseconds, Condition goesOn)
-            throws IOException {
-        if (Thread.currentThread().isVirtual()) {
-            awaitParked(descriptor, descriptor.pollNumber(), events, nanoseconds, goesOn);
-        } else {
-            awaitInC(descriptor, events, nanoseconds, goesOn);
-        }
-    }
-
-    /** Waits for the completion channel, or for the thread that does. */
-    private void awaitChannel(SocketDescriptor descriptor, long nanoseconds, Condition goesOn) throws IOException {
-        WaitTurn turn = descriptor.turn();
-        if (role == Role.LEADS) {
-            turn.wakeFollower();
-            long limit = nanoseconds == 0 ? LONGEST : Math.min(nanoseconds, LONGEST);
-            if (Thread.currentThread().isVirtual()) {
-                awaitParked(descriptor, descriptor.channel(), PollSet.IN, limit, () -> !woken && goesOn.holds());
-                woken = false;
-            } else {
-                awaitEvent(descriptor, limit, goesOn);
-            }
-        } else if (turn.lead(this)) {
-            turn.follower(null);
-            role = Role.LEADS; // the caller tries again, and C arms the channel
-        } else if (role == Role.NONE) {
-            turn.follower(Thread.currentThread());
-            role = Role.FOLLOWS; // the caller tries again
-        } else {
-            awaitLeader(descriptor, nanoseconds, goesOn);
-        }
-    }
-
-    private void awaitLeader(SocketDescriptor descriptor, long nanoseconds, Condition goesOn) {
-        following = Thread.currentThread();
+    void perform(Attempt attempt, boolean blocking, long nanoseconds) throws IOException {
+        descriptor.enter();
         try {
-            if (!descriptor.isClosed() && goesOn.holds()) {
-                if (nanoseconds == 0) {
-                    LockSupport.park(this);
-                } else {
-                    LockSupport.parkNanos(this, nanoseconds);
+            if (blocking && attempt.isLikelyToWait() && descriptor.hasWaits()) {
+                ask();
+            }
+            long start = nanoseconds == 0 ? 0 : System.nanoTime();
+            while (!attempt.isDone() && blocking && attempt.goesOn()) {
+                long left = nanoseconds == 0 ? LONGEST : nanoseconds - (System.nanoTime() - start);
+                if (left <= 0) {
+                    throw new SocketTimeoutException(attempt.lateMessage());
                 }
+                await(left);
             }
         } finally {
-            following = null;
+            end();
+            descriptor.leave();
         }
     }
 
-    /** Waits in {@code poll} for the completion channel. */
-    private void awaitEvent(SocketDescriptor descriptor, long nanoseconds, Condition goesOn) throws IOException {
-        WakeUp wake = wakeUp();
-        PollSet entries = set();
-        waiting = true;
+    /** Returns whether C may take events of the connection, and arm its completion channel. */
+    boolean takes() {
+        return takes;
+    }
+
+    /** Asks for events; or sleeps, if the thread has tried since it asked, and asks anew. The caller tries again. */
+    private void await(long nanoseconds) throws IOException {
+        if (asked) {
+            sleep(nanoseconds);
+        }
+        ask();
+    }
+
+    private void ask() throws IOException {
+        seen = waiters.wakes();
+        asked = true;
+        DescriptorWaits.Wait known = wait;
+        if (known == null && !pauses) {
+            DescriptorWaits waits = descriptor.waits();
+            wait = known = waits == null ? null : waits.beginOfChannel(waiters);
+        }
+        if (known != null) {
+            try {
+                takes = known.ask().takes();
+            } catch (UncheckedIOException refused) {
+                throw refused.getCause();
+            }
+        }
+    }
+
+    private void sleep(long nanoseconds) {
+        long longest = LONGEST;
+        if (wait == null) {
+            pause = Math.clamp(pause + pause / 4, SHORTEST_PAUSE, LONGEST_PAUSE);
+            longest = pause;
+        }
+        if (takes) {
+            wakeOther();
+        }
         try {
-            if (!descriptor.isClosed() && !woken && goesOn.holds()) {
-                entries.set(OWN, descriptor.channel(), PollSet.IN);
-                entries.set(WAKE, wake.event(), PollSet.IN);
-                entries.await(2, (int) ((nanoseconds + MILLISECOND - 1) / MILLISECOND));
-            }
-        } finally {
-            woken = false; // the caller tries again
-            endWaiting(descriptor, wake);
+            waiters.sleep(seen, wait, Math.min(nanoseconds, longest));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // it has closed the channel
         }
     }
 
-    private WakeUp wakeUp() throws IOException {
-        WakeUp known = wakeUp;
-        if (known == null) {
-            wakeUp = known = open();
-        }
-        return known;
-    }
-
-    private PollSet set() {
-        PollSet known = set;
-        if (known == null) {
-            set = known = new PollSet(3);
-        }
-        return known;
-    }
-
-    private void endWaiting(SocketDescriptor descriptor, WakeUp wake) {
-        waiting = false;
-        wake.clear();
-        if (descriptor.isClosed()) {
-            wake.close();
+    private void end() {
+        if (asked) {
+            asked = false;
+            pause = 0;
+            if (wait != null) {
+                wait.close();
+            }
+            if (takes) {
+                takes = false;
+                wakeOther();
+            }
         }
     }
 
-    /** Returns the events that a descriptor has now. */
-    int look(SocketDescriptor descriptor, int events) {
-        PollSet entries = set();
-        entries.set(OWN, descriptor.pollNumber(), events);
-        entries.poll(1, false);
-        return entries.reported(OWN);
-    }
-
-    /** Waits until the send queue has room for a message. No function of C waits for that, and little else needs it. */
-    void awaitRoom(SocketDescriptor descriptor, Condition goesOn, boolean blocking) throws IOException {
-        int reported = look(descriptor, PollSet.OUT);
-        while ((reported & PollSet.OUT) == 0) {
-            if ((reported & PollSet.FAILED) != 0) {
-                throw SocketFailures.write(descriptor.takeError());
-            }
-            if (!blocking) {
-                throw new IOException("The send queue is full: try again when the channel is ready for OP_WRITE");
-            }
-            if (!goesOn.holds()) {
-                throw new AsynchronousCloseException();
-            }
-            LockSupport.parkNanos(this, MILLISECOND);
-            reported = look(descriptor, PollSet.OUT);
-        }
-    }
-
-    /** A condition to wait for. */
-    interface Condition {
-        boolean holds();
-    }
-
-    /** Opens descriptors to wake a thread. */
-    static WakeUp open() throws IOException {
-        try {
-            return new WakeUp();
-        } catch (SystemCallException e) {
-            throw SocketFailures.of(e.call(), e.errno());
-        }
-    }
-
-    private void awaitInC(SocketDescriptor descriptor, int events, long nanoseconds, Condition goesOn)
-            throws IOException {
-        WakeUp wake = wakeUp();
-        PollSet entries = set();
-        waiting = true;
-        try {
-            if (descriptor.isClosed() || !goesOn.holds()) {
-                return;
-            }
-            entries.set(OWN, descriptor.pollNumber(), events);
-            entries.set(WAKE, wake.event(), PollSet.IN);
-            if (nanoseconds > 0) {
-                entries.set(TIMER, wake.startTimer(nanoseconds), PollSet.IN);
-            }
-            entries.poll(nanoseconds > 0 ? 3 : 2, true);
-        } finally {
-            endWaiting(descriptor, wake);
-        }
-    }
-
-    private void awaitParked(SocketDescriptor descriptor, int number, int events, long nanoseconds, Condition goesOn)
-            throws IOException {
-        SocketPoller.Request mine = new SocketPoller.Request(descriptor, number, events, Thread.currentThread());
-        request = mine;
-        try {
-            if (!descriptor.isClosed() && goesOn.holds()) {
-                SocketPoller.await(mine, nanoseconds);
-            }
-        } finally {
-            request = null;
+    private void wakeOther() {
+        Waiter known = other;
+        if (known != null) {
+            known.wake();
         }
     }
 
     /** Wakes the waiting thread, if there is one. */
     void wake() {
-        woken = true;
-        SocketPoller.Request parked = request;
-        if (parked != null) {
-            SocketPoller.cancel(parked);
-        }
-        Thread parkedBesideTheLeader = following;
-        if (parkedBesideTheLeader != null) {
-            LockSupport.unpark(parkedBesideTheLeader);
-        }
-        if (waiting) {
-            WakeUp wake = wakeUp;
-            if (wake != null) {
-                wake.signal();
-            }
-        }
-    }
-
-    /** Wakes the waiting thread, which closes the descriptors of this object, or closes them itself. No wait begins later. */
-    void close() {
-        wake();
-        WakeUp wake = wakeUp;
-        if (wake != null && !waiting) {
-            wake.close();
-        }
+        waiters.wake();
     }
 }

@@ -21,12 +21,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The room that librdmacm's service threads have for sockets.
  *
- * <p>Before rdma-core 55, a service thread goes on using its list of sockets after the list has been moved to make room,
- * which corrupts the memory of the process. But a thread that starts makes room for four more sockets than the last one
- * had, and it ends when its last socket is closed. So this class opens and closes a socket many times, before any other
- * is opened, until there is room for all that a program may open. It refuses more.
+ * <p>Before rdma-core 53, and its late updates of older releases, a service thread goes on using its list of sockets after
+ * the list has been moved to make room, which corrupts the memory of the process. No function tells releases 53 to 58 from
+ * older ones, so they are treated alike. A thread that starts makes room for four more sockets than the last one had, and it
+ * ends when its last socket is closed. So this class opens and closes a socket many times, before any other is opened, until
+ * there is room for all that a program may open. It refuses more.
  */
-final class ServiceThreads {
+final class MovedServiceLists {
     /** The system property with the most sockets of a process, for releases of rdma-core that need a limit. */
     static final String LIMIT_PROPERTY = "dev.verbena.sockets.limit";
 
@@ -44,8 +45,6 @@ final class ServiceThreads {
     private static final byte LAST_HOST = (byte) 254;
     private static final int INET = IpAddresses.INET;
     private static final int STREAM = 1;
-    private static final int SET_FLAGS = 4;
-    private static final int NON_BLOCKING = 04000;
 
     private static final AtomicInteger CONNECTIONS = new AtomicInteger();
     private static final AtomicInteger LISTENING = new AtomicInteger();
@@ -57,14 +56,14 @@ final class ServiceThreads {
 
     /** Holds the room for listeners. */
     private static final class ListenerRoom {
-        static final int LISTENERS = room(ServiceThreads.LISTENERS, true);
+        static final int LISTENERS = room(MovedServiceLists.LISTENERS, true);
     }
 
     private static int room(int wanted, boolean listen) {
         return RdmaCoreVersion.V59.isInstalled() ? Integer.MAX_VALUE : grow(wanted, listen);
     }
 
-    private ServiceThreads() {}
+    private MovedServiceLists() {}
 
     private static int limit() {
         return Integer.getInteger(LIMIT_PROPERTY, DEFAULT_LIMIT);
@@ -196,7 +195,7 @@ final class ServiceThreads {
         if (socket < 0) {
             return false;
         }
-        Rsocket.CONTROL.call(socket, SET_FLAGS, NON_BLOCKING);
+        Rsocket.setNonBlocking(socket, true);
         boolean started = listen
                 ? (int) Rsocket.BIND.call(socket, address, length) == 0 && (int) Rsocket.LISTEN.call(socket, 1) == 0
                 : (int) Rsocket.CONNECT.call(socket, address, length) != 0 && CFunction.errno() == Errno.EINPROGRESS;

@@ -65,8 +65,7 @@ class OptionsIdiomTest {
         Api.classes().stream()
                 .filter(type -> Options.class.isAssignableFrom(type)
                         || type.getSimpleName().endsWith("Options")
-                                && type != RdmaSocketOptions.class // constants of the JDK's own idiom
-                                && !type.getSimpleName().equals("ConnectOptions"))
+                                && type != RdmaSocketOptions.class) // constants of the JDK's own idiom
                 .forEach(options::add);
         return options;
     }

@@ -6,12 +6,12 @@ import dev.verbena.VerbsArena;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.device.Mtu;
 import java.io.DataInputStream;
@@ -60,8 +60,8 @@ final class PingPong {
         postReceives(DEPTH);
     }
 
-    private static ConnectOptions options() {
-        return ConnectOptions.defaults().pathMtu(Mtu.BYTES_1024);
+    private static QueuePairAttributes options() {
+        return QueuePairAttributes.none().pathMtu(Mtu.BYTES_1024);
     }
 
     private void postReceives(int count) {

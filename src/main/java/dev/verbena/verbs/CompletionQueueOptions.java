@@ -139,7 +139,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * Returns a copy for an extended queue of a parent domain ({@code parent_domain}). If the domain has a
      * {@link ThreadDomain}, the driver may leave out the queue's lock.
      *
-     * @param domain a {@linkplain ProtectionDomain#allocateParentDomain() parent domain} of the same context; null for
+     * @param domain a {@linkplain ProtectionDomain#allocateParentDomain parent domain} of the same context; null for
      *     none
      * @return a changed copy
      */

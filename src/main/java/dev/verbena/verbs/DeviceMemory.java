@@ -19,8 +19,8 @@ import java.util.Objects;
 
 /**
  * Memory of the adapter itself ({@code struct ibv_dm}). Device memory is small, and the adapter reaches it faster than
- * main memory. Register it with {@link ProtectionDomain#register(DeviceMemory, long, long, java.util.Collection,
- * VerbsArena)}. {@link #read} and {@link #write} copy from and to it.
+ * main memory. Register it with
+ * {@link RegionOptions#of(DeviceMemory, long, long)}. {@link #read} and {@link #write} copy from and to it.
  *
  * <p>All threads can use device memory of a shared arena; only the arena's thread can use that of a confined arena.
  *

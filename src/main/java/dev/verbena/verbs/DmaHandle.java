@@ -11,7 +11,7 @@ import java.lang.foreign.Arena;
 /**
  * A handle for hints to the bus about the use of memory ({@code struct ibv_dmah}). PCIe's TLP processing hints steer
  * the data that an adapter writes to the cache of a processor. Register memory with a handle by
- * {@link ProtectionDomain#register(java.lang.foreign.MemorySegment, java.util.Collection, DmaHandle, VerbsArena)}.
+ * {@link RegionOptions#hints}.
  *
  * <p>All threads can use a handle of a shared arena; only the arena's thread can use one of a confined arena.
  *

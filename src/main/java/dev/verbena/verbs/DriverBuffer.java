@@ -18,7 +18,7 @@ import java.lang.foreign.ValueLayout;
 /**
  * Memory that the device's driver has allocated for its adapter ({@code struct ibv_buf}). In a confidential virtual machine
  * this can be memory that the adapter reaches without bounce buffers; elsewhere it is plain memory. Register it with
- * {@link ProtectionDomain#register(DriverBuffer, long, long, java.util.Collection, VerbsArena)}.
+ * {@link RegionOptions#of(DriverBuffer, long, long)}.
  *
  * <p>A buffer can't be closed while a memory region uses it. Once it is closed, its segment can't be accessed.
  *

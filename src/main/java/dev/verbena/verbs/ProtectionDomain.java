@@ -19,7 +19,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -254,119 +253,48 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
-     * Registers memory of an arena that this library does not know, closed by this domain's arena ({@code ibv_reg_mr}).
+     * Registers memory of any kind with options, closed by this domain's arena.
      *
-     * @param memory a native segment, not empty; see {@link #registerForeign(MemorySegment, Collection, VerbsArena)}
-     * @param access the rights of the adapter and of peers
+     * @param options for example {@code RegionOptions.of(memory).access(flags).address(0)}
      * @return the memory region
-     */
-    @CName({"ibv_reg_mr", "ibv_reg_mr_iova2"})
-    public MemoryRegion registerForeign(MemorySegment memory, AccessFlag... access) {
-        return registerForeign(memory, List.of(access), arena());
-    }
-
-    /**
-     * Registers memory of an arena that this library does not know ({@code ibv_reg_mr}). The caller makes sure that the
-     * memory is freed after the region is closed. Otherwise the adapter writes into memory that others use by then.
-     *
-     * @param memory a native segment, not empty
-     * @param access the rights of the adapter and of peers
-     * @param arena the arena that will close the region
-     * @return the memory region
-     */
-    @CName({"ibv_reg_mr", "ibv_reg_mr_iova2"})
-    public MemoryRegion registerForeign(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
-        return Registration.foreign(this, memory, access, arena);
-    }
-
-    /**
-     * Registers memory under a chosen address, closed by this domain's arena ({@code ibv_reg_mr_iova}).
-     *
-     * @param memory a native segment that outlives the registration
-     * @param address the address of its first byte for work requests and peers: see {@link #registerAt(MemorySegment,
-     *     long, Collection, VerbsArena)}
-     * @param access the rights of the adapter and of peers
-     * @return the memory region
-     */
-    @CName({"ibv_reg_mr_iova", "ibv_reg_mr_iova2"})
-    public MemoryRegion registerAt(MemorySegment memory, long address, AccessFlag... access) {
-        return registerAt(memory, address, List.of(access), arena());
-    }
-
-    /**
-     * Registers memory under a chosen address ({@code ibv_reg_mr_iova}). {@link MemoryRegion#address} and
-     * {@link MemoryRegion#remote} then return this address.
-     *
-     * @param memory a native segment that outlives the registration
-     * @param address the address of its first byte for work requests and peers; 0 makes all addresses offsets. The
-     *     offset within a page must be that of the memory
-     * @param access the rights of the adapter and of peers
-     * @param arena the arena that will close the region
-     * @return the memory region
-     */
-    @CName({"ibv_reg_mr_iova", "ibv_reg_mr_iova2"})
-    public MemoryRegion registerAt(
-            MemorySegment memory, long address, Collection<AccessFlag> access, VerbsArena arena) {
-        return Registration.at(this, memory, address, access, arena);
-    }
-
-    /**
-     * Registers memory with hints for the bus, closed by this domain's arena ({@code ibv_reg_mr_ex}).
-     *
-     * @param memory a native segment that outlives the registration
-     * @param access the rights of the adapter and of peers
-     * @param hints the hints about its use
-     * @return the memory region
-     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59, or the device does not support hints
-     */
-    @CName("ibv_reg_mr_ex")
-    public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, DmaHandle hints) {
-        return register(memory, access, hints, arena());
-    }
-
-    /**
-     * Registers memory with hints for the bus ({@code ibv_reg_mr_ex}).
-     *
-     * @param memory a native segment that outlives the registration
-     * @param access the rights of the adapter and of peers
-     * @param hints the hints about its use
-     * @param arena the arena that will close the region
-     * @return the memory region
-     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59, or the device does not support hints
-     */
-    @CName("ibv_reg_mr_ex")
-    public MemoryRegion register(
-            MemorySegment memory, Collection<AccessFlag> access, DmaHandle hints, VerbsArena arena) {
-        return register(RegionOptions.of(memory).access(access).hints(hints), arena);
-    }
-
-    /**
-     * Registers memory of any kind with options, closed by this domain's arena ({@code ibv_reg_mr_ex}).
-     *
-     * @param options for example {@code RegionOptions.of(memory).access(flags).hints(handle)}
-     * @return the memory region
-     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59, or the device does not support an option
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core or the device does not support an option
      * @see #register(RegionOptions, VerbsArena)
      */
-    @CName("ibv_reg_mr_ex")
+    @CName({
+        "ibv_reg_mr_iova",
+        "ibv_reg_mr_iova2",
+        "ibv_reg_mr_ex",
+        "ibv_reg_buf_mr",
+        "ibv_reg_dm_mr",
+        "ibv_reg_dmabuf_mr"
+    })
     public MemoryRegion register(RegionOptions options) {
         return register(options, arena());
     }
 
     /**
-     * Registers memory of any kind with options ({@code ibv_reg_mr_ex}). This is the only method that combines hints with a
-     * chosen address, with a DMA buffer or with a driver's buffer. The other methods work with all releases of rdma-core.
+     * Registers memory of any kind with options: {@code ibv_reg_mr_iova} for memory of this process,
+     * {@code ibv_reg_buf_mr} for a driver's buffer, {@code ibv_reg_dm_mr} for device memory, {@code ibv_reg_dmabuf_mr} for
+     * another driver's DMA buffer. With hints, or a chosen address in a driver's buffer, it calls {@code ibv_reg_mr_ex},
+     * which needs rdma-core 59.
      *
-     * @param options for example {@code RegionOptions.of(memory).access(flags).hints(handle)}
+     * @param options for example {@code RegionOptions.of(memory).access(flags).address(0)}
      * @param arena the arena that will close the region
      * @return the memory region
      * @throws IllegalArgumentException if the memory can't be registered: see {@link #register(MemorySegment, Collection,
-     *     VerbsArena)}; or if hints or a driver's buffer belong to another context or domain
-     * @throws dev.verbena.UnsupportedVerbException if rdma-core is older than 59, or the device does not support an option
+     *     VerbsArena)}; or if hints, device memory or a driver's buffer belong to another context or domain
+     * @throws dev.verbena.UnsupportedVerbException if rdma-core or the device does not support an option
      */
-    @CName("ibv_reg_mr_ex")
+    @CName({
+        "ibv_reg_mr_iova",
+        "ibv_reg_mr_iova2",
+        "ibv_reg_mr_ex",
+        "ibv_reg_buf_mr",
+        "ibv_reg_dm_mr",
+        "ibv_reg_dmabuf_mr"
+    })
     public MemoryRegion register(RegionOptions options, VerbsArena arena) {
-        return Registration.extended(this, options, arena);
+        return Registration.with(this, options, arena);
     }
 
     /**
@@ -394,100 +322,6 @@ public final class ProtectionDomain extends VerbsObject {
     @CName("ibv_alloc_buf")
     public DriverBuffer allocateBuffer(long length, VerbsArena arena) {
         return DriverBuffer.allocate(this, length, arena);
-    }
-
-    /**
-     * Registers a driver's buffer, closed by this domain's arena ({@code ibv_reg_buf_mr}).
-     *
-     * @param buffer a buffer of this domain
-     * @param offset the offset in the buffer at which the region begins
-     * @param length the number of bytes
-     * @param access the rights of the adapter and of peers
-     * @return the memory region, whose segment is a part of the buffer's
-     */
-    @CName("ibv_reg_buf_mr")
-    public MemoryRegion register(DriverBuffer buffer, long offset, long length, AccessFlag... access) {
-        return register(buffer, offset, length, List.of(access), arena());
-    }
-
-    /**
-     * Registers a driver's buffer ({@code ibv_reg_buf_mr}).
-     *
-     * @param buffer a buffer of this domain
-     * @param offset the offset in the buffer at which the region begins
-     * @param length the number of bytes
-     * @param access the rights of the adapter and of peers
-     * @param arena the arena that will close the region
-     * @return the memory region, whose segment is a part of the buffer's
-     * @throws IllegalArgumentException if another domain has allocated the buffer
-     * @throws IndexOutOfBoundsException if the buffer is shorter
-     */
-    @CName("ibv_reg_buf_mr")
-    public MemoryRegion register(
-            DriverBuffer buffer, long offset, long length, Collection<AccessFlag> access, VerbsArena arena) {
-        return Registration.buffer(this, buffer, offset, length, access, arena);
-    }
-
-    /**
-     * Registers device memory, closed by this domain's arena ({@code ibv_reg_dm_mr}). Its first byte has the address 0.
-     *
-     * @param memory device memory
-     * @param offset the offset in the device memory at which the region begins
-     * @param length the number of bytes
-     * @param access the rights of the adapter and of peers
-     * @return the memory region, which has no {@link MemoryRegion#segment}
-     */
-    @CName("ibv_reg_dm_mr")
-    public MemoryRegion register(DeviceMemory memory, long offset, long length, AccessFlag... access) {
-        return register(memory, offset, length, List.of(access), arena());
-    }
-
-    /**
-     * Registers device memory ({@code ibv_reg_dm_mr}). Its first byte has the address 0.
-     *
-     * @param memory device memory
-     * @param offset the offset in the device memory at which the region begins
-     * @param length the number of bytes
-     * @param access the rights of the adapter and of peers
-     * @param arena the arena that will close the region
-     * @return the memory region, which has no {@link MemoryRegion#segment}
-     */
-    @CName("ibv_reg_dm_mr")
-    public MemoryRegion register(
-            DeviceMemory memory, long offset, long length, Collection<AccessFlag> access, VerbsArena arena) {
-        return Registration.device(this, memory, offset, length, access, arena);
-    }
-
-    /**
-     * Registers a DMA buffer of another driver, closed by this domain's arena ({@code ibv_reg_dmabuf_mr}).
-     *
-     * @param descriptor the file descriptor of the DMA buffer; it can be closed after this call
-     * @param offset the offset in the buffer at which the region begins
-     * @param length the number of bytes
-     * @param address the address of the first byte for work requests and peers
-     * @param access the rights of the adapter and of peers
-     * @return the memory region, which has no {@link MemoryRegion#segment}
-     */
-    @CName("ibv_reg_dmabuf_mr")
-    public MemoryRegion registerDmaBuf(int descriptor, long offset, long length, long address, AccessFlag... access) {
-        return registerDmaBuf(descriptor, offset, length, address, List.of(access), arena());
-    }
-
-    /**
-     * Registers a DMA buffer of another driver, such as that of a graphics processor ({@code ibv_reg_dmabuf_mr}).
-     *
-     * @param descriptor the file descriptor of the DMA buffer; it can be closed after this call
-     * @param offset the offset in the buffer at which the region begins
-     * @param length the number of bytes
-     * @param address the address of the first byte for work requests and peers
-     * @param access the rights of the adapter and of peers
-     * @param arena the arena that will close the region
-     * @return the memory region, which has no {@link MemoryRegion#segment}
-     */
-    @CName("ibv_reg_dmabuf_mr")
-    public MemoryRegion registerDmaBuf(
-            int descriptor, long offset, long length, long address, Collection<AccessFlag> access, VerbsArena arena) {
-        return Registration.dmaBuf(this, descriptor, offset, length, address, access, arena);
     }
 
     /**
@@ -600,52 +434,6 @@ public final class ProtectionDomain extends VerbsObject {
         } finally {
             lifetime.release();
         }
-    }
-
-    /**
-     * Allocates a parent domain without a thread domain, closed by this domain's arena ({@code
-     * ibv_alloc_parent_domain}).
-     *
-     * @return a new parent domain
-     */
-    @CName("ibv_alloc_parent_domain")
-    public ProtectionDomain allocateParentDomain() {
-        return allocateParentDomain(arena());
-    }
-
-    /**
-     * Allocates a parent domain without a thread domain ({@code ibv_alloc_parent_domain}).
-     *
-     * @param arena the arena that will close the parent domain
-     * @return a new parent domain
-     */
-    @CName("ibv_alloc_parent_domain")
-    public ProtectionDomain allocateParentDomain(VerbsArena arena) {
-        return allocateParentDomain(ParentDomainOptions.defaults(), arena);
-    }
-
-    /**
-     * Allocates a parent domain with a thread domain, closed by this domain's arena ({@code ibv_alloc_parent_domain}).
-     *
-     * @param threadDomain lets the driver leave out locks for the objects of the parent domain
-     * @return a new parent domain
-     */
-    @CName("ibv_alloc_parent_domain")
-    public ProtectionDomain allocateParentDomain(ThreadDomain threadDomain) {
-        return allocateParentDomain(threadDomain, arena());
-    }
-
-    /**
-     * Allocates a parent domain with a thread domain ({@code ibv_alloc_parent_domain}).
-     *
-     * @param threadDomain lets the driver leave out locks for the objects of the parent domain
-     * @param arena the arena that will close the parent domain
-     * @return a new parent domain
-     */
-    @CName("ibv_alloc_parent_domain")
-    public ProtectionDomain allocateParentDomain(ThreadDomain threadDomain, VerbsArena arena) {
-        Objects.requireNonNull(threadDomain, "threadDomain");
-        return allocateParentDomain(ParentDomainOptions.defaults().threadDomain(threadDomain), arena);
     }
 
     /**

@@ -397,31 +397,38 @@ public final class QueuePair extends VerbsObject {
     /**
      * Goes to {@link QueuePairState#INIT}, where receives can be posted before the peer can send.
      *
-     * @param how the options of the connection to come
+     * @param attributes the attributes of the connection to come: see {@link #connect(Endpoint, QueuePairAttributes)}
      */
-    public void toInit(ConnectOptions how) {
-        states.toInit(how);
+    public void toInit(QueuePairAttributes attributes) {
+        states.toInit(attributes);
     }
 
     /**
-     * Connects to a peer with the default options: see {@link #connect(Endpoint, ConnectOptions)}.
+     * Connects to a peer with values that suit most programs: see {@link #connect(Endpoint, QueuePairAttributes)}.
      *
      * @param peer the peer's {@link #endpoint}
      */
     public void connect(Endpoint peer) {
-        states.connect(peer, ConnectOptions.defaults());
+        states.connect(peer, QueuePairAttributes.none());
     }
 
     /**
      * Connects to a peer: goes through {@link QueuePairState#INIT}, if not there yet, and {@link QueuePairState#RTR} to
      * {@link QueuePairState#RTS}. The peer must do the same. Connecting sends nothing, and succeeds without the peer.
      *
+     * <p>Attributes that are not given have values that suit most programs. Peers may read, write, do atomics, and flush as
+     * far as the device can, where a memory region lets them. The path is {@link #pathTo(Endpoint)} with the largest packets
+     * of the port. A lost packet is sent again 6 times, 67 ms after each other; a send waits without limit for a receive. 16
+     * reads and atomics can be under way each way, or as many as the device allows if that is less.
+     *
      * @param peer the peer's {@link #endpoint}
-     * @param how the options of the connection
+     * @param attributes any of access, partition key index, address vector, path MTU, minimal RNR timer, timeout, retry
+     *     count, RNR retry count and the limits of reads and atomics; those that the transport lacks are left out
+     * @throws IllegalArgumentException if another attribute is set
      * @throws IllegalStateException if the queue pair is connected already, or its transport has no connections
      */
-    public void connect(Endpoint peer, ConnectOptions how) {
-        states.connect(peer, how);
+    public void connect(Endpoint peer, QueuePairAttributes attributes) {
+        states.connect(peer, attributes);
     }
 
     /**

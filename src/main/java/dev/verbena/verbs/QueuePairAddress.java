@@ -80,8 +80,16 @@ final class QueuePairAddress {
         }
     }
 
+    /** Returns the path to a peer, with a global route where packets need one. */
+    AddressVector pathTo(Endpoint peer) {
+        return path(peer.gid(), peer.lid(), port().needsGlobalRouting());
+    }
+
     AddressVector pathTo(Gid destination, int lid) {
-        boolean global = lid == 0 || port().needsGlobalRouting();
+        return path(destination, lid, lid == 0 || port().needsGlobalRouting());
+    }
+
+    private AddressVector path(Gid destination, int lid, boolean global) {
         return AddressVector.of(options.port())
                 .destinationLid(lid)
                 .globalRoute(global ? GlobalRoute.to(destination, gidIndex()) : null);

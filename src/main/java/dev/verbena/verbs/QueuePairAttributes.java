@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * the mask for C. A method of the same name reads the attribute. Attributes never change, so all threads can use them.
  *
  * {@snippet file="MessageSnippets.java" region="modify"}
+ *
+ * {@snippet file="ObjectSnippets.java" region="connect"}
  */
 public final class QueuePairAttributes {
     /** The struct, in heap memory. Only the method that makes an instance writes to it, before it returns the instance. */
@@ -50,17 +52,18 @@ public final class QueuePairAttributes {
      */
     public static QueuePairAttributes to(QueuePairState state) {
         int code = settable(state, state.code());
-        QueuePairAttributes copy = unchangedState().with(Attribute.STATE);
+        QueuePairAttributes copy = none().with(Attribute.STATE);
         ibv_qp_attr.qp_state(copy.values, code);
         return copy;
     }
 
     /**
-     * Returns attributes that leave the state as it is. Nothing is set yet.
+     * Returns attributes of which none is set yet: for a change that leaves the state as it is, or for
+     * {@link QueuePair#connect(dev.verbena.verbs.address.Endpoint, QueuePairAttributes)}.
      *
      * @return attributes with an empty mask
      */
-    public static QueuePairAttributes unchangedState() {
+    public static QueuePairAttributes none() {
         return new QueuePairAttributes(blank(), Set.of());
     }
 

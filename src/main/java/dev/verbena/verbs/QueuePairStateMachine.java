@@ -17,8 +17,6 @@ import dev.verbena.internal.raw.ibv_qp_init_attr;
 import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.address.Endpoint;
-import dev.verbena.verbs.device.DeviceAttributes;
-import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -203,29 +201,24 @@ final class QueuePairStateMachine {
         return VerbFailures.failure(Ibv.MODIFY_QP.name(), errno, queuePair + " to " + to + ", " + attributes, hint);
     }
 
-    void toInit(ConnectOptions how) {
-        toInit(how, addressing.device());
+    void toInit(QueuePairAttributes asked) {
+        modify(new ConnectSteps(options.type(), asked, addressing.device()).toInit(options.port()));
     }
 
-    private void toInit(ConnectOptions how, DeviceAttributes device) {
-        modify(how.toInit(options.type(), options.port(), device));
-    }
-
-    void connect(Endpoint peer, ConnectOptions how) {
-        Objects.requireNonNull(peer, "peer"); // before the state changes
+    void connect(Endpoint peer, QueuePairAttributes asked) {
+        Objects.requireNonNull(peer, "peer");
         switch (options.type()) {
             case RC, UC, XRC_SEND, XRC_RECV -> {}
             default -> throw new IllegalStateException(options.type() + " has no connections: " + queuePair);
         }
-        DeviceAttributes device = addressing.device();
-        Port port = addressing.port();
-        int gidIndex = addressing.gidIndex();
+        ConnectSteps steps = new ConnectSteps(options.type(), asked, addressing.device());
+        QueuePairAttributes toReceive = steps.toReadyToReceive(peer, addressing); // before the state changes
         if (state() == QueuePairState.RESET) {
-            toInit(how, device);
+            modify(steps.toInit(options.port()));
         }
         checkInitialised();
-        modify(how.toReadyToReceive(options.type(), peer, port, gidIndex, device));
-        modify(how.toReadyToSend(options.type(), addressing.packetSequenceNumber(), device));
+        modify(toReceive);
+        modify(steps.toReadyToSend(addressing));
     }
 
     void toReady(int qkey, int pkeyIndex) {

@@ -14,25 +14,46 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Options of a memory region ({@code struct ibv_mr_init_attr}). Begin with {@link #of(MemorySegment)}, {@link
- * #of(DriverBuffer, long, long)} or {@link #dmaBuf}. Each option has a method that returns a changed copy.
- * Options never change, so all threads can use them.
+ * Options of a memory region ({@code struct ibv_mr_init_attr}). Begin with the method for the kind of memory: {@link
+ * #of(MemorySegment)}, {@link #foreign}, {@link #of(DriverBuffer, long, long)}, {@link #of(DeviceMemory, long, long)} or
+ * {@link #dmaBuf}. Each option has a method that returns a changed copy. Options never change, so all threads can use
+ * them.
  *
  * {@snippet file="ObjectSnippets.java" region="region-options"}
  */
 public final class RegionOptions extends Options<RegionOptions> {
-    private static final int NO_DESCRIPTOR = -1;
-
-    /** The memory to register: a segment, a driver's buffer or the descriptor of a DMA buffer. */
-    private record Source(
-            @Nullable MemorySegment memory, @Nullable DriverBuffer buffer, int descriptor, long offset, long length) {
-        @Override
-        public String toString() {
-            if (memory != null) {
-                return RegionBacking.of(memory, false, memory.address()).toString();
+    /** The memory to register. */
+    sealed interface Source {
+        /** A segment; foreign if the caller makes sure that the memory outlives the region. */
+        record Segment(MemorySegment memory, boolean foreign) implements Source {
+            @Override
+            public String toString() {
+                return RegionBacking.of(memory, foreign, memory.address()).toString();
             }
-            return (buffer == null ? "DMA buffer " + descriptor : buffer) + ", offset " + offset + ", " + length
-                    + " bytes";
+        }
+
+        /** A part of a driver's buffer. */
+        record Buffer(DriverBuffer buffer, long offset, long length) implements Source {
+            @Override
+            public String toString() {
+                return buffer + ", offset " + offset + ", " + length + " bytes";
+            }
+        }
+
+        /** A part of device memory, whose first byte has the address 0. */
+        record Device(DeviceMemory memory, long offset, long length) implements Source {
+            @Override
+            public String toString() {
+                return memory + ", offset " + offset + ", " + length + " bytes";
+            }
+        }
+
+        /** A part of another driver's DMA buffer. */
+        record DmaBuf(int descriptor, long offset, long length) implements Source {
+            @Override
+            public String toString() {
+                return "DMA buffer " + descriptor + ", offset " + offset + ", " + length + " bytes";
+            }
         }
     }
 
@@ -52,7 +73,18 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions of(MemorySegment memory) {
-        return new RegionOptions(new Source(memory, null, NO_DESCRIPTOR, 0, memory.byteSize())).frozen();
+        return new RegionOptions(new Source.Segment(memory, false)).frozen();
+    }
+
+    /**
+     * Returns options for a region of memory whose arena this library does not know. The caller makes sure that the memory
+     * is freed after the region is closed. Otherwise the adapter writes into memory that others use by then.
+     *
+     * @param memory a native segment, not empty
+     * @return options for {@link ProtectionDomain#register(RegionOptions)}
+     */
+    public static RegionOptions foreign(MemorySegment memory) {
+        return new RegionOptions(new Source.Segment(memory, true)).frozen();
     }
 
     /**
@@ -67,7 +99,21 @@ public final class RegionOptions extends Options<RegionOptions> {
     public static RegionOptions of(DriverBuffer buffer, long offset, long length) {
         Registration.checkLength(length);
         Objects.checkFromIndexSize(offset, length, buffer.length());
-        return new RegionOptions(new Source(null, buffer, NO_DESCRIPTOR, offset, length)).frozen();
+        return new RegionOptions(new Source.Buffer(buffer, offset, length)).frozen();
+    }
+
+    /**
+     * Returns options for a region of device memory that only this process's requests can read. The first byte has the
+     * address 0, and the region has no {@link MemoryRegion#segment}. Neither an address nor hints can be chosen.
+     *
+     * @param memory device memory of the context that registers it
+     * @param offset the offset in the device memory at which the region begins
+     * @param length the number of bytes
+     * @return options for {@link ProtectionDomain#register(RegionOptions)}
+     */
+    public static RegionOptions of(DeviceMemory memory, long offset, long length) {
+        Registration.checkLength(length);
+        return new RegionOptions(new Source.Device(memory, offset, length)).frozen();
     }
 
     /**
@@ -82,17 +128,11 @@ public final class RegionOptions extends Options<RegionOptions> {
         Registration.checkLength(length);
         Checks.checkAtLeast("file descriptor", descriptor, 0);
         Checks.checkAtLeast("offset", offset, 0);
-        return new RegionOptions(new Source(null, null, descriptor, offset, length)).frozen();
+        return new RegionOptions(new Source.DmaBuf(descriptor, offset, length)).frozen();
     }
 
-    @Nullable
-    MemorySegment memory() {
-        return source.memory;
-    }
-
-    @Nullable
-    DriverBuffer buffer() {
-        return source.buffer;
+    Source source() {
+        return source;
     }
 
     OptionalLong address() {
@@ -101,6 +141,7 @@ public final class RegionOptions extends Options<RegionOptions> {
 
     /**
      * Returns a copy with another address of the first byte for work requests and peers ({@code iova}).
+     * {@link MemoryRegion#address} and {@link MemoryRegion#remote} then return this address; 0 makes all addresses offsets.
      *
      * @param first the address, which has the same offset within a page as the memory; by default the memory's own address,
      *     or the offset in a DMA buffer
@@ -129,13 +170,24 @@ public final class RegionOptions extends Options<RegionOptions> {
         return copy.frozen();
     }
 
+    /**
+     * Returns a copy with these rights of the adapter and of peers, and no others ({@code access}).
+     *
+     * @param flags the flags; none by default: the adapter can always read
+     * @return a changed copy
+     * @throws IllegalArgumentException if peers may write and {@link AccessFlag#LOCAL_WRITE} is missing
+     */
+    public RegionOptions access(AccessFlag... flags) {
+        return access(List.of(flags));
+    }
+
     @Nullable
     DmaHandle hints() {
         return hints;
     }
 
     /**
-     * Returns a copy with hints for the bus ({@code dmah}).
+     * Returns a copy with hints for the bus ({@code dmah}). Registering then needs rdma-core 59.
      *
      * @param handle the hints; none by default
      * @return a changed copy
@@ -147,36 +199,40 @@ public final class RegionOptions extends Options<RegionOptions> {
     }
 
     RegionBacking backing() {
-        if (source.memory != null) {
-            return RegionBacking.of(source.memory, false, address.orElse(source.memory.address()));
-        }
-        if (source.buffer != null) {
-            RegionBacking own = source.buffer.backing(source.offset, source.length);
-            return address.isEmpty() ? own : RegionBacking.of(own.segment(), true, address.getAsLong());
-        }
-        return RegionBacking.elsewhere("DMA buffer " + source.descriptor, address.orElse(source.offset), source.length);
+        return switch (source) {
+            case Source.Segment(MemorySegment memory, boolean foreign) ->
+                RegionBacking.of(memory, foreign, address.orElse(memory.address()));
+            case Source.Buffer(DriverBuffer buffer, long offset, long length) -> {
+                RegionBacking own = buffer.backing(offset, length);
+                yield address.isEmpty() ? own : RegionBacking.of(own.segment(), true, address.getAsLong());
+            }
+            case Source.Device(DeviceMemory memory, long offset, long length) ->
+                RegionBacking.elsewhere("device memory", 0, length);
+            case Source.DmaBuf(int descriptor, long offset, long length) ->
+                RegionBacking.elsewhere("DMA buffer " + descriptor, address.orElse(offset), length);
+        };
     }
 
-    /** Allocates a {@code struct ibv_mr_init_attr} with these options. */
+    /** Allocates a {@code struct ibv_mr_init_attr} with these options. C does not describe device memory by it. */
     MemorySegment write(Arena scratch) {
         MemorySegment init = ibv_mr_init_attr.allocate(scratch);
         RegionBacking backing = backing();
         long mask = 0;
-        ibv_mr_init_attr.length(init, source.length);
+        ibv_mr_init_attr.length(init, backing.length());
         ibv_mr_init_attr.access(init, AccessFlag.bits(access));
-        if (source.memory == null && source.buffer == null) {
+        if (source instanceof Source.DmaBuf dmaBuf) {
             mask |= rdma_h.IBV_REG_MR_MASK_FD | rdma_h.IBV_REG_MR_MASK_FD_OFFSET;
-            ibv_mr_init_attr.fd(init, source.descriptor);
-            ibv_mr_init_attr.fd_offset(init, source.offset);
+            ibv_mr_init_attr.fd(init, dmaBuf.descriptor());
+            ibv_mr_init_attr.fd_offset(init, dmaBuf.offset());
         } else {
             mask |= rdma_h.IBV_REG_MR_MASK_ADDR;
             ibv_mr_init_attr.addr(init, backing.segment());
         }
-        if (source.buffer != null) {
+        if (source instanceof Source.Buffer part) {
             mask |= rdma_h.IBV_REG_MR_MASK_BUF;
-            ibv_mr_init_attr.buf(init, MemorySegment.ofAddress(source.buffer.address()));
+            ibv_mr_init_attr.buf(init, MemorySegment.ofAddress(part.buffer().address()));
         }
-        if (source.buffer == null || address.isPresent()) { // C derives the address of a driver's buffer
+        if (!(source instanceof Source.Buffer) || address.isPresent()) { // C derives the address of a driver's buffer
             mask |= rdma_h.IBV_REG_MR_MASK_IOVA;
             ibv_mr_init_attr.iova(init, backing.address());
         }

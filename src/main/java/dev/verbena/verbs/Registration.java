@@ -11,6 +11,10 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.failures.Failures;
+import dev.verbena.verbs.RegionOptions.Source.Buffer;
+import dev.verbena.verbs.RegionOptions.Source.Device;
+import dev.verbena.verbs.RegionOptions.Source.DmaBuf;
+import dev.verbena.verbs.RegionOptions.Source.Segment;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.Arena;
@@ -29,46 +33,39 @@ final class Registration {
 
     private Registration() {}
 
+    /** Registers memory by the function that all releases of rdma-core have. */
     static MemoryRegion plain(
             ProtectionDomain domain, MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
-        return at(domain, memory, memory.address(), access, arena);
-    }
-
-    static MemoryRegion at(
-            ProtectionDomain domain,
-            MemorySegment memory,
-            long address,
-            Collection<AccessFlag> access,
-            VerbsArena arena) {
         Set<AccessFlag> flags = check(memory, access);
-        RegionBacking backing = RegionBacking.of(memory, false, address);
-        // A lambda expression that captures a number makes the JDK spin three classes more.
-        return MemoryRegion.over(
-                arena, backing, flags, domain, () -> register(domain, memory, backing.address(), flags));
-    }
-
-    static MemoryRegion foreign(
-            ProtectionDomain domain, MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
-        Set<AccessFlag> flags = check(memory, access);
-        RegionBacking backing = RegionBacking.of(memory, true, memory.address());
+        RegionBacking backing = RegionBacking.of(memory, false, memory.address());
         return MemoryRegion.over(
                 arena, backing, flags, domain, () -> register(domain, memory, memory.address(), flags));
     }
 
-    /** Registers memory of any kind by {@code ibv_reg_mr_ex}. */
-    static MemoryRegion extended(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
-        Set<AccessFlag> flags =
-                options.memory() == null ? check(options.access()) : check(options.memory(), options.access());
+    /** Registers memory of any kind, by the oldest function that knows its kind and its options. */
+    static MemoryRegion with(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
+        Set<AccessFlag> flags = options.source() instanceof Segment part
+                ? check(part.memory(), options.access())
+                : check(options.access());
         List<VerbsObject> others = new ArrayList<>();
         DmaHandle hints = options.hints();
         if (hints != null) {
             QueuePairCreation.checkContext(domain.contextEvenIfClosed(), hints.contextEvenIfClosed(), hints);
             others.add(hints);
         }
-        DriverBuffer buffer = options.buffer();
-        if (buffer != null) {
-            buffer.checkDomain(domain);
-            others.add(buffer);
+        if (options.source() instanceof Buffer part) {
+            part.buffer().checkDomain(domain);
+            others.add(part.buffer());
+        }
+        if (options.source() instanceof Device part) {
+            if (hints != null || options.address().isPresent()) {
+                throw new IllegalArgumentException(
+                        "device memory begins at the address 0 and takes no hints, got " + options);
+            }
+            part.memory().checkRange(part.offset(), part.length());
+            QueuePairCreation.checkContext(
+                    domain.contextEvenIfClosed(), part.memory().contextEvenIfClosed(), part.memory());
+            others.add(part.memory());
         }
         RegionBacking backing = options.backing();
         String arguments = options.toString();
@@ -77,15 +74,59 @@ final class Registration {
                 backing,
                 flags,
                 domain,
-                () -> {
-                    Failures.require(Ibv.REG_MR_EX, arguments);
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = options.write(scratch);
-                        long region = Ibv.REG_MR_EX.call(domain.address(), init.address());
-                        return VerbFailures.pointer(Ibv.REG_MR_EX, region, arguments, hint(options, CFunction.errno()));
-                    }
-                },
+                () -> call(domain, options, backing, flags, arguments),
                 others.toArray(new VerbsObject[0]));
+    }
+
+    private static long call(
+            ProtectionDomain domain,
+            RegionOptions options,
+            RegionBacking backing,
+            Set<AccessFlag> flags,
+            String arguments) {
+        int bits = AccessFlag.bits(flags);
+        if (options.hints() != null
+                || options.source() instanceof Buffer && options.address().isPresent()) {
+            return extended(domain, options, arguments);
+        }
+        return switch (options.source()) {
+            case Segment part -> register(domain, part.memory(), backing.address(), flags);
+            case Buffer part ->
+                VerbFailures.pointer(
+                        Ibv.REG_BUF_MR,
+                        Ibv.REG_BUF_MR.call(
+                                domain.address(), part.buffer().address(), backing.address(), part.length(), bits),
+                        part + ", " + flags,
+                        CFunction.errno() == Errno.ENOMEM ? LockedMemory.hint() : "");
+            case Device part ->
+                VerbFailures.pointer(
+                        ContextVerb.REG_DM_MR,
+                        domain.contextEvenIfClosed(),
+                        part + ", " + flags,
+                        domain.address(),
+                        part.memory().address(),
+                        part.offset(),
+                        part.length(),
+                        bits | AccessFlag.ZERO_BASED.bit); // C knows device memory only with this flag
+            case DmaBuf part -> {
+                long region = Ibv.REG_DMABUF_MR.call(
+                        domain.address(), part.offset(), part.length(), backing.address(), part.descriptor(), bits);
+                yield VerbFailures.pointer(
+                        Ibv.REG_DMABUF_MR,
+                        region,
+                        backing + ", offset " + part.offset() + ", " + flags,
+                        CFunction.errno() == Errno.EBADF ? "The file descriptor is not open" : "");
+            }
+        };
+    }
+
+    private static long extended(ProtectionDomain domain, RegionOptions options, String arguments) {
+        Failures.require(Ibv.REG_MR_EX, arguments);
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment init = options.write(scratch);
+            long region = Ibv.REG_MR_EX.call(domain.address(), init.address());
+            return VerbFailures.pointer(Ibv.REG_MR_EX, region, arguments, hint(options, CFunction.errno()));
+        }
     }
 
     private static String hint(RegionOptions options, int errno) {
@@ -93,69 +134,16 @@ final class Registration {
             case Errno.ENOMEM, Errno.EAGAIN -> LockedMemory.hint();
             case Errno.EBADF -> "The file descriptor is not open";
             case Errno.EINVAL ->
-                options.buffer() != null && options.address().isPresent()
+                options.source() instanceof Buffer && options.address().isPresent()
                         ? "A driver's buffer that is a DMA buffer keeps its own address"
                         : "";
             default -> "";
         };
     }
 
-    static MemoryRegion buffer(
-            ProtectionDomain domain,
-            DriverBuffer buffer,
-            long offset,
-            long length,
-            Collection<AccessFlag> access,
-            VerbsArena arena) {
-        Set<AccessFlag> flags = check(access);
-        checkLength(length);
-        buffer.checkDomain(domain);
-        RegionBacking backing = buffer.backing(offset, length);
-        String arguments = buffer + ", offset " + offset + ", " + length + " bytes, " + flags;
-        return MemoryRegion.over(
-                arena,
-                backing,
-                flags,
-                domain,
-                () -> {
-                    long region = Ibv.REG_BUF_MR.call(
-                            domain.address(), buffer.address(), backing.address(), length, AccessFlag.bits(flags));
-                    return VerbFailures.pointer(
-                            Ibv.REG_BUF_MR,
-                            region,
-                            arguments,
-                            CFunction.errno() == Errno.ENOMEM ? LockedMemory.hint() : "");
-                },
-                buffer);
-    }
-
     /** Registers the whole address space, and returns the {@code struct ibv_mr}. */
     static long addressSpace(ProtectionDomain domain, Set<AccessFlag> flags) {
         return register(domain, 0, WHOLE_ADDRESS_SPACE, 0, flags, "the whole address space, " + flags);
-    }
-
-    static MemoryRegion dmaBuf(
-            ProtectionDomain domain,
-            int descriptor,
-            long offset,
-            long length,
-            long address,
-            Collection<AccessFlag> access,
-            VerbsArena arena) {
-        Set<AccessFlag> flags = check(access);
-        checkLength(length);
-        Checks.checkAtLeast("file descriptor", descriptor, 0);
-        Checks.checkAtLeast("offset", offset, 0);
-        RegionBacking backing = RegionBacking.elsewhere("DMA buffer " + descriptor, address, length);
-        return MemoryRegion.over(arena, backing, flags, domain, () -> {
-            long region = Ibv.REG_DMABUF_MR.call(
-                    domain.address(), offset, length, address, descriptor, AccessFlag.bits(flags));
-            return VerbFailures.pointer(
-                    Ibv.REG_DMABUF_MR,
-                    region,
-                    backing + ", offset " + offset + ", " + flags,
-                    CFunction.errno() == Errno.EBADF ? "The file descriptor is not open" : "");
-        });
     }
 
     static MemoryRegion nothing(ProtectionDomain domain, VerbsArena arena) {
@@ -166,36 +154,6 @@ final class Registration {
                 domain,
                 () -> VerbFailures.pointer(
                         ContextVerb.ALLOC_NULL_MR, domain.contextEvenIfClosed(), domain.toString(), domain.address()));
-    }
-
-    static MemoryRegion device(
-            ProtectionDomain domain,
-            DeviceMemory memory,
-            long offset,
-            long length,
-            Collection<AccessFlag> access,
-            VerbsArena arena) {
-        Set<AccessFlag> flags = check(access);
-        checkLength(length);
-        memory.checkRange(offset, length);
-        QueuePairCreation.checkContext(domain.contextEvenIfClosed(), memory.contextEvenIfClosed(), memory);
-        RegionBacking backing = RegionBacking.elsewhere("device memory", 0, length);
-        int bits = AccessFlag.bits(flags) | AccessFlag.ZERO_BASED.bit; // C knows device memory only with this flag
-        return MemoryRegion.over(
-                arena,
-                backing,
-                flags,
-                domain,
-                () -> VerbFailures.pointer(
-                        ContextVerb.REG_DM_MR,
-                        domain.contextEvenIfClosed(),
-                        memory + ", offset " + offset + ", " + length + " bytes, " + flags,
-                        domain.address(),
-                        memory.address(),
-                        offset,
-                        length,
-                        bits),
-                memory);
     }
 
     static MemoryRegion imported(ProtectionDomain domain, int handle, long address, VerbsArena arena) {
@@ -308,8 +266,9 @@ final class Registration {
             throw new IllegalArgumentException("REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well, got " + flags);
         }
         if (flags.contains(AccessFlag.ZERO_BASED)) {
-            throw new IllegalArgumentException("ZERO_BASED is for memory windows: some drivers ignore it for a region. "
-                    + "registerAt(memory, 0, ...) registers memory whose addresses begin at 0 with all drivers");
+            throw new IllegalArgumentException(
+                    "ZERO_BASED is for memory windows: some drivers ignore it for a region. "
+                            + "RegionOptions.of(memory).address(0) registers memory whose addresses begin at 0 with all drivers");
         }
         return Collections.unmodifiableSet(flags);
     }

@@ -11,7 +11,7 @@ import java.lang.foreign.Arena;
 /**
  * A thread domain: the promise that one thread at a time uses certain objects ({@code struct ibv_td}). The device's
  * user-space driver may then leave out its locks. Give the thread domain to
- * {@link ProtectionDomain#allocateParentDomain(ThreadDomain, VerbsArena)}. The objects of that parent domain need a
+ * {@link ParentDomainOptions#threadDomain}. The objects of that parent domain need a
  * confined arena, which keeps the promise.
  *
  * <p>All threads can use a thread domain of a shared arena; only the arena's thread can use one of a confined arena.

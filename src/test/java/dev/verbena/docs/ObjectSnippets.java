@@ -5,7 +5,6 @@ import dev.verbena.verbs.AddressSpace;
 import dev.verbena.verbs.CompletionCounter;
 import dev.verbena.verbs.CompletionCounterUnit;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.CountedOperation;
 import dev.verbena.verbs.CounterKind;
@@ -23,6 +22,7 @@ import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.RateLimit;
 import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.RegionOptions;
@@ -55,9 +55,9 @@ final class ObjectSnippets {
     }
 
     static void connect(QueuePair qp, Endpoint peer) {
-        // @start region="connect-options"
+        // @start region="connect"
         qp.connect(
-                peer, ConnectOptions.defaults().timeout(Duration.ofMillis(10)).retryCount(3));
+                peer, QueuePairAttributes.none().timeout(Duration.ofMillis(10)).retryCount(3));
         // @end
     }
 
@@ -118,7 +118,7 @@ final class ObjectSnippets {
     static MemoryRegion deviceMemory(Context context, ProtectionDomain domain) {
         // @start region="device-memory"
         DeviceMemory memory = context.allocateDeviceMemory(4096, 64);
-        MemoryRegion region = domain.register(memory, 0, 4096, AccessFlag.LOCAL_WRITE);
+        MemoryRegion region = domain.register(RegionOptions.of(memory, 0, 4096).access(AccessFlag.LOCAL_WRITE));
         // @end
         return region;
     }
@@ -177,7 +177,8 @@ final class ObjectSnippets {
     static ProtectionDomain threadDomain(ProtectionDomain domain) {
         // @start region="thread-domain"
         ThreadDomain thread = domain.context().allocateThreadDomain();
-        ProtectionDomain unlocked = domain.allocateParentDomain(thread);
+        ProtectionDomain unlocked =
+                domain.allocateParentDomain(ParentDomainOptions.defaults().threadDomain(thread));
         // @end
         return unlocked;
     }
@@ -193,7 +194,8 @@ final class ObjectSnippets {
     static MemoryRegion dmaHandle(ProtectionDomain domain, MemorySegment memory) {
         // @start region="dma-handle"
         DmaHandle handle = domain.context().allocateDmaHandle(DmaHints.none().cpu(0));
-        MemoryRegion region = domain.register(memory, Set.of(AccessFlag.LOCAL_WRITE), handle);
+        MemoryRegion region = domain.register(
+                RegionOptions.of(memory).access(AccessFlag.LOCAL_WRITE).hints(handle));
         // @end
         return region;
     }
@@ -202,7 +204,7 @@ final class ObjectSnippets {
         // @start region="region-options"
         DmaHandle handle = domain.context().allocateDmaHandle(DmaHints.none().cpu(0));
         RegionOptions options = RegionOptions.of(memory)
-                .access(Set.of(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE))
+                .access(AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
                 .address(0)
                 .hints(handle);
         MemoryRegion region = domain.register(options);
@@ -215,7 +217,8 @@ final class ObjectSnippets {
         ProtectionDomain open =
                 domain.allocateParentDomain(ParentDomainOptions.defaults().allowUnprotectedBuffers(true));
         DriverBuffer buffer = open.allocateBuffer(1 << 20);
-        MemoryRegion region = open.register(buffer, 0, buffer.length(), AccessFlag.LOCAL_WRITE);
+        MemoryRegion region =
+                open.register(RegionOptions.of(buffer, 0, buffer.length()).access(AccessFlag.LOCAL_WRITE));
         region.segment().setString(0, "memory that the adapter reaches");
         // @end
         return region;

@@ -9,12 +9,12 @@ import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkCompletionException;
 import dev.verbena.verbs.WorkStatus;
@@ -82,7 +82,8 @@ abstract sealed class Flow {
 
     final void connect() {
         // soft-RoCE takes the greatest number of retries as endless: only a lost wire would end it.
-        ConnectOptions how = ConnectOptions.defaults().pathMtu(Mtu.BYTES_1024).retryCount(7);
+        QueuePairAttributes how =
+                QueuePairAttributes.none().pathMtu(Mtu.BYTES_1024).retryCount(7);
         from.pair.connect(to.pair.endpoint(), how);
         to.pair.connect(from.pair.endpoint(), how);
     }

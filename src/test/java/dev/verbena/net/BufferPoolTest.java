@@ -8,7 +8,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.WorkCompletion;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -35,7 +35,7 @@ class BufferPoolTest {
 
     @BeforeEach
     void open() {
-        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        loopback = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
         pool = BufferPool.of(loopback.domain, COUNT, SIZE, AccessFlag.LOCAL_WRITE);
     }
 

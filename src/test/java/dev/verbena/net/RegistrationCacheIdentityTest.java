@@ -10,8 +10,8 @@ import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueuePairAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
@@ -30,7 +30,7 @@ class RegistrationCacheIdentityTest {
 
     @BeforeEach
     void open() {
-        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        loopback = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
         cache = RegistrationCache.of(loopback.domain, 4);
     }
 

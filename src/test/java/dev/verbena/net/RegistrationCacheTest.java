@@ -8,7 +8,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.ConnectOptions;
+import dev.verbena.verbs.QueuePairAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.NoSuchElementException;
@@ -26,7 +26,7 @@ class RegistrationCacheTest {
 
     @BeforeEach
     void open() {
-        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        loopback = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
         cache = RegistrationCache.of(loopback.domain, MAX, AccessFlag.LOCAL_WRITE);
     }
 

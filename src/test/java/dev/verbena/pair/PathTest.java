@@ -7,8 +7,8 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.Await;
 import dev.verbena.support.TestDevice;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
 import dev.verbena.verbs.address.Endpoint;
@@ -88,7 +88,7 @@ class PathTest {
         Conversation peer = laboratory.start(PlainEnd.class);
         Endpoint real = PlainEnd.endpoint(peer.next());
         try (PlainEnd own = new PlainEnd()) {
-            own.pair.connect(real, ConnectOptions.defaults().pathMtu(here));
+            own.pair.connect(real, QueuePairAttributes.none().pathMtu(here));
             own.pair.postReceive(1, own.buffer);
             peer.ask("connect " + PlainEnd.text(own.pair.endpoint()) + " " + there);
             String status = weSend ? own.send(4000).status().name() : peer.ask("send 4000");

@@ -6,11 +6,11 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.address.Endpoint;
@@ -80,7 +80,7 @@ final class PlainEnd implements Role, AutoCloseable {
             for (String asked = test.next(); !asked.equals(PeerDriver.END); asked = test.next()) {
                 String[] words = asked.split(" ");
                 if (words[0].equals("connect")) {
-                    pair.connect(endpoint(words[1]), ConnectOptions.defaults().pathMtu(Mtu.valueOf(words[2])));
+                    pair.connect(endpoint(words[1]), QueuePairAttributes.none().pathMtu(Mtu.valueOf(words[2])));
                     pair.postReceive(1, buffer);
                     test.say("connected");
                 } else if (words[0].equals("send")) {

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.management.ThreadMXBean;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
@@ -47,7 +47,7 @@ public final class AllocationProbe {
     private long checksum;
 
     private AllocationProbe(VerbsArena arena) {
-        loopback = Loopback.connected(arena, ConnectOptions.defaults());
+        loopback = Loopback.connected(arena, QueuePairAttributes.none());
         leftDone = loopback.left.queue.completions(BATCH);
         rightDone = loopback.right.queue.completions(BATCH);
         local = loopback.left.buffer.slice(0, 64);

@@ -7,11 +7,11 @@ import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.WorkCompletion;
 import java.time.Duration;
@@ -68,15 +68,16 @@ public final class Loopback implements AutoCloseable {
 
     /** Makes a connected pair in a confined arena, with room for inline data and three pieces of memory. */
     public static Loopback connected() {
-        return connected(VerbsArena.ofConfined(), ConnectOptions.defaults());
+        return connected(VerbsArena.ofConfined(), QueuePairAttributes.none());
     }
 
-    public static Loopback connected(VerbsArena arena, ConnectOptions how) {
+    public static Loopback connected(VerbsArena arena, QueuePairAttributes how) {
         return connected(
                 arena, how, options -> options.inlineSize(64).sendSge(3).receiveSge(3));
     }
 
-    public static Loopback connected(VerbsArena arena, ConnectOptions how, UnaryOperator<QueuePairOptions> options) {
+    public static Loopback connected(
+            VerbsArena arena, QueuePairAttributes how, UnaryOperator<QueuePairOptions> options) {
         Loopback pair = unconnected(arena, options);
         pair.left.pair.connect(pair.right.pair.endpoint(), how);
         pair.right.pair.connect(pair.left.pair.endpoint(), how);

@@ -15,6 +15,7 @@ import dev.verbena.verbs.DmaHints;
 import dev.verbena.verbs.DriverBuffer;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RegionOptions;
@@ -99,7 +100,9 @@ public final class Makers implements AutoCloseable {
                         "parent domain",
                         "ibv_alloc_parent_domain",
                         Makers::threads,
-                        (it, arena) -> it.domain().allocateParentDomain(it.threads(), arena)),
+                        (it, arena) -> it.domain()
+                                .allocateParentDomain(
+                                        ParentDomainOptions.defaults().threadDomain(it.threads()), arena)),
                 new Maker(
                         "thread domain",
                         "ibv_alloc_td",
@@ -170,7 +173,11 @@ public final class Makers implements AutoCloseable {
                         "region of device memory",
                         "ibv_reg_dm_mr",
                         Makers::deviceMemory,
-                        (it, arena) -> it.elsewhere().register(it.deviceMemory(), 0, 64, WRITES, arena)),
+                        (it, arena) -> it.elsewhere()
+                                .register(
+                                        RegionOptions.of(it.deviceMemory(), 0, 64)
+                                                .access(WRITES),
+                                        arena)),
                 new Maker(
                         "imported region",
                         "ibv_import_mr",
@@ -248,7 +255,8 @@ public final class Makers implements AutoCloseable {
                         "region of a driver's buffer",
                         "ibv_reg_buf_mr",
                         Makers::buffer,
-                        (it, arena) -> it.domain().register(it.buffer(), 0, 64, WRITES, arena)),
+                        (it, arena) -> it.domain()
+                                .register(RegionOptions.of(it.buffer(), 0, 64).access(WRITES), arena)),
                 new Maker(
                         "region with hints",
                         "ibv_reg_mr_ex",

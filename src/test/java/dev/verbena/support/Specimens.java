@@ -40,7 +40,6 @@ import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Counters;
 import dev.verbena.verbs.DeviceMemory;
@@ -307,7 +306,9 @@ public final class Specimens implements AutoCloseable {
     private static final Recipe<ProtectionDomain> PARENT = rare(
             "ProtectionDomain, parent",
             ProtectionDomain.class,
-            it -> it.the(DOMAIN).allocateParentDomain(it.the(THREADS), it.arenaOfThis()));
+            it -> it.the(DOMAIN)
+                    .allocateParentDomain(
+                            ParentDomainOptions.defaults().threadDomain(it.the(THREADS)), it.arenaOfThis()));
     private static final Recipe<WorkQueue> WORK_QUEUE = rare(
             "WorkQueue",
             WorkQueue.class,
@@ -383,7 +384,7 @@ public final class Specimens implements AutoCloseable {
                 AddressVector.class,
                 it -> it.the(NEW_PAIR).pathTo(it.the(NEW_PAIR).endpoint()));
         argument(CompletionQueueOptions.class, it -> CompletionQueueOptions.of(1));
-        argument(ConnectOptions.class, it -> ConnectOptions.defaults());
+        argument(QueuePairAttributes.class, it -> QueuePairAttributes.none());
         argument(Endpoint.class, it -> it.the(NEW_PAIR).endpoint());
         argument(Gid.class, it -> it.the(NEW_PAIR).endpoint().gid());
         argument(LocalMemory.class, it -> it.the(REGION));

@@ -23,14 +23,14 @@ class AtomicTest {
     private Loopback.Side left;
     private Loopback.Side right;
 
-    private void connect(ConnectOptions how) {
+    private void connect(QueuePairAttributes how) {
         loopback = Loopback.connected(VerbsArena.ofConfined(), how);
         left = loopback.left;
         right = loopback.right;
     }
 
     private void connect() {
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
     }
 
     @AfterEach
@@ -76,7 +76,7 @@ class AtomicTest {
     @Twin("test_atomic.AtomicTest.test_atomic_invalid_qp_access")
     @Test
     void atomicFailsIfTheQueuePairForbidsIt() throws Exception {
-        connect(ConnectOptions.defaults().access(List.of(LOCAL_WRITE)));
+        connect(QueuePairAttributes.none().access(List.of(LOCAL_WRITE)));
         assertThat(statusOfAnAtomic(left.buffer, right.buffer.remote()))
                 .isIn(WorkStatus.REMOTE_INVALID_REQUEST_ERROR, WorkStatus.REMOTE_ACCESS_ERROR);
     }

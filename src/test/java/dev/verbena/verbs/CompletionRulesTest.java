@@ -355,7 +355,7 @@ class CompletionRulesTest {
 
     @Test
     void optionsOfAnExtendedQueueReachC() {
-        ProtectionDomain domain = loopback.domain.allocateParentDomain();
+        ProtectionDomain domain = loopback.domain.allocateParentDomain(ParentDomainOptions.defaults());
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             context.createCompletionQueue(
                     CompletionQueueOptions.of(4)
@@ -395,7 +395,7 @@ class CompletionRulesTest {
                     .isThrownBy(() -> context.createCompletionQueue(
                             CompletionQueueOptions.of(4).channel(channel)))
                     .withMessageContaining("another context");
-            ProtectionDomain parent = other.domain.allocateParentDomain();
+            ProtectionDomain parent = other.domain.allocateParentDomain(ParentDomainOptions.defaults());
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> context.createCompletionQueue(
                             CompletionQueueOptions.of(4).parentDomain(parent)))

@@ -37,7 +37,7 @@ class CompletionThreadsTest {
     @ParameterizedTest
     @EnumSource
     void nextRefusesAnotherThread(ArenaKind kind) {
-        try (Loopback loopback = Loopback.connected(kind.make(), ConnectOptions.defaults())) {
+        try (Loopback loopback = Loopback.connected(kind.make(), QueuePairAttributes.none())) {
             Completions done = loopback.left.queue.completions(COUNT);
             write(loopback, COUNT);
             assertThat(done.poll()).isEqualTo(COUNT);
@@ -58,7 +58,7 @@ class CompletionThreadsTest {
     @ParameterizedTest
     @EnumSource
     void pollEndsWhileAnotherThreadCallsNext(ArenaKind kind) throws Throwable {
-        try (Loopback loopback = Loopback.connected(kind.make(), ConnectOptions.defaults())) {
+        try (Loopback loopback = Loopback.connected(kind.make(), QueuePairAttributes.none())) {
             Completions done = loopback.left.queue.completions(COUNT);
             done.poll(); // the cursor belongs to this thread now
             AtomicBoolean stop = new AtomicBoolean();
@@ -147,7 +147,7 @@ class CompletionThreadsTest {
     @ParameterizedTest
     @EnumSource
     void nextThrowsOnceTheQueueIsClosed(ArenaKind kind) {
-        try (Loopback loopback = Loopback.connected(kind.make(), ConnectOptions.defaults())) {
+        try (Loopback loopback = Loopback.connected(kind.make(), QueuePairAttributes.none())) {
             CompletionQueue queue = loopback.context.createCompletionQueue(4);
             Completions unused = queue.completions(1);
             Completions used = queue.completions(1);

@@ -231,7 +231,7 @@ class CursorFieldsTest {
         Files.createDirectory(folder.resolve("device"));
         Files.createSymbolicLink(folder.resolve("device").resolve("driver"), Path.of("an_adapter"));
         Fenced.adapterPath(folder.toString());
-        try (Loopback loopback = Loopback.connected(kind.make(), ConnectOptions.defaults())) {
+        try (Loopback loopback = Loopback.connected(kind.make(), QueuePairAttributes.none())) {
             for (EnumSet<CompletionField> fields : List.of(
                     EnumSet.copyOf(CompletionField.standard()),
                     EnumSet.of(CompletionField.BYTE_LENGTH),

@@ -41,7 +41,7 @@ class DriverBufferTest {
     @BeforeEach
     void open() {
         before = Fenced.liveObjects();
-        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        loopback = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
         domain = loopback.domain;
     }
 
@@ -70,7 +70,7 @@ class DriverBufferTest {
     @Test
     void regionOfABufferMovesData() throws InterruptedException {
         DriverBuffer buffer = domain.allocateBuffer(8192);
-        MemoryRegion region = domain.register(buffer, 4096, 64, LOCAL_WRITE);
+        MemoryRegion region = domain.register(RegionOptions.of(buffer, 4096, 64).access(LOCAL_WRITE));
         assertThat(region.segment()).isEqualTo(buffer.segment().asSlice(4096, 64));
         assertThat(region.address()).isEqualTo(buffer.segment().address() + 4096);
         loopback.right.buffer.segment().set(JAVA_LONG, 0, 0x1122334455667788L);
@@ -83,8 +83,8 @@ class DriverBufferTest {
     @Test
     void bufferIsFreedAfterItsRegions() {
         DriverBuffer buffer = domain.allocateBuffer(64);
-        MemoryRegion plain = domain.register(buffer, 0, 64, LOCAL_WRITE);
-        MemoryRegion extended = domain.register(RegionOptions.of(buffer, 8, 8));
+        MemoryRegion plain = domain.register(RegionOptions.of(buffer, 0, 64).access(LOCAL_WRITE));
+        MemoryRegion extended = domain.register(RegionOptions.of(buffer, 8, 8).address(8));
         ResourceBusyException busy = catchThrowableOfType(ResourceBusyException.class, buffer::close);
         assertThat(busy.dependents()).containsExactly(plain, extended);
         assertThatThrownBy(domain::close).isInstanceOf(ResourceBusyException.class);
@@ -133,7 +133,8 @@ class DriverBufferTest {
             DriverBuffer buffer = domain.allocateBuffer(64, arena);
             OtherThread.run(() -> {
                 assertThatThrownBy(buffer::segment).isInstanceOf(WrongThreadException.class);
-                assertThatThrownBy(() -> domain.register(buffer, 0, 64)).isInstanceOf(WrongThreadException.class);
+                assertThatThrownBy(() -> domain.register(RegionOptions.of(buffer, 0, 64)))
+                        .isInstanceOf(WrongThreadException.class);
                 assertThatThrownBy(buffer::close).isInstanceOf(WrongThreadException.class);
             });
         }
@@ -144,16 +145,18 @@ class DriverBufferTest {
         DriverBuffer buffer = domain.allocateBuffer(64);
         ProtectionDomain other = loopback.context.allocateProtectionDomain();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> other.register(buffer, 0, 64))
+                .isThrownBy(() -> other.register(
+                        RegionOptions.of(buffer, 0, 64).hints(loopback.context.allocateDmaHandle(DmaHints.none()))))
                 .withMessageContaining("only be registered in the domain that allocated it");
         assertThatIllegalArgumentException().isThrownBy(() -> other.register(RegionOptions.of(buffer, 0, 64)));
-        assertThatThrownBy(() -> domain.register(buffer, 1, 64)).isInstanceOf(IndexOutOfBoundsException.class);
-        assertThatThrownBy(() -> domain.register(buffer, -1, 4)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> domain.register(RegionOptions.of(buffer, 1, 64)))
+                .isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> domain.register(RegionOptions.of(buffer, -1, 4)))
+                .isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> RegionOptions.of(buffer, 60, 5)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.of(buffer, 0, 0));
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.register(buffer, 0, 0));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.register(buffer, 0, 8, AccessFlag.REMOTE_WRITE))
+                .isThrownBy(() -> domain.register(RegionOptions.of(buffer, 0, 8).access(AccessFlag.REMOTE_WRITE)))
                 .withMessageContaining("LOCAL_WRITE");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(buffer.segment(), LOCAL_WRITE))
@@ -162,22 +165,22 @@ class DriverBufferTest {
                 .isThrownBy(() -> domain.allocateBuffer(0))
                 .withMessageContaining("at least 1");
         Fenced.fail("ibv_reg_buf_mr", 1, Errno.ENOMEM);
-        assertThatThrownBy(() -> domain.register(buffer, 0, 64))
+        assertThatThrownBy(() -> domain.register(RegionOptions.of(buffer, 0, 64)))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("ibv_reg_buf_mr(64 bytes of memory by the driver")
                 .hasMessageContaining("ulimit");
         Fenced.fail("ibv_alloc_buf", 1, Errno.EOPNOTSUPP);
         assertThatThrownBy(() -> domain.allocateBuffer(64)).isInstanceOf(UnsupportedVerbException.class);
         buffer.close();
-        assertThatIllegalStateException().isThrownBy(() -> domain.register(buffer, 0, 64));
+        assertThatIllegalStateException().isThrownBy(() -> domain.register(RegionOptions.of(buffer, 0, 64)));
     }
 
     /** A changed region depends on its buffer as the old one did: the buffer would be freed below the adapter. */
     @Test
     void reregisteredRegionKeepsItsBuffer() {
         DriverBuffer buffer = domain.allocateBuffer(64);
-        MemoryRegion changed =
-                domain.register(buffer, 0, 64, LOCAL_WRITE).reregister(RegionChange.of(LOCAL_WRITE, REMOTE_READ));
+        MemoryRegion changed = domain.register(RegionOptions.of(buffer, 0, 64).access(LOCAL_WRITE))
+                .reregister(RegionChange.of(LOCAL_WRITE, REMOTE_READ));
         assertThatThrownBy(buffer::close)
                 .isInstanceOf(ResourceBusyException.class)
                 .hasMessageContaining(changed.toString());
@@ -188,8 +191,9 @@ class DriverBufferTest {
     @Test
     void reregisteredRegionKeepsItsHints() {
         DmaHandle hints = loopback.context.allocateDmaHandle(DmaHints.none().cpu(1));
-        MemoryRegion changed =
-                domain.register(loopback.arena.allocate(64), List.of(), hints).reregister(RegionChange.of(LOCAL_WRITE));
+        MemoryRegion changed = domain.register(
+                        RegionOptions.of(loopback.arena.allocate(64)).hints(hints))
+                .reregister(RegionChange.of(LOCAL_WRITE));
         assertThatThrownBy(hints::close).isInstanceOf(ResourceBusyException.class);
         changed.close();
         hints.close();

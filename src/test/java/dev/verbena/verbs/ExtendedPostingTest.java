@@ -22,7 +22,7 @@ class ExtendedPostingTest {
         VerbsArena arena = confined ? VerbsArena.ofConfined() : VerbsArena.ofShared();
         try (Loopback loopback = Loopback.connected(
                 arena,
-                ConnectOptions.defaults(),
+                QueuePairAttributes.none(),
                 options -> options.operations(SEND, RDMA_WRITE, RDMA_READ, RDMA_WRITE_WITH_IMMEDIATE)
                         .inlineSize(64)
                         .sendSge(3)

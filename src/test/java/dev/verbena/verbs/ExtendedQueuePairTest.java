@@ -51,7 +51,7 @@ class ExtendedQueuePairTest {
     private void connect(VerbsArena arena, Set<SendOperation> operations) {
         loopback = Loopback.connected(
                 arena,
-                ConnectOptions.defaults(),
+                QueuePairAttributes.none(),
                 options ->
                         options.operations(operations).inlineSize(64).sendSge(3).receiveSge(3));
         left = loopback.left;

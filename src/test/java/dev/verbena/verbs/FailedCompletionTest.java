@@ -35,14 +35,14 @@ class FailedCompletionTest {
     private Loopback.Side left;
     private Loopback.Side right;
 
-    private void connect(ConnectOptions how) {
+    private void connect(QueuePairAttributes how) {
         loopback = Loopback.connected(VerbsArena.ofConfined(), how);
         left = loopback.left;
         right = loopback.right;
     }
 
     private void connect() {
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
     }
 
     @AfterEach
@@ -170,7 +170,7 @@ class FailedCompletionTest {
     @Test
     @Fault("pair-without-read")
     void readFailsIfTheQueuePairForbidsIt() throws Exception {
-        connect(ConnectOptions.defaults().access(Set.of(REMOTE_WRITE)));
+        connect(QueuePairAttributes.none().access(Set.of(REMOTE_WRITE)));
         left.pair.postRead(7, left.buffer.slice(0, 8), right.buffer.remote());
         WorkCompletion failed = failure(7, Operation.RDMA_READ, REMOTE_INVALID_REQUEST_ERROR, REMOTE_ACCESS_ERROR);
         assertThat(failed.toString()).contains("REMOTE_READ");
@@ -194,7 +194,7 @@ class FailedCompletionTest {
     @ValueSource(ints = {0, 3})
     @Fault("no-receive")
     void sendWithoutReceiveFailsAfterItsRetries(int retries) throws Exception {
-        connect(ConnectOptions.defaults().rnrRetry(retries));
+        connect(QueuePairAttributes.none().rnrRetry(retries));
         left.pair.postSend(10, left.buffer.slice(0, 4));
         assertThat(failure(10, Operation.SEND, RNR_RETRY_EXCEEDED).toString()).contains("post receives", "rnrRetry");
     }
@@ -202,7 +202,7 @@ class FailedCompletionTest {
     @Test
     @Fault("late-receive")
     void sendWithEndlessRetriesWaitsForAReceive() throws Exception {
-        connect(ConnectOptions.defaults().rnrRetry(7));
+        connect(QueuePairAttributes.none().rnrRetry(7));
         left.pair.postSend(10, left.buffer.slice(0, 4));
         left.pair.postSend(11, left.buffer.slice(0, 8));
         assertThatExceptionOfType(VerbsTimeoutException.class)
@@ -233,7 +233,7 @@ class FailedCompletionTest {
     @Test
     @Fault("peer-gone")
     void sendToAClosedPeerExceedsItsRetries() throws Exception {
-        connect(ConnectOptions.defaults().timeoutCode(8).retryCount(1));
+        connect(QueuePairAttributes.none().timeoutCode(8).retryCount(1));
         right.pair.close();
         left.pair.postWrite(11, left.buffer.slice(0, 4), right.buffer.remote());
         assertThat(failure(11, Operation.RDMA_WRITE, RETRY_EXCEEDED).toString()).contains("GID index", "4791");
@@ -242,7 +242,7 @@ class FailedCompletionTest {
     @Test
     @Fault("peer-in-error")
     void sendToAPeerInErrorExceedsItsRetries() throws Exception {
-        connect(ConnectOptions.defaults().timeoutCode(8).retryCount(1));
+        connect(QueuePairAttributes.none().timeoutCode(8).retryCount(1));
         right.pair.fail();
         left.pair.postRead(12, left.buffer.slice(0, 4), right.buffer.remote());
         failure(12, Operation.RDMA_READ, RETRY_EXCEEDED);
@@ -360,7 +360,7 @@ class FailedCompletionTest {
 
     @Test
     void latestUseOfAnIdIsRemembered() throws Exception {
-        connect(ConnectOptions.defaults().rnrRetry(0));
+        connect(QueuePairAttributes.none().rnrRetry(0));
         for (int i = 0; i < 200; i++) { // many more than the queue holds
             left.pair.postWrite(40, left.buffer.slice(0, 8), right.buffer.remote());
             left.done();
@@ -371,7 +371,7 @@ class FailedCompletionTest {
 
     @Test
     void failedOperationKeepsItsImmediateVariant() throws Exception {
-        connect(ConnectOptions.defaults().rnrRetry(0));
+        connect(QueuePairAttributes.none().rnrRetry(0));
         left.pair.postSendImmediate(50, left.buffer.slice(0, 8), 1);
         failure(50, Operation.SEND_WITH_IMMEDIATE, RNR_RETRY_EXCEEDED);
     }

@@ -72,7 +72,8 @@ class FencedProviderTest {
     void freeOfRegisteredMemoryIsAViolation() {
         Arena foreign = Arena.ofConfined();
         MemorySegment memory = foreign.allocate(64);
-        MemoryRegion region = loopback.domain.registerForeign(memory, List.of(AccessFlag.LOCAL_WRITE), loopback.arena);
+        MemoryRegion region =
+                loopback.domain.register(RegionOptions.foreign(memory).access(AccessFlag.LOCAL_WRITE), loopback.arena);
         int violations = Fenced.violations();
         foreign.close();
         assertThat(Fenced.violations()).isEqualTo(violations + 1);
@@ -96,7 +97,8 @@ class FencedProviderTest {
             int violations = Fenced.violations();
             Thread registrations = Thread.ofPlatform().start(() -> {
                 for (int i = 0; i < 20_000 && Fenced.violations() == violations; i++) {
-                    domain.registerForeign(upper, AccessFlag.LOCAL_WRITE).close();
+                    domain.register(RegionOptions.foreign(upper).access(AccessFlag.LOCAL_WRITE))
+                            .close();
                 }
             });
             long lower = 0;
@@ -199,7 +201,8 @@ class FencedProviderTest {
             XrcDomain xrc = context.openXrcDomain();
             IndirectionTable table = context.createIndirectionTable(List.of(workQueue));
             refuses(() -> loopback.domain.createWorkQueue(WorkQueueOptions.of(queue, 4)));
-            refuses(() -> loopback.domain.register(memory, 0, 64, AccessFlag.LOCAL_WRITE));
+            refuses(() ->
+                    loopback.domain.register(RegionOptions.of(memory, 0, 64).access(AccessFlag.LOCAL_WRITE)));
             refuses(() -> loopback.left.buffer.reregister(RegionChange.of(domain)));
             refuses(() -> loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.xrc(xrc, loopback.left.queue)));
             refuses(() -> loopback.domain.createQueuePair(QueuePair.xrcReceive(xrc)));

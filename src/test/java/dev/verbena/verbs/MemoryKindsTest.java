@@ -64,8 +64,9 @@ class MemoryKindsTest {
 
     @ParameterizedTest
     @ValueSource(longs = {0, 0x7000_0000_0000L})
-    void registerAtGivesRegionTheChosenAddress(long address) throws Exception {
-        MemoryRegion region = domain.registerAt(page(), address, LOCAL_WRITE, REMOTE_WRITE);
+    void chosenAddressIsTheRegions(long address) throws Exception {
+        MemoryRegion region =
+                domain.register(RegionOptions.of(page()).address(address).access(LOCAL_WRITE, REMOTE_WRITE));
         assertThat(region.address()).isEqualTo(address);
         assertThat(region.remote().address()).isEqualTo(address);
         fill(left.buffer.segment(), 7);
@@ -78,8 +79,9 @@ class MemoryKindsTest {
     }
 
     @Test
-    void registerAtRegionCanBeSent() throws Exception {
-        MemoryRegion region = domain.registerAt(page(), 1L << 40, LOCAL_WRITE);
+    void regionAtAChosenAddressCanBeSent() throws Exception {
+        MemoryRegion region =
+                domain.register(RegionOptions.of(page()).address(1L << 40).access(LOCAL_WRITE));
         fill(region.segment().asSlice(256, 8), 9);
 
         right.pair.postReceive(1, right.buffer);
@@ -90,9 +92,10 @@ class MemoryKindsTest {
     }
 
     @Test
-    void registerAtRefusesAnotherOffsetWithinThePage() {
+    void chosenAddressNeedsTheSameOffsetWithinThePage() {
         assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.registerAt(page(), 1, LOCAL_WRITE))
+                .isThrownBy(() ->
+                        domain.register(RegionOptions.of(page()).address(1).access(LOCAL_WRITE)))
                 .withMessageContaining("EINVAL")
                 .withMessageContaining("same offset within their pages");
     }
@@ -108,18 +111,20 @@ class MemoryKindsTest {
     }
 
     @Test
-    void registerAtReplacesZeroBased() {
+    void chosenAddressReplacesZeroBased() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(page(), LOCAL_WRITE, ZERO_BASED))
-                .withMessageContaining("registerAt(memory, 0");
+                .withMessageContaining("address(0)");
     }
 
     @Test
-    void registerDmaBufRefusesOtherDescriptors() {
+    void dmaBufRefusesOtherDescriptors() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.registerDmaBuf(-1, 0, PAGE, 0, List.of(LOCAL_WRITE), loopback.arena));
+                .isThrownBy(() -> domain.register(
+                        RegionOptions.dmaBuf(-1, 0, PAGE).address(0).access(LOCAL_WRITE), loopback.arena));
         assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.registerDmaBuf(1_000_000, 0, PAGE, 0, List.of(LOCAL_WRITE), loopback.arena))
+                .isThrownBy(() -> domain.register(
+                        RegionOptions.dmaBuf(1_000_000, 0, PAGE).address(0).access(LOCAL_WRITE), loopback.arena))
                 .matches(e -> e.verb().equals("ibv_reg_dmabuf_mr"));
     }
 
@@ -142,7 +147,8 @@ class MemoryKindsTest {
         byte[] back = new byte[3];
         memory.read(64, MemorySegment.ofArray(back));
         assertThat(back).containsExactly(1, 2, 3);
-        MemoryRegion region = domain.register(memory, 0, PAGE, List.of(LOCAL_WRITE, REMOTE_READ), loopback.arena);
+        MemoryRegion region =
+                domain.register(RegionOptions.of(memory, 0, PAGE).access(LOCAL_WRITE, REMOTE_READ), loopback.arena);
         left.pair.postRead(1, left.buffer.slice(0, 3), region.slice(64, 3).remote());
         left.done();
         assertThat(left.buffer.segment().asSlice(0, 3).toArray(JAVA_BYTE)).containsExactly(1, 2, 3);
@@ -286,7 +292,9 @@ class MemoryKindsTest {
                 "ibv_alloc_dmah",
                 () -> loopback.context.allocateDmaHandle(DmaHints.none().cpu(0), loopback.arena));
         MemoryRegion region = Unsupported.orAborts(
-                "ibv_reg_mr_ex", () -> domain.register(page(), List.of(LOCAL_WRITE), handle, loopback.arena));
+                "ibv_reg_mr_ex",
+                () -> domain.register(
+                        RegionOptions.of(page()).access(LOCAL_WRITE).hints(handle), loopback.arena));
         assertThat(region.isOpen()).isTrue();
     }
 
@@ -313,7 +321,7 @@ class MemoryKindsTest {
     void driverBufferIsRegistered() throws Exception {
         assertSince(RdmaCoreVersion.V64, "ibv_alloc_buf", () -> domain.allocateBuffer(4096, loopback.arena));
         DriverBuffer buffer = Unsupported.orAborts("ibv_alloc_buf", () -> domain.allocateBuffer(4096));
-        MemoryRegion region = domain.register(buffer, 0, 4096, LOCAL_WRITE, REMOTE_READ);
+        MemoryRegion region = domain.register(RegionOptions.of(buffer, 0, 4096).access(LOCAL_WRITE, REMOTE_READ));
         fill(buffer.segment(), 7);
         left.pair.postRead(1, left.buffer.slice(0, 8), region.slice(0, 8).remote());
         left.done();

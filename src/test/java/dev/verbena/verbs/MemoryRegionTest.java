@@ -30,7 +30,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -136,7 +135,7 @@ class MemoryRegionTest {
     void registerRefusesZeroBasedAndNamesRegisterAt() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(memory(), LOCAL_WRITE, ZERO_BASED))
-                .withMessageContaining("registerAt");
+                .withMessageContaining("address(0)");
     }
 
     @Test
@@ -262,7 +261,8 @@ class MemoryRegionTest {
     @Test
     void fillRefusesFreedMemory() {
         Arena foreign = Arena.ofConfined();
-        MemoryRegion region = domain.registerForeign(foreign.allocate(64), List.of(LOCAL_WRITE), loopback.arena);
+        MemoryRegion region =
+                domain.register(RegionOptions.foreign(foreign.allocate(64)).access(LOCAL_WRITE), loopback.arena);
         foreign.close();
         assertThatThrownBy(() -> region.fill((byte) 1))
                 .isInstanceOf(IllegalStateException.class)

@@ -84,7 +84,7 @@ class NullArgumentTest {
         Fenced.calm();
         assertRefused(
                 () -> fresh.connect(null),
-                () -> fresh.connect(null, ConnectOptions.defaults()),
+                () -> fresh.connect(null, QueuePairAttributes.none()),
                 () -> fresh.connect(fresh.endpoint(), null));
         assertThat(Fenced.calls("ibv_modify_qp")).isZero();
         assertThat(fresh.state()).isEqualTo(QueuePairState.RESET);

@@ -14,10 +14,10 @@ class ParentDomainTest {
     void closedParentDomainMakesNoParentDomain() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             ProtectionDomain base = TestDevice.get().open(arena).allocateProtectionDomain();
-            ProtectionDomain parent = base.allocateParentDomain();
+            ProtectionDomain parent = base.allocateParentDomain(ParentDomainOptions.defaults());
             parent.close();
             assertThatIllegalStateException()
-                    .isThrownBy(parent::allocateParentDomain)
+                    .isThrownBy(() -> parent.allocateParentDomain(ParentDomainOptions.defaults()))
                     .withMessageContaining("is closed");
         }
     }

@@ -49,7 +49,7 @@ class PostedFieldsTest {
         Loopback connected(UnaryOperator<QueuePairOptions> more) {
             return make(() -> Loopback.connected(
                     arena.make(),
-                    ConnectOptions.defaults(),
+                    QueuePairAttributes.none(),
                     options -> more.apply(
                             options(options).inlineSize(64).sendSge(3).receiveSge(3))));
         }

@@ -138,7 +138,7 @@ class PostingRulesTest {
     void batchHasRoomForOnePieceOfEachRequest() {
         try (Loopback loopback = Loopback.connected(
                 VerbsArena.ofConfined(),
-                ConnectOptions.defaults(),
+                QueuePairAttributes.none(),
                 options -> options.sendSge(0).receiveSge(0))) {
             QueuePair pair = loopback.left.pair;
             assertThat(pair.capabilities().sendSge()).isZero();
@@ -389,7 +389,7 @@ class PostingRulesTest {
     void atomicsTakeEightBytesOnly() {
         try (Loopback loopback = Loopback.connected(
                 VerbsArena.ofConfined(),
-                ConnectOptions.defaults(),
+                QueuePairAttributes.none(),
                 options -> options.sendSge(3).operations(Set.of(SendOperation.values())))) {
             SendBatch batch = loopback.left.pair.sendBatch(4);
             RemoteMemory remote = loopback.right.buffer.remote();
@@ -425,7 +425,7 @@ class PostingRulesTest {
     void inlineDataBeyondTheLimitIsRefused() {
         try (Loopback loopback = Loopback.connected(
                 VerbsArena.ofConfined(),
-                ConnectOptions.defaults(),
+                QueuePairAttributes.none(),
                 options -> options.inlineSize(64).tsoHeader(200))) {
             int most = loopback.left.pair.capabilities().inlineSize();
             SendBatch batch = loopback.left.pair.sendBatch(1);

@@ -331,7 +331,7 @@ class PostingTest {
     void fullReceiveQueueIsNamedInTheException() {
         QueuePair pair =
                 loopback.domain.createQueuePair(QueuePair.rc(left.queue).receiveDepth(4));
-        pair.toInit(ConnectOptions.defaults());
+        pair.toInit(QueuePairAttributes.none());
         ReceiveBatch batch = pair.receiveBatch(100);
         for (int i = 0; i < batch.capacity(); i++) {
             batch.receive(i, left.buffer.slice(0, 1));
@@ -346,7 +346,7 @@ class PostingTest {
 
     @Test
     void concurrentPostsDoNotMix() throws Exception {
-        try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults())) {
+        try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
             int threads = 4;
             int each = 30;
             Thread[] posters = new Thread[threads];

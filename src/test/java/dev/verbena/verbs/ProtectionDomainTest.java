@@ -85,7 +85,8 @@ class ProtectionDomainTest {
     @Test
     void parentDomainWorksWithItsBase() throws Exception {
         ProtectionDomain domain = context.allocateProtectionDomain();
-        ProtectionDomain parent = Unsupported.orAborts("ibv_alloc_parent_domain", () -> domain.allocateParentDomain());
+        ProtectionDomain parent = Unsupported.orAborts(
+                "ibv_alloc_parent_domain", () -> domain.allocateParentDomain(ParentDomainOptions.defaults()));
         assertThat(parent.base()).containsSame(domain);
         assertThat(domain.base()).isEmpty();
         CompletionQueue queue = context.createCompletionQueue(
@@ -104,7 +105,8 @@ class ProtectionDomainTest {
     void threadDomainNeedsConfinedArena() {
         ThreadDomain thread = Unsupported.orAborts("ibv_alloc_td", () -> context.allocateThreadDomain(arena));
         ProtectionDomain domain = context.allocateProtectionDomain();
-        ProtectionDomain parent = domain.allocateParentDomain(thread, arena);
+        ProtectionDomain parent =
+                domain.allocateParentDomain(ParentDomainOptions.defaults().threadDomain(thread), arena);
         assertThat(parent.threadDomain()).contains(thread);
         QueuePairOptions options = QueuePair.rc(context.createCompletionQueue(16));
         parent.createQueuePair(options, arena);

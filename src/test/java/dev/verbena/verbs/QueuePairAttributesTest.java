@@ -121,7 +121,7 @@ class QueuePairAttributesTest {
             Object value,
             BiFunction<QueuePairAttributes, Object, QueuePairAttributes> setter,
             Function<QueuePairAttributes, Object> getter) {
-        QueuePairAttributes attributes = setter.apply(QueuePairAttributes.unchangedState(), value);
+        QueuePairAttributes attributes = setter.apply(QueuePairAttributes.none(), value);
         assertThat(attributes.mask()).containsExactly(attribute);
         assertThat(getter.apply(attributes)).isEqualTo(value);
         assertThat(attributes.toString()).startsWith(attribute + " ").contains(value.toString());
@@ -147,7 +147,7 @@ class QueuePairAttributesTest {
                 QueuePairAttributes.to(QueuePairState.INIT).port(1).pkeyIndex(0).port(2);
         assertThat(attributes.mask()).containsExactlyInAnyOrder(Attribute.STATE, Attribute.PORT, Attribute.PKEY_INDEX);
         assertThat(attributes.port()).isEqualTo(2);
-        assertThat(QueuePairAttributes.unchangedState().mask()).isEmpty();
+        assertThat(QueuePairAttributes.none().mask()).isEmpty();
     }
 
     static Stream<Function<QueuePairAttributes, QueuePairAttributes>> outOfRange() {
@@ -186,7 +186,7 @@ class QueuePairAttributesTest {
     @ParameterizedTest
     @MethodSource("outOfRange")
     void setterRefusesNumbersThatDoNotFit(Function<QueuePairAttributes, QueuePairAttributes> setter) {
-        QueuePairAttributes attributes = QueuePairAttributes.unchangedState();
+        QueuePairAttributes attributes = QueuePairAttributes.none();
         assertThatIllegalArgumentException().isThrownBy(() -> setter.apply(attributes));
         assertThat(attributes.mask()).isEmpty();
     }
@@ -194,7 +194,7 @@ class QueuePairAttributesTest {
     @Test
     void setterRefusesUnknownConstants() {
         assertThatIllegalArgumentException().isThrownBy(() -> QueuePairAttributes.to(QueuePairState.UNKNOWN));
-        QueuePairAttributes attributes = QueuePairAttributes.unchangedState();
+        QueuePairAttributes attributes = QueuePairAttributes.none();
         assertThatIllegalArgumentException().isThrownBy(() -> attributes.pathMtu(Mtu.UNKNOWN));
         assertThatIllegalArgumentException().isThrownBy(() -> attributes.currentState(QueuePairState.UNKNOWN));
         assertThatIllegalArgumentException().isThrownBy(() -> attributes.pathMigrationState(MigrationState.UNKNOWN));
@@ -219,7 +219,7 @@ class QueuePairAttributesTest {
     @Test
     void addressVectorKeepsMissingGlobalRoute() {
         AddressVector local = AddressVector.of(1).destinationLid(7);
-        assertThat(QueuePairAttributes.unchangedState().addressVector(local).addressVector())
+        assertThat(QueuePairAttributes.none().addressVector(local).addressVector())
                 .isEqualTo(local);
     }
 }

@@ -14,6 +14,7 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
+import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.DeviceAttributes;
@@ -48,7 +49,7 @@ class QueuePairStateTest {
         loopback.close();
     }
 
-    private void connect(ConnectOptions how) {
+    private void connect(QueuePairAttributes how) {
         left.connect(right.endpoint(), how);
         right.connect(left.endpoint(), how);
     }
@@ -65,7 +66,7 @@ class QueuePairStateTest {
 
     @Test
     void connectGoesToRtsWithDefaults() {
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
         Port port = loopback.context.port(1);
         GidEntry gid = loopback.context.bestGid(1);
 
@@ -98,7 +99,7 @@ class QueuePairStateTest {
 
     @Test
     void connectAppliesAllOptions() {
-        ConnectOptions how = ConnectOptions.defaults()
+        QueuePairAttributes how = QueuePairAttributes.none()
                 .access(Set.of(REMOTE_WRITE))
                 .pathMtu(Mtu.BYTES_512)
                 .minRnrTimerCode(3)
@@ -106,11 +107,9 @@ class QueuePairStateTest {
                 .retryCount(2)
                 .rnrRetry(1)
                 .maxReadAtomic(4)
-                .maxDestinationReadAtomic(8)
-                .hopLimit(5)
-                .trafficClass(0x48)
-                .flowLabel(0x12345);
-        connect(how);
+                .maxDestinationReadAtomic(8);
+        left.connect(right.endpoint(), how.addressVector(shaped(left, right)));
+        right.connect(left.endpoint(), how.addressVector(shaped(right, left)));
 
         QueuePairAttributes found = left.query();
         assertThat(found.access()).containsExactly(REMOTE_WRITE);
@@ -129,6 +128,25 @@ class QueuePairStateTest {
         assertThat(route.flowLabel()).isEqualTo(0x12345);
     }
 
+    private static AddressVector shaped(QueuePair from, QueuePair to) {
+        AddressVector path = from.pathTo(to.endpoint().gid());
+        return path.globalRoute(
+                path.globalRoute().hopLimit(5).trafficClass(0x48).flowLabel(0x12345));
+    }
+
+    @Test
+    void connectRefusesAttributesThatItDoesNotSet() {
+        for (QueuePairAttributes other : List.of(
+                QueuePairAttributes.to(QueuePairState.RTS),
+                QueuePairAttributes.none().sendPsn(1),
+                QueuePairAttributes.none().qkey(1))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> left.connect(right.endpoint(), other.timeoutCode(3)))
+                    .withMessageContaining(other.mask().toString());
+            assertThat(left.state()).isEqualTo(QueuePairState.RESET);
+        }
+    }
+
     @Test
     void connectUsesAnotherGid() {
         GidEntry other = loopback.context.gids().getFirst();
@@ -142,7 +160,7 @@ class QueuePairStateTest {
 
     @Test
     void connectAcceptsAnEmptyAccessSet() {
-        connect(ConnectOptions.defaults().access(Set.of()));
+        connect(QueuePairAttributes.none().access(Set.of()));
         assertThat(left.query().access()).isEmpty();
     }
 
@@ -159,7 +177,7 @@ class QueuePairStateTest {
     @Test
     @Fault("skipped-state")
     void modifyRefusesInvalidTransitionsBeforeC() {
-        left.toInit(ConnectOptions.defaults());
+        left.toInit(QueuePairAttributes.none());
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.RTS)))
                 .withMessageContaining("ibv_modify_qp")
@@ -205,7 +223,7 @@ class QueuePairStateTest {
 
     @Test
     void modifyRefusalNamesTheActualState() {
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
         QueuePairAttributes failed = QueuePairAttributes.to(QueuePairState.ERR);
         int mask = Attribute.STATE.bit;
         assertThat((int) Ibv.MODIFY_QP.call(
@@ -221,8 +239,8 @@ class QueuePairStateTest {
 
     @Test
     void modifyChangesAttributesWithinAState() {
-        connect(ConnectOptions.defaults());
-        left.modify(QueuePairAttributes.unchangedState().minRnrTimerCode(5));
+        connect(QueuePairAttributes.none());
+        left.modify(QueuePairAttributes.none().minRnrTimerCode(5));
         assertThat(left.query().minRnrTimerCode()).isEqualTo(5);
         assertThat(left.state()).isEqualTo(QueuePairState.RTS);
     }
@@ -235,7 +253,7 @@ class QueuePairStateTest {
                 .isThrownBy(() -> left.postSend(1, buffer))
                 .withMessageContaining("RESET")
                 .withMessageContaining("connect");
-        left.toInit(ConnectOptions.defaults());
+        left.toInit(QueuePairAttributes.none());
         assertThatIllegalStateException()
                 .isThrownBy(() -> left.postWrite(1, buffer, loopback.right.buffer.remote()))
                 .withMessageContaining("INIT");
@@ -247,10 +265,10 @@ class QueuePairStateTest {
         assertThatIllegalStateException()
                 .isThrownBy(() -> right.postReceive(1, loopback.right.buffer))
                 .withMessageContaining("RESET");
-        right.toInit(ConnectOptions.defaults());
+        right.toInit(QueuePairAttributes.none());
         right.postReceive(2, loopback.right.buffer);
 
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
         left.postSend(3, loopback.left.buffer.slice(0, 4));
         assertThat(loopback.left.done().id()).isEqualTo(3);
         assertThat(loopback.right.done().id()).isEqualTo(2);
@@ -258,7 +276,7 @@ class QueuePairStateTest {
 
     @Test
     void secondConnectIsRefused() {
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
         assertThatIllegalStateException()
                 .isThrownBy(() -> left.connect(right.endpoint()))
                 .withMessageContaining("RTS")
@@ -268,7 +286,7 @@ class QueuePairStateTest {
 
     @Test
     void failAndResetChangeTheState() {
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
         left.fail();
         assertThat(left.state()).isEqualTo(QueuePairState.ERR);
         assertThat(left.query().state()).isEqualTo(QueuePairState.ERR);
@@ -279,7 +297,7 @@ class QueuePairStateTest {
 
     @Test
     void resetIgnoresEarlierCompletions() throws Exception {
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
         Completions done = loopback.left.queue.completions(4);
         left.postReceive(1, loopback.left.buffer.slice(0, 8));
         left.fail();
@@ -288,7 +306,7 @@ class QueuePairStateTest {
 
         left.reset();
         right.reset();
-        connect(ConnectOptions.defaults());
+        connect(QueuePairAttributes.none());
         assertThat(done.next()).isTrue();
         assertThat(done.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
         assertThat(left.state()).isEqualTo(QueuePairState.RTS);

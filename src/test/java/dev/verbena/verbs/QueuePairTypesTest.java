@@ -97,10 +97,10 @@ class QueuePairTypesTest {
     })
     void extendedPairsGoToInit() {
         QueuePair reliable = makeExtended(QueuePair.rc(queue));
-        reliable.toInit(ConnectOptions.defaults());
+        reliable.toInit(QueuePairAttributes.none());
         assertThat(reliable.query().state()).isEqualTo(INIT);
         QueuePair unreliable = makeExtended(QueuePair.uc(queue));
-        unreliable.toInit(ConnectOptions.defaults());
+        unreliable.toInit(QueuePairAttributes.none());
         assertThat(unreliable.query().state()).isEqualTo(INIT);
         QueuePair datagrams = makeExtended(QueuePair.ud(queue));
         datagrams.toReady(KEY);
@@ -111,7 +111,7 @@ class QueuePairTypesTest {
     @Twin("test_qp.QPTest.test_create_rc_qp_with_attr")
     void rcPairGoesToInit() {
         QueuePair pair = make(QueuePair.rc(queue));
-        pair.toInit(ConnectOptions.defaults());
+        pair.toInit(QueuePairAttributes.none());
         assertThat(pair.query().state()).isEqualTo(INIT);
     }
 
@@ -119,7 +119,7 @@ class QueuePairTypesTest {
     @Twin("test_qp.QPTest.test_create_uc_qp_with_attr")
     void ucPairGoesToInit() {
         QueuePair pair = make(QueuePair.uc(queue));
-        pair.toInit(ConnectOptions.defaults());
+        pair.toInit(QueuePairAttributes.none());
         assertThat(pair.query().state()).isEqualTo(INIT);
     }
 

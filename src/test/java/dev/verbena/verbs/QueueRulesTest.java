@@ -306,7 +306,7 @@ class QueueRulesTest {
 
     @Test
     void bindingsOfManyThreadsComeOneByOne() throws Throwable {
-        try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults())) {
+        try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
             MemoryRegion region = shared.domain.register(
                     shared.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND);
             MemoryWindow window = shared.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
@@ -409,7 +409,7 @@ class QueueRulesTest {
     /** Some devices flush only when the queue pair fails again. */
     @Test
     void drainFailsThePairAgainAndAgain() throws Throwable {
-        try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults())) {
+        try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
             QueuePair pair = shared.left.pair;
             pair.postSend(1, shared.left.buffer.slice(0, 8));
             Fenced.calm();

@@ -55,7 +55,7 @@ class RareObjectsTest {
 
     @BeforeEach
     void connect() {
-        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        loopback = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
     }
 
     @AfterEach
@@ -508,7 +508,7 @@ class RareObjectsTest {
     @Test
     void alternatePathIsDescribedForC() {
         AddressVector path = AddressVector.of(3).serviceLevel(5).destinationLid(0x123);
-        QueuePairAttributes attributes = QueuePairAttributes.unchangedState()
+        QueuePairAttributes attributes = QueuePairAttributes.none()
                 .alternatePath(path, 0x1234, Duration.ofNanos(4096L << 9))
                 .currentState(QueuePairState.RTS)
                 .sqdNotification(true)
@@ -551,7 +551,7 @@ class RareObjectsTest {
 
     @Test
     void alternateTimeoutIsPartOfTheAlternatePath() {
-        QueuePairAttributes attributes = QueuePairAttributes.unchangedState().alternateTimeoutCode(7);
+        QueuePairAttributes attributes = QueuePairAttributes.none().alternateTimeoutCode(7);
         assertThat(attributes.mask()).containsExactly(Attribute.ALTERNATE_PATH);
         assertThat(attributes.alternateTimeoutCode()).isEqualTo(7);
         assertThat(attributes.isDraining()).isFalse();

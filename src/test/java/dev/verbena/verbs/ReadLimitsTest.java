@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class ReadLimitsTest {
     @Test
     void connectSetsEachLimit() {
-        ConnectOptions how = ConnectOptions.defaults().maxReadAtomic(3).maxDestinationReadAtomic(5);
+        QueuePairAttributes how = QueuePairAttributes.none().maxReadAtomic(3).maxDestinationReadAtomic(5);
         try (Loopback loopback = Loopback.connected(VerbsArena.ofConfined(), how)) {
             QueuePairAttributes found = loopback.left.pair.query();
             assertThat(found.maxReadAtomic()).isEqualTo(3);

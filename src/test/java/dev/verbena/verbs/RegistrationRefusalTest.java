@@ -102,7 +102,8 @@ class RegistrationRefusalTest {
     void registrationAtAnotherAddressSaysThatOffsetsMustAgree() {
         Fenced.fail("ibv_reg_mr_iova2", 1, Errno.EINVAL);
         assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.registerAt(memory.asSlice(8, 64), 0x1000, AccessFlag.LOCAL_WRITE))
+                .isThrownBy(() -> domain.register(
+                        RegionOptions.of(memory.asSlice(8, 64)).address(0x1000).access(AccessFlag.LOCAL_WRITE)))
                 .withMessageContaining(" as 0x1000, [LOCAL_WRITE]): EINVAL")
                 .withMessageContaining("the same offset within their pages");
     }
@@ -119,7 +120,7 @@ class RegistrationRefusalTest {
         assertThat(domain.register(memory, AccessFlag.REMOTE_READ).access()).containsExactly(AccessFlag.REMOTE_READ);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(memory, AccessFlag.ZERO_BASED))
-                .withMessageContaining("registerAt");
+                .withMessageContaining("address(0)");
         MemorySegment readOnly = memory.asReadOnly();
         assertThatIllegalArgumentException().isThrownBy(() -> domain.register(readOnly, AccessFlag.LOCAL_WRITE));
         assertThat(domain.register(readOnly, AccessFlag.REMOTE_READ).length()).isEqualTo(4096);
@@ -144,25 +145,35 @@ class RegistrationRefusalTest {
     @Test
     void deviceMemoryIsRegisteredWithinItsLength() {
         DeviceMemory device = context.allocateDeviceMemory(100, 1);
-        MemoryRegion region = domain.register(device, 40, 60, AccessFlag.LOCAL_WRITE);
+        MemoryRegion region = domain.register(RegionOptions.of(device, 40, 60).access(AccessFlag.LOCAL_WRITE));
         assertThat(region.address()).isZero();
         assertThat(region.length()).isEqualTo(60);
         assertThat(region.toString()).contains("60 bytes of device memory at 0x0");
         for (long[] range : new long[][] {{-1, 1}, {41, 60}, {100, 1}, {0, 101}}) {
-            assertThatThrownBy(() -> domain.register(device, range[0], range[1], AccessFlag.LOCAL_WRITE))
+            assertThatThrownBy(() -> domain.register(
+                            RegionOptions.of(device, range[0], range[1]).access(AccessFlag.LOCAL_WRITE)))
                     .isInstanceOf(IndexOutOfBoundsException.class);
         }
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.register(device, 5, 0, AccessFlag.LOCAL_WRITE))
+                .isThrownBy(() -> domain.register(RegionOptions.of(device, 5, 0).access(AccessFlag.LOCAL_WRITE)))
                 .withMessageContaining("length of a memory region");
         Fenced.fail("ibv_reg_dm_mr", 1, Errno.EINVAL);
         assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.register(device, 4, 5, AccessFlag.LOCAL_WRITE))
+                .isThrownBy(() -> domain.register(RegionOptions.of(device, 4, 5).access(AccessFlag.LOCAL_WRITE)))
                 .withMessageStartingWith("ibv_reg_dm_mr(" + device + ", offset 4, 5 bytes, [LOCAL_WRITE]): EINVAL");
         ProtectionDomain foreign = TestDevice.get().open(arena).allocateProtectionDomain();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> foreign.register(device, 0, 5, AccessFlag.LOCAL_WRITE))
+                .isThrownBy(
+                        () -> foreign.register(RegionOptions.of(device, 0, 5).access(AccessFlag.LOCAL_WRITE)))
                 .withMessageContaining(device + " belongs to another context");
+        RegionOptions whole = RegionOptions.of(device, 0, 100);
+        try (DmaHandle hints = context.allocateDmaHandle(DmaHints.none())) {
+            for (RegionOptions impossible : List.of(whole.address(8), whole.hints(hints))) {
+                assertThatIllegalArgumentException()
+                        .isThrownBy(() -> domain.register(impossible))
+                        .withMessageContaining("begins at the address 0");
+            }
+        }
     }
 
     @Test

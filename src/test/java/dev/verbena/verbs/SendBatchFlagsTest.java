@@ -75,7 +75,7 @@ class SendBatchFlagsTest {
                 (batch, local, remote) -> batch.compareAndSwap(2, local, remote, 1, 2),
                 (batch, local, remote) -> batch.write(2, local, remote),
                 (batch, local, remote) -> batch.send(2, local));
-        try (Loopback loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults())) {
+        try (Loopback loopback = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
             SendBatch batch = loopback.left.pair.sendBatch(4);
             RemoteMemory remote = loopback.right.buffer.remote();
             for (int round = 0; round < 400; round++) {

@@ -21,6 +21,7 @@ import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import java.lang.foreign.MemorySegment;
@@ -95,7 +96,7 @@ class StateChangesTest {
                 .withMessageStartingWith("ibv_modify_qp(" + pair + "): ");
         assertThat(Fenced.calls("ibv_modify_qp")).isZero();
         assertThat(Fenced.calls("ibv_query_qp")).as("the state is known").isZero();
-        pair.toInit(ConnectOptions.defaults());
+        pair.toInit(QueuePairAttributes.none());
         assertThat(pair.state()).isEqualTo(QueuePairState.INIT);
         pair.reset();
         assertThat(pair.state()).isEqualTo(QueuePairState.RESET);
@@ -135,7 +136,7 @@ class StateChangesTest {
 
     @Test
     void queryReturnsAllThatWasSet() {
-        pair.connect(pair.endpoint(), ConnectOptions.defaults().pathMtu(Mtu.BYTES_1024));
+        pair.connect(pair.endpoint(), QueuePairAttributes.none().pathMtu(Mtu.BYTES_1024));
         QueuePairAttributes found = pair.query();
         assertThat(found.mask()).contains(Attribute.STATE, Attribute.PATH_MTU, Attribute.CAPABILITIES);
         assertThat(found.mask()).doesNotContain(Attribute.RATE_LIMIT).hasSize(Attribute.values().length - 1);
@@ -198,7 +199,7 @@ class StateChangesTest {
         assertThat(queue.await(Loopback.DEADLINE).isSuccess()).isFalse();
         assertThat(Fenced.calls("ibv_query_qp")).isZero();
         pair.reset();
-        pair.toInit(ConnectOptions.defaults());
+        pair.toInit(QueuePairAttributes.none());
         pair.reset();
         pair.connect(pair.endpoint());
         Fenced.calm();
@@ -239,11 +240,11 @@ class StateChangesTest {
         assertThatIllegalStateException()
                 .isThrownBy(() -> sharing.postReceive(1, buffer))
                 .withMessageContaining("Receiving is not possible in RESET");
-        sharing.toInit(ConnectOptions.defaults());
+        sharing.toInit(QueuePairAttributes.none());
         assertThatIllegalStateException()
                 .isThrownBy(() -> sharing.postReceive(1, buffer))
                 .withMessageContaining("has no receives of its own: post them to the shared receive queue");
-        pair.toInit(ConnectOptions.defaults());
+        pair.toInit(QueuePairAttributes.none());
         pair.postReceive(1, buffer);
     }
 
@@ -307,7 +308,7 @@ class StateChangesTest {
         pair.connect(peer);
         assertThat(pair.query().addressVector().globalRoute()).isNull();
         pair.reset();
-        pair.connect(peer, ConnectOptions.defaults().global(true));
+        pair.connect(peer, QueuePairAttributes.none().addressVector(path.globalRoute(GlobalRoute.to(gid, 0))));
         assertThat(pair.query().addressVector().globalRoute().destination()).isEqualTo(gid);
         answerPort(Port.LinkLayer.ETHERNET, 0);
         assertThat(pair.pathTo(peer).globalRoute().destination()).isEqualTo(gid);
@@ -357,7 +358,8 @@ class StateChangesTest {
 
     @Test
     void objectsOfAThreadDomainNeedAnArenaForOneThread() {
-        ProtectionDomain parent = domain.allocateParentDomain(context.allocateThreadDomain());
+        ProtectionDomain parent = domain.allocateParentDomain(
+                ParentDomainOptions.defaults().threadDomain(context.allocateThreadDomain()));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> parent.createQueuePair(QueuePair.rc(queue)))
                 .withMessageContaining("VerbsArena.ofConfined()");

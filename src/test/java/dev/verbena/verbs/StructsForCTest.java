@@ -66,7 +66,7 @@ class StructsForCTest {
 
     @BeforeEach
     void connect() {
-        loopback = Loopback.connected(VerbsArena.ofShared(), ConnectOptions.defaults());
+        loopback = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
         context = loopback.context;
         domain = loopback.domain;
         queue = loopback.left.queue;
@@ -326,7 +326,8 @@ class StructsForCTest {
     @Test
     void parentDomainIsDescribed() {
         ThreadDomain threads = context.allocateThreadDomain();
-        ProtectionDomain parent = domain.allocateParentDomain(threads);
+        ProtectionDomain parent =
+                domain.allocateParentDomain(ParentDomainOptions.defaults().threadDomain(threads));
         MemorySegment init = Fenced.given("ibv_alloc_parent_domain");
         assertThat(ibv_parent_domain_init_attr.pd(init).address()).isEqualTo(domain.address());
         assertThat(ibv_parent_domain_init_attr.td(init).address())
@@ -505,7 +506,8 @@ class StructsForCTest {
         int descriptor = memory.exportDmaBuf();
         assertThat(descriptor).isPositive();
         assertThat(word(Fenced.given("ibv_dm_export_dmabuf_fd"), 0)).isEqualTo(memory.address());
-        MemoryRegion region = domain.registerDmaBuf(descriptor, 3, 40, 0x5000, AccessFlag.LOCAL_WRITE);
+        MemoryRegion region = domain.register(
+                RegionOptions.dmaBuf(descriptor, 3, 40).address(0x5000).access(AccessFlag.LOCAL_WRITE));
         MemorySegment given = Fenced.given("ibv_reg_dmabuf_mr");
         assertThat(List.of(word(given, 0), word(given, 1), word(given, 2), word(given, 3), word(given, 4)))
                 .containsExactly(3L, 40L, 0x5000L, (long) descriptor, (long) AccessFlag.LOCAL_WRITE.bit);
@@ -518,17 +520,20 @@ class StructsForCTest {
                 .withMessageStartingWith("ibv_dm_export_dmabuf_fd(" + memory + "): EINVAL");
         Fenced.fail("ibv_reg_dmabuf_mr", 1, Errno.EBADF);
         assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.registerDmaBuf(descriptor, 3, 40, 0))
+                .isThrownBy(() ->
+                        domain.register(RegionOptions.dmaBuf(descriptor, 3, 40).address(0)))
                 .withMessageStartingWith(
                         "ibv_reg_dmabuf_mr(40 bytes of DMA buffer " + descriptor + " at 0x0, offset 3, []")
                 .withMessageContaining("descriptor is not open");
         Fenced.fail("ibv_reg_dmabuf_mr", 1, Errno.EINVAL);
         assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.registerDmaBuf(descriptor, 3, 40, 0))
+                .isThrownBy(() ->
+                        domain.register(RegionOptions.dmaBuf(descriptor, 3, 40).address(0)))
                 .withMessageNotContaining("not open");
         for (long[] bad : new long[][] {{-1, 0, 1}, {descriptor, -1, 1}, {descriptor, 0, 0}}) {
             assertThatIllegalArgumentException()
-                    .isThrownBy(() -> domain.registerDmaBuf((int) bad[0], bad[1], bad[2], 0));
+                    .isThrownBy(() -> domain.register(
+                            RegionOptions.dmaBuf((int) bad[0], bad[1], bad[2]).address(0)));
         }
     }
 
@@ -561,7 +566,8 @@ class StructsForCTest {
     void hintedRegistrationNamesItsHandle() {
         MemorySegment memory = loopback.arena.allocate(128, 64);
         DmaHandle handle = context.allocateDmaHandle(DmaHints.none().cpu(3));
-        MemoryRegion region = domain.register(memory, List.of(AccessFlag.LOCAL_WRITE), handle);
+        MemoryRegion region = domain.register(
+                RegionOptions.of(memory).access(AccessFlag.LOCAL_WRITE).hints(handle));
         MemorySegment init = Fenced.given("ibv_reg_mr_ex");
         assertThat(ibv_mr_init_attr.length(init)).isEqualTo(128);
         assertThat(ibv_mr_init_attr.access(init)).isEqualTo(AccessFlag.LOCAL_WRITE.bit);
@@ -576,7 +582,7 @@ class StructsForCTest {
                 .withMessageContaining(region.toString());
         Fenced.fail("ibv_reg_mr_ex", 1, Errno.EINVAL);
         assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.register(memory, List.of(), handle))
+                .isThrownBy(() -> domain.register(RegionOptions.of(memory).hints(handle)))
                 .withMessageStartingWith("ibv_reg_mr_ex(memory 128 bytes at 0x" + Long.toHexString(memory.address())
                         + ", access [], hints " + handle + "): EINVAL");
         region.close();

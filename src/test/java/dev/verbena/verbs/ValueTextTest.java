@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
@@ -65,5 +66,15 @@ class ValueTextTest {
         assertThat(RateLimit.of(7).maxBurst(8)).hasToString("kbit/s 7, burst 8");
         assertThat(RateLimit.of(7).maxBurst(8).typicalPacket(9)).hasToString("kbit/s 7, burst 8, typical packet 9");
         assertThat(RateLimit.of(0).maxBurst(8)).hasToString("kbit/s 0, burst 8");
+    }
+
+    @Test
+    void staticRateIsReadAsConstantAndCode() {
+        AddressVector path = AddressVector.of(1).staticRate(Rate.GBPS_40);
+        assertThat(path).isEqualTo(AddressVector.of(1).staticRateCode(7)).hasToString("port 1, static rate GBPS_40");
+        assertThat(path.staticRateCode()).isEqualTo(7);
+        assertThat(path.staticRateCode(200).staticRate()).isEqualTo(Rate.UNKNOWN);
+        assertThat(path.staticRateCode(200)).hasToString("port 1, static rate 200");
+        assertThatIllegalArgumentException().isThrownBy(() -> path.staticRate(Rate.UNKNOWN));
     }
 }

@@ -28,7 +28,7 @@ class WaitLimitsTest {
 
     private QueuePair readyPair(CompletionQueue queue) {
         QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(queue));
-        pair.connect(pair.endpoint(), ConnectOptions.defaults());
+        pair.connect(pair.endpoint(), QueuePairAttributes.none());
         return pair;
     }
 

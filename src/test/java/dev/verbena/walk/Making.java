@@ -12,6 +12,7 @@ import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
@@ -129,7 +130,7 @@ final class Making {
         world.say(step, () -> name + " = " + from + ".allocateParentDomain(" + arena + ")");
         ProtectionDomain made = world.call(
                 new Faults(step.actor()).needs(arena).needs(from).needs(from.root()),
-                () -> from.domain.allocateParentDomain(arena.arena));
+                () -> from.domain.allocateParentDomain(ParentDomainOptions.defaults(), arena.arena));
         if (made != null) {
             world.born(world.domains, new DomainNode(name, arena, from.context, from.root(), made));
         }

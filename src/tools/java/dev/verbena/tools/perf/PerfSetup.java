@@ -19,13 +19,13 @@ import dev.verbena.tools.perf.PerfPlan.Operation;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.address.Endpoint;
@@ -90,7 +90,7 @@ final class PerfSetup {
             pair.toReady(QKEY);
             link.sendTo(pair.pathTo(peer), peer.queuePairNumber(), QKEY);
         } else {
-            pair.connect(peer, ConnectOptions.defaults());
+            pair.connect(peer, QueuePairAttributes.none());
         }
         return link;
     }
@@ -159,7 +159,7 @@ final class PerfSetup {
         link.reach(theirs.memory(Math.max(plan.largest(), peer.span())));
         pair.connect(
                 theirs.endpoint(),
-                ConnectOptions.defaults()
+                QueuePairAttributes.none()
                         .pathMtu(mtu)
                         .maxDestinationReadAtomic(reads)
                         .maxReadAtomic(

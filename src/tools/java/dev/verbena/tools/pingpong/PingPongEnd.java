@@ -15,7 +15,6 @@ import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.DeviceMemory;
 import dev.verbena.verbs.ExtendedCompletions;
@@ -23,13 +22,16 @@ import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.device.Port;
 import java.lang.foreign.MemorySegment;
@@ -117,7 +119,7 @@ final class PingPongEnd {
         if (setting.deviceMemory()) {
             deviceMemory = context.allocateDeviceMemory(length);
             deviceMemory.write(0, data);
-            region = domain.register(deviceMemory, 0, length, access, domain.arena());
+            region = domain.register(RegionOptions.of(deviceMemory, 0, length).access(access));
         } else {
             deviceMemory = null;
             region = setting.implicit()
@@ -156,7 +158,7 @@ final class PingPongEnd {
             if (setting.kind() == Kind.UD) {
                 link.pair.toReady(QKEY);
             } else {
-                link.pair.toInit(connectOptions());
+                link.pair.toInit(attributes());
             }
         }
         postReceives();
@@ -187,18 +189,16 @@ final class PingPongEnd {
         return shared == null ? options : options.sharedReceiveQueue(shared);
     }
 
-    private ConnectOptions connectOptions() {
-        return ConnectOptions.defaults()
+    private QueuePairAttributes attributes() {
+        return QueuePairAttributes.none()
                 .access(Set.of())
                 .pathMtu(setting.mtu())
-                .serviceLevel(setting.serviceLevel())
                 .minRnrTimerCode(12)
                 .timeoutCode(14)
                 .retryCount(7)
                 .rnrRetry(7)
                 .maxReadAtomic(1)
-                .maxDestinationReadAtomic(1)
-                .global(setting.gidIndex() >= 0);
+                .maxDestinationReadAtomic(1);
     }
 
     /** Returns the endpoints to send to the peer. As in C, they have no GID if none is needed or asked for. */
@@ -227,7 +227,15 @@ final class PingPongEnd {
                 AddressVector path = link.pair.pathTo(peer);
                 link.path = domain.createAddressHandle(path.serviceLevel(setting.serviceLevel()));
             } else {
-                link.pair.connect(peer, connectOptions());
+                AddressVector path = link.pair.pathTo(peer).serviceLevel(setting.serviceLevel());
+                boolean global = setting.gidIndex() >= 0;
+                link.pair.connect(
+                        peer,
+                        attributes()
+                                .addressVector(
+                                        global
+                                                ? path.globalRoute(GlobalRoute.to(peer.gid(), setting.gidIndex()))
+                                                : path));
             }
         }
     }

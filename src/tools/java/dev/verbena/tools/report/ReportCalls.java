@@ -16,12 +16,14 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
+import dev.verbena.verbs.DmaHandle;
 import dev.verbena.verbs.DmaHints;
 import dev.verbena.verbs.ExtendedCompletions;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.Operation;
+import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RegionChange;
@@ -146,10 +148,15 @@ final class ReportCalls {
     private void memory() throws InterruptedException {
         call("ibv_alloc_pd", this::domain);
         call("ibv_reg_mr", arena -> domain(arena).register(page(arena), LOCAL_WRITE));
-        call("ibv_reg_mr_iova", arena -> domain(arena).registerAt(page(arena), 0, LOCAL_WRITE));
         call(
-                "ibv_reg_mr_ex",
-                arena -> domain(arena).register(RegionOptions.of(page(arena)).access(List.of(LOCAL_WRITE))));
+                "ibv_reg_mr_iova",
+                arena -> domain(arena)
+                        .register(RegionOptions.of(page(arena)).address(0).access(LOCAL_WRITE)));
+        call("ibv_reg_mr_ex", arena -> {
+            ProtectionDomain domain = domain(arena);
+            DmaHandle hints = domain.context().allocateDmaHandle(DmaHints.none());
+            domain.register(RegionOptions.of(page(arena)).access(LOCAL_WRITE).hints(hints));
+        });
         call(
                 "ibv_reg_mr with IBV_ACCESS_ON_DEMAND",
                 arena -> domain(arena).register(page(arena), LOCAL_WRITE, ON_DEMAND));
@@ -165,7 +172,8 @@ final class ReportCalls {
         call("ibv_alloc_dmah", arena -> open(arena).allocateDmaHandle(DmaHints.none()));
         call("ibv_alloc_buf, ibv_reg_buf_mr", arena -> {
             ProtectionDomain domain = domain(arena);
-            domain.register(domain.allocateBuffer(4096), 0, 4096, LOCAL_WRITE);
+            domain.register(
+                    RegionOptions.of(domain.allocateBuffer(4096), 0, 4096).access(LOCAL_WRITE));
         });
         call("ibv_import_device", arena -> Context.importDevice(open(arena).commandDescriptor(), arena));
     }
@@ -235,7 +243,7 @@ final class ReportCalls {
 
     private void rare() throws InterruptedException {
         call("ibv_alloc_td", arena -> open(arena).allocateThreadDomain());
-        call("ibv_alloc_parent_domain", arena -> domain(arena).allocateParentDomain());
+        call("ibv_alloc_parent_domain", arena -> domain(arena).allocateParentDomain(ParentDomainOptions.defaults()));
         call("ibv_open_xrcd", arena -> open(arena).openXrcDomain());
         call("ibv_create_comp_cntr", arena -> open(arena).createCompletionCounter(CompletionCounterUnit.WORK_REQUESTS));
     }

@@ -14,7 +14,6 @@ import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.ConnectOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
@@ -124,7 +123,7 @@ public final class Tour {
                 CompletionQueue.class,
                 CompletionQueueOptions.class,
                 Completions.class,
-                ConnectOptions.class,
+                QueuePairAttributes.class,
                 Context.class,
                 Endpoint.class,
                 LoopbackPair.class,

@@ -384,7 +384,7 @@ final class TcpCarrier extends Carrier {
         }
     }
 
-    private static void closeQuietly(Closeable socket) {
+    static void closeQuietly(Closeable socket) {
         try {
             socket.close();
         } catch (IOException ignored) {

@@ -1,6 +1,8 @@
 package dev.verbena.net;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 
 /**
  * The frames of a TCP connection: see the description of this package. An instance is the header of one frame, and is used
@@ -54,6 +56,13 @@ final class TcpFrame {
                 .put((byte) (rdma ? 1 : 0))
                 .put((byte) reason)
                 .clear();
+    }
+
+    /** Sends the first bytes of a side. They fit into the socket's memory. */
+    static void sendHello(SocketChannel to, boolean rdma, int reason) throws IOException {
+        if (to.write(hello(rdma, reason)) != HELLO_BYTES) {
+            throw new IOException("The first bytes could not be sent at once");
+        }
     }
 
     /** Returns true if bytes begin as those of a node, of any version. */

@@ -200,9 +200,7 @@ final class TcpStream implements Carrier.Connection {
 
     private void connected() throws IOException {
         state = State.HELLO;
-        if (open().write(TcpFrame.hello(asks, 0)) != TcpFrame.HELLO_BYTES) { // they fit into the socket's memory
-            throw new IOException("The first bytes could not be sent at once");
-        }
+        TcpFrame.sendHello(open(), asks, 0);
         interest(SelectionKey.OP_READ);
     }
 
@@ -297,13 +295,8 @@ final class TcpStream implements Carrier.Connection {
     /** Closes the socket. */
     void close() {
         state = State.CLOSED;
-        SocketChannel known = channel;
-        if (known != null) {
-            try {
-                known.close();
-            } catch (IOException ignored) {
-                // The descriptor is free in any case.
-            }
+        if (channel != null) {
+            TcpCarrier.closeQuietly(channel);
         }
     }
 

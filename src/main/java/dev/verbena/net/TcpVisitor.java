@@ -67,11 +67,9 @@ final class TcpVisitor {
         }
     }
 
-    /** Sends this side's first bytes. They fit into the socket's memory. */
+    /** Sends this side's first bytes. */
     void answer(boolean rdma, int reason) throws IOException {
-        if (socket.write(TcpFrame.hello(rdma, reason)) != TcpFrame.HELLO_BYTES) {
-            throw new IOException("The first bytes could not be sent at once");
-        }
+        TcpFrame.sendHello(socket, rdma, reason);
     }
 
     /** Ends this side, and waits for the peer's end: else what the peer has not read would be lost. */

@@ -235,7 +235,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions closeTimeout(Duration changed) {
-        if (changed.isNegative()) {
+        if (Objects.requireNonNull(changed, "closeTimeout").isNegative()) {
             throw new IllegalArgumentException("close timeout must not be negative, got " + changed);
         }
         NodeOptions copy = copy();

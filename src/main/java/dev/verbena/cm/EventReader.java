@@ -219,7 +219,7 @@ final class EventReader {
             if (wait == null || at != now) {
                 close();
                 at = now;
-                wait = now.waits.begin(waiters);
+                wait = now.waits.begin(waiters, now);
             }
             return wait.ask();
         }
@@ -281,8 +281,8 @@ final class EventReader {
         }
 
         @Override
-        public RuntimeException cannotWait(Throwable cause) {
-            return Failures.cannotWait(EventReader.this.toString(), cause);
+        public RuntimeException cannotWait(Object owner, Throwable cause) {
+            return Failures.cannotWait(owner.toString(), cause);
         }
 
         @Override

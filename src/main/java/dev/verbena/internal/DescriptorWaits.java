@@ -4,7 +4,7 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,10 +71,12 @@ public final class DescriptorWaits {
         void takeAll();
 
         /**
-         * Makes the exception of a thread that can't wait, from the cause: a {@link SystemCallException}, what
-         * {@link #takeAll} threw, or what ended the event thread.
+         * Makes the exception of a thread that can't wait.
+         *
+         * @param owner the object that the thread waits for
+         * @param cause a {@link SystemCallException}, what {@link #takeAll} threw, or what ended the event thread
          */
-        RuntimeException cannotWait(Throwable cause);
+        RuntimeException cannotWait(Object owner, Throwable cause);
 
         /**
          * Returns whether {@link #takeAll} may block. Then a thread that waits takes the events, or else a thread of its
@@ -113,22 +115,27 @@ public final class DescriptorWaits {
         this.events = events;
     }
 
-    /** Makes the wait of a thread, which sleeps at these waiters. It begins with {@link Wait#ask}. */
-    public Wait begin(Waiters waiters) {
-        return new Wait(waiters, true);
+    /**
+     * Makes the wait of a thread, which sleeps at these waiters. It begins with {@link Wait#ask}.
+     *
+     * @param owner the object that the thread waits for, which exceptions name
+     */
+    public Wait begin(Waiters waiters, Object owner) {
+        return new Wait(waiters, owner, true);
     }
 
     /**
      * Makes the wait of a thread of a channel: its interrupt closes the channel, which wakes the thread, and stays set. So
      * nothing here reacts to the interrupt.
      */
-    public Wait beginOfChannel(Waiters waiters) {
-        return new Wait(waiters, false);
+    public Wait beginOfChannel(Waiters waiters, Object owner) {
+        return new Wait(waiters, owner, false);
     }
 
     /** A wait of one thread for events of the descriptor. After its end, another one may begin. */
     public final class Wait implements Waiters.Asking, AutoCloseable {
         private final Waiters waiters;
+        private final Object owner;
         private final boolean interruptible;
         private boolean ofVirtualThread;
         private boolean entered;
@@ -138,8 +145,9 @@ public final class DescriptorWaits {
         /** The wake-ups of the waiters before the sleep. The number changes when the thread is woken. */
         private long seen;
 
-        private Wait(Waiters waiters, boolean interruptible) {
+        private Wait(Waiters waiters, Object owner, boolean interruptible) {
             this.waiters = waiters;
+            this.owner = owner;
             this.interruptible = interruptible;
         }
 
@@ -158,7 +166,7 @@ public final class DescriptorWaits {
                     }
                 }
                 if (leader == null && !events.isBusy()) {
-                    watch();
+                    watch(owner);
                 }
                 return this;
             } finally {
@@ -338,7 +346,7 @@ public final class DescriptorWaits {
         }
         if (first != null || events.areWanted()) {
             try {
-                watch();
+                watch(first == null ? this : first.owner);
             } catch (RuntimeException refused) { // not of the thread that leaves
                 return first;
             }
@@ -376,7 +384,7 @@ public final class DescriptorWaits {
     // What the event thread does
 
     /** Has the event thread see the next event. The caller holds the lock. */
-    private void watch() {
+    private void watch(Object owner) {
         Watching known = watching;
         if (closed || (known != null && known.asked)) {
             return; // of a closed owner, the caller's next attempt throws
@@ -390,7 +398,7 @@ public final class DescriptorWaits {
                 known.again();
             }
         } catch (SystemCallException e) {
-            throw events.cannotWait(e);
+            throw events.cannotWait(owner, e);
         }
     }
 
@@ -453,7 +461,7 @@ public final class DescriptorWaits {
             } finally {
                 lock.unlock();
             }
-            fail(() -> events.cannotWait(cause));
+            fail(owner -> events.cannotWait(owner, cause));
         }
     }
 
@@ -479,12 +487,13 @@ public final class DescriptorWaits {
         return !events.areWanted();
     }
 
-    /** Fails all waits that have begun: no event will come. */
-    public void fail(Supplier<? extends RuntimeException> exception) {
+    /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. */
+    void fail(Function<Object, ? extends RuntimeException> exceptions) {
         lock.lock();
         try {
             for (Wait wait = first; wait != null; wait = wait.after) {
-                wait.waiters.fail(exception);
+                Object owner = wait.owner;
+                wait.waiters.fail(() -> exceptions.apply(owner));
             }
         } finally {
             lock.unlock();

@@ -219,7 +219,7 @@ final class SocketDescriptor {
         }
 
         @Override
-        public RuntimeException cannotWait(Throwable cause) {
+        public RuntimeException cannotWait(Object owner, Throwable cause) {
             return new UncheckedIOException(
                     cause instanceof SystemCallException refused
                             ? SocketFailures.of(refused.call(), refused.errno())

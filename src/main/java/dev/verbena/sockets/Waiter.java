@@ -115,7 +115,7 @@ final class Waiter {
         DescriptorWaits.Wait known = wait;
         if (known == null && !pauses) {
             DescriptorWaits waits = descriptor.waits();
-            wait = known = waits == null ? null : waits.beginOfChannel(waiters);
+            wait = known = waits == null ? null : waits.beginOfChannel(waiters, descriptor);
         }
         if (known != null) {
             try {

@@ -124,7 +124,7 @@ final class AsyncSource {
     /** Waits until an attempt finds an event, and returns it; null on timeout. */
     <T> @Nullable T await(DescriptorWaits at, Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException {
-        try (DescriptorWaits.Wait wait = at.begin(waiters)) {
+        try (DescriptorWaits.Wait wait = at.begin(waiters, device)) {
             return waiters.await(attempt, attempt, wait, timeout);
         }
     }
@@ -152,7 +152,7 @@ final class AsyncSource {
         }
 
         @Override
-        public RuntimeException cannotWait(Throwable cause) {
+        public RuntimeException cannotWait(Object owner, Throwable cause) {
             return Failures.cannotWait(device, cause);
         }
     }

@@ -128,7 +128,7 @@ public final class CompletionChannel extends VerbsObject {
     @CName({"ibv_get_cq_event", "ibv_ack_cq_events"})
     public CompletionQueue await(Duration timeout) throws InterruptedException {
         CompletionQueue queue;
-        try (DescriptorWaits.Wait wait = source.begin(waiters)) {
+        try (DescriptorWaits.Wait wait = source.begin(waiters, this)) {
             queue = waiters.await(this::next, this::next, wait, timeout);
         }
         if (queue == null) {
@@ -157,8 +157,8 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     /** Begins a wait of the calling thread, which sleeps at these waiters. */
-    DescriptorWaits.Wait begin(Waiters sleeping) {
-        return source.begin(sleeping);
+    DescriptorWaits.Wait begin(Waiters sleeping, CompletionQueue queue) {
+        return source.begin(sleeping, queue);
     }
 
     @Override

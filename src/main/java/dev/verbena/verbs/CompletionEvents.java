@@ -48,7 +48,7 @@ final class CompletionEvents {
 
     /** A wait of the calling thread, which asks for events of the queue. */
     private final class Asking implements Waiters.Asking, AutoCloseable {
-        private final DescriptorWaits.Wait wait = channel.begin(waiters);
+        private final DescriptorWaits.Wait wait = channel.begin(waiters, queue);
 
         @Override
         public DescriptorWaits.Wait ask() {

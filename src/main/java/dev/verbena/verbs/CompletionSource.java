@@ -182,8 +182,8 @@ final class CompletionSource {
         }
 
         @Override
-        public RuntimeException cannotWait(Throwable cause) {
-            return Failures.cannotWait(CompletionSource.this.toString(), cause);
+        public RuntimeException cannotWait(Object owner, Throwable cause) {
+            return Failures.cannotWait(owner.toString(), cause);
         }
     }
 
@@ -211,8 +211,8 @@ final class CompletionSource {
     }
 
     /** Begins a wait of the calling thread, which sleeps at these waiters. */
-    DescriptorWaits.Wait begin(Waiters waiters) {
-        return waits.begin(waiters);
+    DescriptorWaits.Wait begin(Waiters waiters, Object owner) {
+        return waits.begin(waiters, owner);
     }
 
     @Override

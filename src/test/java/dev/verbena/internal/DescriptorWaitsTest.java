@@ -65,7 +65,7 @@ class DescriptorWaitsTest {
 
         @Nullable
         String await(Duration timeout) throws InterruptedException {
-            try (DescriptorWaits.Wait wait = waits.begin(waiters)) {
+            try (DescriptorWaits.Wait wait = waits.begin(waiters, this)) {
                 return waiters.await(this::tryToTake, this::tryToTake, wait, timeout);
             }
         }
@@ -139,7 +139,7 @@ class DescriptorWaitsTest {
         }
 
         @Override
-        public RuntimeException cannotWait(Throwable cause) {
+        public RuntimeException cannotWait(Object owner, Throwable cause) {
             return new IllegalArgumentException(cause);
         }
 
@@ -333,7 +333,7 @@ class DescriptorWaitsTest {
         Box box = new Box();
         Sleeper leader = box.sleeper();
         Sleeper follower = box.sleeper();
-        waits.fail(() -> new IllegalArgumentException("no event will come"));
+        waits.fail(owner -> new IllegalArgumentException("no event will come"));
         leader.endsWith(IllegalArgumentException.class);
         follower.endsWith(IllegalArgumentException.class);
     }
@@ -415,7 +415,7 @@ class DescriptorWaitsTest {
     void wakeUpBeforeTheSleepIsNotLost() throws Exception {
         Box box = new Box();
         AtomicInteger looks = new AtomicInteger();
-        try (DescriptorWaits.Wait wait = waits.begin(box.waiters)) {
+        try (DescriptorWaits.Wait wait = waits.begin(box.waiters, box)) {
             String found = box.waiters.await(
                     box::tryToTake,
                     () -> {

@@ -32,7 +32,7 @@ final class VirtualWaits {
             }
 
             @Override
-            public RuntimeException cannotWait(Throwable cause) {
+            public RuntimeException cannotWait(Object owner, Throwable cause) {
                 return failure.apply(cause);
             }
 
@@ -67,7 +67,7 @@ final class VirtualWaits {
 
     <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
         FutureTask<@Nullable T> wait = new FutureTask<>(() -> {
-            try (DescriptorWaits.Wait own = waits.begin(waiters)) {
+            try (DescriptorWaits.Wait own = waits.begin(waiters, this)) {
                 return waiters.await(attempt, attempt, own, timeout);
             }
         });
@@ -94,7 +94,7 @@ final class VirtualWaits {
             waits.released();
         } else {
             FutureTask<DescriptorWaits.Wait> wait =
-                    new FutureTask<>(() -> waits.begin(waiters).ask());
+                    new FutureTask<>(() -> waits.begin(waiters, this).ask());
             Thread.ofVirtual().start(wait).join();
         }
     }

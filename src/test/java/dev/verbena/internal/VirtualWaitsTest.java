@@ -460,17 +460,22 @@ class VirtualWaitsTest {
         }
     }
 
-    /** At the limit of threads, a wait fails; once there are threads, waits begin as ever. */
+    /** At the limit of threads, a watch fails; once there are threads, waits begin as ever. */
     @Test
-    void waitWithoutAThreadFailsAndCanBeRepeated() throws Throwable {
+    void watchWithoutAThreadFailsAndCanBeRepeated() throws Throwable {
         Await.until("the end of earlier watches", () -> EventThread.pollDescriptor() == -1);
+        VirtualWaits wanted = VirtualWaits.readApart(number, this::tryToRead, IllegalStateException::new);
         assertThatThrownBy(() -> OtherThread.call(() -> {
                     SystemCallFilter.forbidThreadsHere();
-                    return read();
+                    wanted.watch();
+                    return null;
                 }))
                 .isInstanceOf(OutOfMemoryError.class)
                 .hasMessageContaining("thread");
         assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        wanted.watch();
+        assertThat(EventThread.pollDescriptor()).isNotEqualTo(-1);
+        wanted.close();
         awaitSleepsUntilDataArrives();
     }
 

@@ -1,25 +1,18 @@
 package dev.verbena.cm;
 
-import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
-import dev.verbena.internal.lifetime.ArenaLifetime;
 
 /** Converts the error returns of {@code librdmacm} to exceptions. */
 final class CmFailures {
     private CmFailures() {}
 
-    /** Checks the result of a function that returns 0, or -1 with the error number in {@code errno}. */
-    static void check(CFunction function, long result, String arguments) {
-        check(function, result, arguments, "");
-    }
-
-    static void check(CFunction function, long result, String arguments, String hint) {
-        if ((int) result != 0) {
-            throw failure(function, CFunction.errno(), arguments, hint);
-        }
+    /** Calls a function that returns 0, or -1 with the error number in {@code errno}. */
+    static void run(CFunction function, Object arguments, long... values) {
+        Calls.run(function, arguments, CmFailures::hintFor, values);
     }
 
     /** Returns a hint for a call that failed with private data; empty if there is none. */
@@ -28,11 +21,6 @@ final class CmFailures {
                 ? ""
                 : "Are " + data.size()
                         + " bytes of private data too many? The documentation of PrivateData has the limits";
-    }
-
-    /** Checks that an arena is open, and of this thread or shared, before a long call whose result the arena will own. */
-    static void checkOpen(VerbsArena arena) {
-        ArenaLifetime.of(arena).checkOpen();
     }
 
     /** Undoes a step after a failure. The failure is thrown afterwards, also if undoing fails. */

@@ -2,9 +2,9 @@ package dev.verbena.cm;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.raw.rdma_addr;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_route;
@@ -124,9 +124,13 @@ public final class ConnectRequest {
         try (Arena scratch = Arena.ofConfined()) {
             checkThere();
             try {
-                long result = RdmaCm.REJECT.call(
-                        event.id(), ConnectionParameters.write(data, scratch).address(), data.size());
-                CmFailures.check(RdmaCm.REJECT, result, toString(), CmFailures.tooLong(CFunction.errno(), data));
+                Calls.run(
+                        RdmaCm.REJECT,
+                        this,
+                        errno -> CmFailures.tooLong(errno, data),
+                        event.id(),
+                        ConnectionParameters.write(data, scratch).address(),
+                        data.size());
             } finally {
                 drop();
             }

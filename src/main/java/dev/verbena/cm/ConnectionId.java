@@ -93,7 +93,7 @@ public final class ConnectionId extends VerbsObject {
         if (isEndpoint) {
             RdmaCm.DESTROY_EP.call(address);
         } else {
-            CmFailures.check(RdmaCm.DESTROY_ID, RdmaCm.DESTROY_ID.call(address), "");
+            CmFailures.run(RdmaCm.DESTROY_ID, "", address);
         }
     }
 

@@ -229,9 +229,8 @@ public final class EventChannel extends VerbsObject {
         }
         if (from.reader != reader) {
             reader.add(pointer, inbox); // before the call, because events may come at once
-            String what = toString(); // before the call, because toString() may change errno
             try {
-                CmFailures.check(RdmaCm.MIGRATE_ID, RdmaCm.MIGRATE_ID.call(pointer, address()), what);
+                CmFailures.run(RdmaCm.MIGRATE_ID, this, pointer, address());
             } catch (Throwable t) {
                 reader.remove(pointer, inbox);
                 throw t;

@@ -2,7 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
-import dev.verbena.internal.Descriptors;
+import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
@@ -100,7 +100,7 @@ final class EventReader {
         try {
             int number =
                     rdma_event_channel.fd(MemorySegment.ofAddress(channel).reinterpret(rdma_event_channel.sizeof()));
-            Descriptors.makeNonBlocking(number);
+            SystemCall.makeNonBlocking(number);
             return new EventReader(channel, number, taken);
         } catch (SystemCallException refused) {
             RdmaCm.DESTROY_EVENT_CHANNEL.call(channel);

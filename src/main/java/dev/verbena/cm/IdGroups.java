@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.raw.rdma_cm_join_mc_attr_ex;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
@@ -50,7 +51,7 @@ final class IdGroups {
             SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, CmId.Call join)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // before C joins the group
-        CmFailures.checkOpen(arena);
+        ArenaLifetime.of(arena).checkOpen();
         id.call(function, group.toString(), join);
         try {
             CmEvent joined = id.events.awaitEnd(function, timeout, CmEvent.Type.MULTICAST_JOIN);
@@ -78,14 +79,10 @@ final class IdGroups {
 
     /** Leaves a group. The caller holds the id, or is a membership, which the id outlives. */
     void leave(SocketAddress group) {
-        String arguments = "group " + ConnectionException.text(group);
         id.inC.lock();
         try (Arena scratch = Arena.ofConfined()) {
-            CmFailures.check(
-                    RdmaCm.LEAVE_MULTICAST,
-                    RdmaCm.LEAVE_MULTICAST.call(
-                            id.address, SocketAddresses.write(group, scratch).address()),
-                    arguments);
+            long address = SocketAddresses.write(group, scratch).address();
+            CmFailures.run(RdmaCm.LEAVE_MULTICAST, "group " + ConnectionException.text(group), id.address, address);
         } finally {
             id.inC.unlock();
         }

@@ -7,6 +7,7 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_h;
@@ -100,7 +101,7 @@ final class IdQueues {
 
     QueuePair createQueuePair(QueueCapabilities sizes, VerbsArena arena) {
         Objects.requireNonNull(sizes, "sizes"); // before the queues of an earlier queue pair are closed
-        CmFailures.checkOpen(arena);
+        ArenaLifetime.of(arena).checkOpen();
         making.lock();
         try {
             checkNoQueuePair();
@@ -255,13 +256,8 @@ final class IdQueues {
     private long callCreateAlone(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
         boolean plain = VerbsAccess.get().type(options) == SharedReceiveQueueType.BASIC;
         CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
-        String arguments = id + ", " + options; // before the call: this calls C too, which changes errno
-        CmFailures.check(
-                create,
-                plain
-                        ? create.call(id.address, VerbsAccess.get().address(domain), attributes)
-                        : create.call(id.address, attributes),
-                arguments);
+        long of = plain ? VerbsAccess.get().address(domain) : attributes;
+        CmFailures.run(create, id + ", " + options, id.address, of, attributes); // the extended one takes two arguments
         return rdma_cm_id.srq(id.struct()).address();
     }
 

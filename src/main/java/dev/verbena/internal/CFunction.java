@@ -10,11 +10,12 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A C function of the control path, found by name when it is first called.
+ * A C function of the control path: found in a library by its name when it is first called, or by a pointer.
  *
  * <p>Every argument is passed as a {@code long}. In the LP64 ABIs of Linux (x86-64, AArch64, RISC-V), each integer or
  * pointer argument has a 64-bit register or slot of its own. A callee reads as much of it as its type needs, provided
@@ -46,7 +47,8 @@ public final class CFunction {
         static final MethodHandle HANDLE = link();
     }
 
-    private final NativeLibraries library;
+    private final @Nullable NativeLibraries library;
+    private final String symbol;
     private final String name;
     private final int since;
     private volatile @Nullable MemorySegment address;
@@ -62,9 +64,21 @@ public final class CFunction {
      * @param since the release of rdma-core that brought the function
      */
     public CFunction(NativeLibraries library, String name, int since) {
+        this(library, name, since, null);
+    }
+
+    private CFunction(
+            @Nullable NativeLibraries library, String symbol, int since, @Nullable MemorySegment address) {
         this.library = library;
-        this.name = name;
+        this.symbol = symbol;
+        this.name = symbol.startsWith("_") ? symbol.substring(1) : symbol; // a macro or an inline function calls those
         this.since = since;
+        this.address = address;
+    }
+
+    /** Describes a function that a pointer in a struct leads to; NULL if there is none. */
+    public static CFunction at(String name, MemorySegment pointer) {
+        return new CFunction(null, name, 0, pointer.address() == 0 ? null : pointer);
     }
 
     /** Returns the C name. */
@@ -72,14 +86,14 @@ public final class CFunction {
         return name;
     }
 
-    /** Returns the oldest supported release of rdma-core that has this function. */
+    /** Returns the oldest supported release of rdma-core that has this function; 0 if that is up to the driver. */
     public int since() {
         return since;
     }
 
-    /** Returns whether the loaded library has this function: functions newer than rdma-core 44 may be missing. */
+    /** Returns whether the library or the driver has this function: functions newer than rdma-core 44 may be missing. */
     public boolean isPresent() {
-        return address != null || library.symbol(name).isPresent();
+        return address != null || library != null && library.symbol(symbol).isPresent();
     }
 
     /** Returns the value of {@code errno} after this thread's last call. */
@@ -94,20 +108,6 @@ public final class CFunction {
 
     /** Calls the function. Cast the result to {@code int} where C returns one. */
     public long call(long... arguments) {
-        return callAt(address(), arguments);
-    }
-
-    /** Calls a function of three parameters without an array of the arguments, which is an object. */
-    public long call(long first, long second, long third) {
-        try {
-            return (long) Linked.HANDLE.invokeExact(address(), CAPTURE.get(), first, second, third, 0L, 0L, 0L);
-        } catch (Throwable t) {
-            throw unexpected(t);
-        }
-    }
-
-    /** Calls a function by its address, such as one that a pointer in a struct leads to. */
-    public static long callAt(MemorySegment function, long... arguments) {
         MemorySegment capture = CAPTURE.get();
         long[] a = arguments;
         if (a.length > MOST) {
@@ -115,7 +115,16 @@ public final class CFunction {
         }
         try {
             return (long) Linked.HANDLE.invokeExact(
-                    function, capture, at(a, 0), at(a, 1), at(a, 2), at(a, 3), at(a, 4), at(a, 5));
+                    address(), capture, at(a, 0), at(a, 1), at(a, 2), at(a, 3), at(a, 4), at(a, 5));
+        } catch (Throwable t) {
+            throw unexpected(t);
+        }
+    }
+
+    /** Calls a function of three parameters without an array of the arguments, which is an object. */
+    public long call(long first, long second, long third) {
+        try {
+            return (long) Linked.HANDLE.invokeExact(address(), CAPTURE.get(), first, second, third, 0L, 0L, 0L);
         } catch (Throwable t) {
             throw unexpected(t);
         }
@@ -152,7 +161,7 @@ public final class CFunction {
     MemorySegment address() {
         MemorySegment known = address;
         if (known == null) {
-            Optional<MemorySegment> found = library.symbol(name);
+            Optional<MemorySegment> found = Objects.requireNonNull(library).symbol(symbol);
             if (found.isEmpty()) {
                 throw new NoSuchElementException(
                         library.file() + " has no " + name + ": rdma-core " + since + " or newer is needed");

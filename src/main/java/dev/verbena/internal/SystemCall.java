@@ -1,14 +1,12 @@
 package dev.verbena.internal;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandle;
 
-/** A function of libc that waiting for descriptors needs, or that knows how many there may be. */
-enum SystemCall {
+/** A function of libc that works on descriptors, or that knows how many there may be. */
+public enum SystemCall {
+    OPEN("open"),
+    DUP("dup"),
+    FCNTL("fcntl"),
     EPOLL_CREATE("epoll_create1"),
     EPOLL_CTL("epoll_ctl"),
     EPOLL_WAIT("epoll_wait"),
@@ -29,16 +27,16 @@ enum SystemCall {
     /** {@code O_NONBLOCK}. */
     static final int NON_BLOCKING = 04000;
 
-    private final MemorySegment address;
-    private final String call;
+    private final CFunction function;
 
     SystemCall(String call) {
-        this.call = call;
-        this.address = find(call);
+        this.function =
+                CFunction.at(call, Linker.nativeLinker().defaultLookup().find(call).orElseThrow());
     }
 
-    private static MemorySegment find(String call) {
-        return Linker.nativeLinker().defaultLookup().find(call).orElseThrow();
+    /** Returns the function, for callers that convert its failures themselves. */
+    public CFunction function() {
+        return function;
     }
 
     /**
@@ -49,52 +47,30 @@ enum SystemCall {
     int call(long... arguments) {
         int result;
         do {
-            result = (int) CFunction.callAt(address, arguments);
+            result = (int) function.call(arguments);
         } while (result < 0 && CFunction.errno() == Errno.EINTR);
         if (result < 0) {
-            throw new SystemCallException(call, CFunction.errno());
+            throw new SystemCallException(function.name(), CFunction.errno());
         }
         return result;
     }
 
     /** Closes a descriptor. The descriptor is closed even if the call reports an error. */
-    static void close(int descriptor) {
-        CFunction.callAt(CLOSE.address, descriptor);
+    public static void close(int descriptor) {
+        CLOSE.function.call(descriptor);
     }
 
-    /** Makes reads of a descriptor answer {@code EAGAIN} where they would block. */
-    static void makeNonBlocking(int descriptor) {
-        int flags = Control.call(descriptor, GET_FLAGS, 0);
-        Control.call(descriptor, SET_FLAGS, flags | NON_BLOCKING);
+    /**
+     * Makes reads of a descriptor answer {@code EAGAIN} where they would block.
+     *
+     * @throws SystemCallException if {@code fcntl} fails
+     */
+    public static void makeNonBlocking(int descriptor) {
+        FCNTL.call(descriptor, SET_FLAGS, FCNTL.call(descriptor, GET_FLAGS) | NON_BLOCKING);
     }
 
     /** Returns the flags of a descriptor ({@code F_GETFL}); negative if there is no such descriptor. */
     static int flags(int descriptor) {
-        return Control.tryToCall(descriptor, GET_FLAGS, 0);
-    }
-
-    /** The function {@code fcntl}, whose third argument is variadic. */
-    private static final class Control {
-        private static final MethodHandle FCNTL = Linker.nativeLinker()
-                .downcallHandle(
-                        find("fcntl"),
-                        FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT),
-                        Linker.Option.firstVariadicArg(2));
-
-        private static int tryToCall(int descriptor, int command, int argument) {
-            try {
-                return (int) FCNTL.invokeExact(descriptor, command, argument);
-            } catch (Throwable t) {
-                throw CFunction.unexpected(t);
-            }
-        }
-
-        private static int call(int descriptor, int command, int argument) {
-            int result = tryToCall(descriptor, command, argument);
-            if (result < 0) {
-                throw new SystemCallException("fcntl", Errno.EBADF); // these two commands fail for no other reason
-            }
-            return result;
-        }
+        return (int) FCNTL.function.call(descriptor, GET_FLAGS);
     }
 }

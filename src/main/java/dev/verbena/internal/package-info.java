@@ -1,2 +1,34 @@
-/** Linking of C functions, errno, and the dispatch of the inline verbs. Not exported. */
+/**
+ * The way to C: linking, {@code errno}, and waiting for descriptors. Not exported.
+ *
+ * <p>Which call is for what:
+ *
+ * <table>
+ * <caption>The ways to call C</caption>
+ * <tr><th>for</th><th>class</th><th>how</th></tr>
+ * <tr><td>everything that is not hot: control path, connection manager, sockets, system calls</td>
+ *     <td>{@link dev.verbena.internal.CFunction}</td>
+ *     <td>One linked handle for all functions: six {@code long}s, {@code errno} is kept for the thread. The functions by
+ *     name are in {@link dev.verbena.internal.Ibv}, {@link dev.verbena.internal.RdmaCm},
+ *     {@link dev.verbena.internal.Rsocket} and {@link dev.verbena.internal.SystemCall}; those that a pointer of a context
+ *     leads to are in {@link dev.verbena.internal.ContextVerb}.</td></tr>
+ * <tr><td>the same with an exception on failure</td>
+ *     <td>{@code failures.Calls}</td>
+ *     <td>{@code Calls.run(Ibv.DESTROY_AH, this, address)} for 0 or an error number, {@code Calls.pointer} for NULL on
+ *     failure, {@code Calls.number} for a negative number on failure. A maker fills a struct of the scratch arena that
+ *     {@code ObjectLifetime.create} hands it, and calls C last.</td></tr>
+ * <tr><td>posts, polls and all other functions of the data path</td>
+ *     <td>{@link dev.verbena.internal.DataPathCalls}, {@link dev.verbena.internal.ExtendedCalls}</td>
+ *     <td>Handles with the address of the driver's function, without {@code errno}; critical calls where the function is
+ *     short.</td></tr>
+ * <tr><td>memory of a user that C reads or writes during the call</td>
+ *     <td>{@link dev.verbena.internal.Rsocket}</td>
+ *     <td>A handle with a {@code MemorySegment} among its arguments, which keeps the memory alive until C returns.</td></tr>
+ * <tr><td>a sleep in C without garbage</td><td>{@link dev.verbena.internal.Poll}</td>
+ *     <td>A handle of {@code poll} alone.</td></tr>
+ * </table>
+ *
+ * <p>Enums of C's numbers are converted by {@link dev.verbena.internal.EnumCodec}, structs are read by the generated
+ * bindings or by address with {@link dev.verbena.internal.Memory}.
+ */
 package dev.verbena.internal;

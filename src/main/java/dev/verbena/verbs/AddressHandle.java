@@ -2,10 +2,9 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsException;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_ah_attr;
 import dev.verbena.internal.raw.ibv_wc;
@@ -13,6 +12,7 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,24 +38,21 @@ public final class AddressHandle extends RequestPart {
     }
 
     static AddressHandle make(ProtectionDomain domain, AddressVector path, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment attributes = ibv_ah_attr.allocate(scratch);
-                        AddressCodec.writePath(path, attributes);
-                        long ah = Ibv.CREATE_AH.call(domain.address(), attributes.address());
-                        if (ah == 0) {
-                            throw failed(domain.contextEvenIfClosed(), path, CFunction.errno());
-                        }
-                        return new AddressHandle(lifetime, domain, path, ah);
-                    }
-                },
-                domain);
+        return ObjectLifetime.create(arena, List.of(domain), (lifetime, scratch) -> {
+            MemorySegment attributes = ibv_ah_attr.allocate(scratch);
+            AddressCodec.writePath(path, attributes);
+            long handle = Calls.pointer(
+                    Ibv.CREATE_AH,
+                    domain.contextEvenIfClosed().name() + ", " + path,
+                    errno -> hint(path, errno),
+                    domain.address(),
+                    attributes.address());
+            return new AddressHandle(lifetime, domain, path, handle);
+        });
     }
 
-    private static VerbsException failed(Context context, AddressVector path, int errno) {
-        String hint = switch (errno) {
+    private static String hint(AddressVector path, int errno) {
+        return switch (errno) {
             case Errno.EINVAL ->
                 path.globalRoute() == null
                         ? "RoCE needs a global route"
@@ -65,7 +62,6 @@ public final class AddressHandle extends RequestPart {
                 "The peer's address can't be resolved: check that the peer is on the network of this GID";
             default -> "";
         };
-        return VerbFailures.failure(Ibv.CREATE_AH.name(), errno, context.name() + ", " + path, hint);
     }
 
     /** Returns the path to the sender of a datagram. */
@@ -84,16 +80,16 @@ public final class AddressHandle extends RequestPart {
                 MemorySegment.copy(header, 0, routing, 0, Grh.BYTES);
             }
             MemorySegment attributes = ibv_ah_attr.allocate(scratch);
-            int result = (int) Ibv.INIT_AH_FROM_WC.call(
-                    context.address(), port, completion.address(), routing.address(), attributes.address());
-            if (result != 0) {
-                throw VerbFailures.failure(
-                        Ibv.INIT_AH_FROM_WC.name(),
-                        VerbFailures.errnoOf(result),
-                        context.name() + ", port " + port,
-                        "Check that the 40 bytes are the beginning of the received memory, and that the destination is "
-                                + "a GID of this port");
-            }
+            Calls.run(
+                    Ibv.INIT_AH_FROM_WC,
+                    context.name() + ", port " + port,
+                    errno -> "Check that the 40 bytes are the beginning of the received memory, and that the destination is "
+                            + "a GID of this port",
+                    context.address(),
+                    port,
+                    completion.address(),
+                    routing.address(),
+                    attributes.address());
             return AddressCodec.readPath(attributes);
         }
     }
@@ -101,7 +97,7 @@ public final class AddressHandle extends RequestPart {
     @CName("ibv_destroy_ah")
     @Override
     void destroy() {
-        VerbFailures.check(Ibv.DESTROY_AH, Ibv.DESTROY_AH.call(address), toString());
+        Calls.run(Ibv.DESTROY_AH, this, address);
     }
 
     /** Throws if this handle is closed or belongs to another protection domain. */

@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -55,16 +56,15 @@ public final class AddressSpace extends VerbsObject {
         }
         EnumSet<AccessFlag> flags = EnumSet.of(AccessFlag.ON_DEMAND);
         flags.addAll(Registration.check(access));
-        return ObjectLifetime.create(
-                arena,
-                lifetime ->
-                        new AddressSpace(lifetime, domain, Set.copyOf(flags), Registration.addressSpace(domain, flags)),
-                domain);
+        return ObjectLifetime.create(arena, List.of(domain), lifetime -> {
+            long region = Registration.addressSpace(domain, flags);
+            return new AddressSpace(lifetime, domain, Set.copyOf(flags), region);
+        });
     }
 
     @CName("ibv_dereg_mr")
     private void destroy() {
-        VerbFailures.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(structure), toString());
+        Calls.run(Ibv.DEREG_MR, this, structure);
     }
 
     ProtectionDomain domainEvenIfClosed() {

@@ -3,7 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
-import dev.verbena.internal.Descriptors;
+import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
@@ -112,7 +112,7 @@ final class AsyncSource {
     DescriptorWaits prepare() {
         if (waits == null) {
             try {
-                Descriptors.makeNonBlocking(number);
+                SystemCall.makeNonBlocking(number);
             } catch (SystemCallException e) {
                 throw Failures.cannotWait(device, e);
             }
@@ -172,7 +172,7 @@ final class AsyncSource {
             wakeAll();
         }
         if (errno != Errno.EAGAIN) {
-            throw VerbFailures.failure(
+            throw Failures.failure(
                     Ibv.GET_ASYNC_EVENT.name(), errno, device, errno == Errno.EIO ? "The device was removed" : "");
         }
     }

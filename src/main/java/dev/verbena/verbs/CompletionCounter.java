@@ -2,12 +2,11 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_comp_cntr_init_attr;
 import dev.verbena.internal.raw.ibv_qp_attach_comp_cntr_attr;
@@ -35,46 +34,28 @@ import java.util.Set;
  *
  * {@snippet file="ObjectSnippets.java" region="completion-counter"}
  */
-public final class CompletionCounter extends VerbsObject {
-    private final ObjectLifetime lifetime;
-    private final Context context;
+public final class CompletionCounter extends ContextObject {
     private final CompletionCounterUnit unit;
-    private final long address;
 
     private CompletionCounter(ObjectLifetime lifetime, Context context, CompletionCounterUnit unit, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
+        super(lifetime, context, address);
         this.unit = unit;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
     }
 
     static CompletionCounter create(Context context, CompletionCounterUnit unit, VerbsArena arena) {
         String arguments = context.name() + ", " + Objects.requireNonNull(unit, "unit");
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    Failures.require(Ibv.CREATE_COMP_CNTR, arguments);
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = ibv_comp_cntr_init_attr.allocate(scratch);
-                        ibv_comp_cntr_init_attr.type(init, unit.code);
-                        return new CompletionCounter(
-                                lifetime,
-                                context,
-                                unit,
-                                VerbFailures.pointer(
-                                        Ibv.CREATE_COMP_CNTR,
-                                        Ibv.CREATE_COMP_CNTR.call(context.address(), init.address()),
-                                        arguments));
-                    }
-                },
-                context);
+        return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
+            MemorySegment init = ibv_comp_cntr_init_attr.allocate(scratch);
+            ibv_comp_cntr_init_attr.type(init, unit.code);
+            long counter = Calls.pointer(Ibv.CREATE_COMP_CNTR, arguments, context.address(), init.address());
+            return new CompletionCounter(lifetime, context, unit, counter);
+        });
     }
 
     @CName("ibv_destroy_comp_cntr")
-    private void destroy() {
-        VerbFailures.check(Ibv.DESTROY_COMP_CNTR, Ibv.DESTROY_COMP_CNTR.call(address), toString());
+    @Override
+    void destroy() {
+        Calls.run(Ibv.DESTROY_COMP_CNTR, this, address);
     }
 
     /**
@@ -128,20 +109,17 @@ public final class CompletionCounter extends VerbsObject {
     }
 
     private void attach(QueuePair pair, Set<CountedOperation> operations, MemorySegment how) {
-        int result = (int) Ibv.QP_ATTACH_COMP_CNTR.call(pair.address, address, how.address());
-        if (result != 0) {
-            int errno = VerbFailures.errnoOf(result);
-            throw VerbFailures.failure(
-                    Ibv.QP_ATTACH_COMP_CNTR.name(),
-                    errno,
-                    pair + ", " + this + ", " + operations,
-                    switch (errno) {
-                        case Errno.EINVAL ->
-                            "The queue pair must be in RESET or INIT: attach counters before it connects";
-                        case Errno.EBUSY -> "The queue pair has a counter for one of these operations";
-                        default -> "";
-                    });
-        }
+        Calls.run(
+                Ibv.QP_ATTACH_COMP_CNTR,
+                pair + ", " + this + ", " + operations,
+                errno -> switch (errno) {
+                    case Errno.EINVAL -> "The queue pair must be in RESET or INIT: attach counters before it connects";
+                    case Errno.EBUSY -> "The queue pair has a counter for one of these operations";
+                    default -> "";
+                },
+                pair.address,
+                address,
+                how.address());
     }
 
     /**
@@ -212,7 +190,7 @@ public final class CompletionCounter extends VerbsObject {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment value = scratch.allocate(ValueLayout.JAVA_LONG);
-            VerbFailures.check(function, function.call(address, value.address()), toString());
+            Calls.run(function, this, address, value.address());
             return value.get(ValueLayout.JAVA_LONG, 0);
         } finally {
             lifetime.release();
@@ -222,7 +200,7 @@ public final class CompletionCounter extends VerbsObject {
     private void write(CFunction function, long value) {
         lifetime.hold();
         try {
-            VerbFailures.check(function, function.call(address, value), this + ", " + Long.toUnsignedString(value));
+            Calls.run(function, this + ", " + Long.toUnsignedString(value), address, value);
         } finally {
             lifetime.release();
         }

@@ -15,6 +15,8 @@ import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.WireTime;
+import dev.verbena.internal.failures.Calls;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_cq;
@@ -158,8 +160,8 @@ public final class CompletionQueue extends VerbsObject {
 
     private static CompletionQueue makeExtended(
             Context context, CompletionQueueOptions options, long channel, ObjectLifetime lifetime) {
-        MemorySegment create = VerbFailures.function(ContextVerb.CREATE_CQ_EX, context.address(), context.name());
-        long cq;
+        CFunction create = context.verb(ContextVerb.CREATE_CQ_EX);
+        long cq = 0;
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = ibv_cq_init_attr_ex.allocate(scratch);
             ibv_cq_init_attr_ex.cqe(init, options.capacity());
@@ -177,10 +179,11 @@ public final class CompletionQueue extends VerbsObject {
                         init, MemorySegment.ofAddress(options.parentDomain().address()));
             }
             ibv_cq_init_attr_ex.comp_mask(init, mask);
-            cq = CFunction.callAt(create, context.address(), init.address());
+            cq = create.isPresent() ? create.call(context.address(), init.address()) : 0;
         }
         if (cq == 0) {
-            throw failedToMake(context, options, ContextVerb.CREATE_CQ_EX.verb(), CFunction.errno());
+            throw failedToMake(
+                    context, options, create.name(), create.isPresent() ? CFunction.errno() : Errno.EOPNOTSUPP);
         }
         return new CompletionQueue(lifetime, context, options, cq);
     }
@@ -194,9 +197,9 @@ public final class CompletionQueue extends VerbsObject {
         } else if (options.extended() && Errno.meansUnsupported(errno)) {
             hint = "This device lacks one of these fields or flags: most devices have CompletionField.standard()";
         } else {
-            hint = VerbFailures.crowded(context);
+            hint = context.queries().crowded(context.provider().software());
         }
-        return VerbFailures.failure(
+        return Failures.failure(
                 verb,
                 errno,
                 context.name() + ", " + options.capacity() + " completions, vector "
@@ -210,10 +213,7 @@ public final class CompletionQueue extends VerbsObject {
         if (events != null) {
             events.destroying();
         }
-        long result = Ibv.DESTROY_CQ.call(address);
-        if (result != 0) {
-            VerbFailures.check(Ibv.DESTROY_CQ, result, toString());
-        }
+        Calls.run(Ibv.DESTROY_CQ, this, address);
         for (Completions cursor : cursors) {
             cursor.end();
         }
@@ -291,19 +291,16 @@ public final class CompletionQueue extends VerbsObject {
         Checks.checkAtLeast("capacity of a completion queue", capacity, 1);
         lifetime.hold();
         try {
-            int result = (int) Ibv.RESIZE_CQ.call(address, capacity);
-            if (result != 0) {
-                int errno = VerbFailures.errnoOf(result);
-                throw VerbFailures.failure(
-                        Ibv.RESIZE_CQ.name(),
-                        errno,
-                        this + " to " + capacity,
-                        errno == Errno.EINVAL
-                                ? "This device holds at most "
-                                        + context.queries().attributes().maxCompletions()
-                                        + " completions, and the queue must have room for those that are in it"
-                                : "");
-            }
+            Calls.run(
+                    Ibv.RESIZE_CQ,
+                    this + " to " + capacity,
+                    errno -> errno == Errno.EINVAL
+                            ? "This device holds at most "
+                                    + context.queries().attributes().maxCompletions()
+                                    + " completions, and the queue must have room for those that are in it"
+                            : "",
+                    address,
+                    capacity);
             this.capacity = currentCapacity();
         } finally {
             lifetime.release();
@@ -324,17 +321,16 @@ public final class CompletionQueue extends VerbsObject {
         int microseconds = WireTime.microseconds("time to gather completions", period, 0xffff);
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment modify = VerbFailures.function(ContextVerb.MODIFY_CQ, context.address(), toString());
             MemorySegment attributes = ibv_modify_cq_attr.allocate(scratch);
             ibv_modify_cq_attr.attr_mask(attributes, rdma_h.IBV_CQ_ATTR_MODERATE);
             MemorySegment moderate = ibv_modify_cq_attr.moderate(attributes);
             ibv_moderate_cq.cq_count(moderate, (short) completions);
             ibv_moderate_cq.cq_period(moderate, (short) microseconds);
-            VerbFailures.check(
-                    ContextVerb.MODIFY_CQ.verb(),
-                    (int) CFunction.callAt(modify, address, attributes.address()),
+            Calls.run(
+                    context.verb(ContextVerb.MODIFY_CQ),
                     this + ", " + completions + " completions or " + microseconds + " us",
-                    "");
+                    address,
+                    attributes.address());
         } finally {
             lifetime.release();
         }
@@ -440,7 +436,9 @@ public final class CompletionQueue extends VerbsObject {
             lifetime.exit(way);
         }
         if (result != 0) {
-            VerbFailures.check(DataPathCalls.ASK_NAME, result, toString(), "");
+            if (result != 0) {
+                throw Failures.failure(DataPathCalls.ASK_NAME, Failures.errnoOf(result), toString(), "");
+            }
         }
     }
 

@@ -3,11 +3,12 @@ package dev.verbena.verbs;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
-import dev.verbena.internal.Descriptors;
+import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_comp_channel;
 import java.lang.foreign.Arena;
@@ -55,11 +56,10 @@ final class CompletionSource {
     /** Makes the source of a channel that stands alone. */
     static CompletionSource own(Context context) {
         MemorySegment event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
-        long made = VerbFailures.pointer(
-                Ibv.CREATE_COMP_CHANNEL, Ibv.CREATE_COMP_CHANNEL.call(context.address()), context.name());
+        long made = Calls.pointer(Ibv.CREATE_COMP_CHANNEL, context.name(), context.address());
         try {
             int number = ibv_comp_channel.fd(MemorySegment.ofAddress(made).reinterpret(ibv_comp_channel.sizeof()));
-            Descriptors.makeNonBlocking(number);
+            SystemCall.makeNonBlocking(number);
             return new CompletionSource(context.name(), context.address(), made, number, event);
         } catch (SystemCallException refused) {
             Ibv.DESTROY_COMP_CHANNEL.call(made);
@@ -117,7 +117,7 @@ final class CompletionSource {
         SHARED.remove(context, this);
         waits.close();
         try {
-            VerbFailures.check(Ibv.DESTROY_COMP_CHANNEL, Ibv.DESTROY_COMP_CHANNEL.call(address), toString());
+            Calls.run(Ibv.DESTROY_COMP_CHANNEL, this, address);
         } catch (VerbsException refused) {
             stay();
             throw refused;
@@ -194,7 +194,7 @@ final class CompletionSource {
                 return false;
             }
             if (errno != Errno.EINTR) {
-                throw VerbFailures.failure(
+                throw Failures.failure(
                         Ibv.GET_CQ_EVENT.name(), errno, toString(), errno == Errno.EIO ? "The device was removed" : "");
             }
         }

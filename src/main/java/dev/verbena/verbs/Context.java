@@ -9,10 +9,10 @@ import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
-import dev.verbena.internal.Descriptors;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.RdmaCoreVersion;
+import dev.verbena.internal.SystemCall;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_ah_attr;
@@ -100,11 +100,11 @@ public final class Context extends VerbsObject {
                 lifetime -> new Context(
                         lifetime,
                         device,
-                        VerbFailures.pointer(
+                        Calls.pointer(
                                 Ibv.OPEN_DEVICE,
-                                Ibv.OPEN_DEVICE.call(pointer),
                                 device.name(),
-                                "/dev/infiniband/uverbs* must exist, and this user must have the right to open it"),
+                                errno -> "/dev/infiniband/uverbs* must exist, and this user must have the right to open it",
+                                pointer),
                         null,
                         null));
     }
@@ -146,7 +146,7 @@ public final class Context extends VerbsObject {
         if (letGo != null) {
             letGo.run();
         } else {
-            VerbFailures.check(Ibv.CLOSE_DEVICE, Ibv.CLOSE_DEVICE.call(address), device.name());
+            Calls.run(Ibv.CLOSE_DEVICE, device.name(), address);
         }
     }
 
@@ -163,6 +163,11 @@ public final class Context extends VerbsObject {
     /** Returns the {@code struct ibv_context}. The caller holds this object while C uses it. */
     long address() {
         return address;
+    }
+
+    /** Returns a function of the context. Hold this object while C uses the function. */
+    CFunction verb(ContextVerb verb) {
+        return verb.in(address);
     }
 
     DriverFunctions provider() {
@@ -221,13 +226,13 @@ public final class Context extends VerbsObject {
     public long rawClock() {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment query = VerbFailures.function(ContextVerb.QUERY_RT_VALUES, address, name());
             MemorySegment values = ibv_values_ex.allocate(scratch);
             ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK);
-            String verb = ContextVerb.QUERY_RT_VALUES.verb();
-            VerbFailures.check(verb, (int) CFunction.callAt(query, address, values.address()), name(), "");
+            CFunction query = verb(ContextVerb.QUERY_RT_VALUES);
+            Calls.run(query, name(), address, values.address());
             if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK) == 0) {
-                throw VerbFailures.failure(verb, Errno.EOPNOTSUPP, name(), "This device has no clock that can be read");
+                throw Failures.failure(
+                        query.name(), Errno.EOPNOTSUPP, name(), "This device has no clock that can be read");
             }
             MemorySegment clock = ibv_values_ex.raw_clock(values); // a struct timespec: two longs
             return clock.getAtIndex(ValueLayout.JAVA_LONG, 0) * 1_000_000_000L
@@ -319,7 +324,13 @@ public final class Context extends VerbsObject {
             if (result == Errno.ENODATA) {
                 return Optional.empty();
             }
-            VerbFailures.check("ibv_query_gid_ex", result, name() + ", port " + port + ", index " + index, "");
+            if (result != 0) {
+                throw Failures.failure(
+                        Ibv.QUERY_GID_EX.name(),
+                        Failures.errnoOf(result),
+                        name() + ", port " + port + ", index " + index,
+                        "");
+            }
             return Optional.of(AddressCodec.readGidEntry(entry));
         } finally {
             lifetime.release();
@@ -412,14 +423,10 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_port_speed")
     public long portSpeed(int port) {
-        lifetime.checkOpen();
-        String arguments = name() + ", port " + port;
-        Failures.require(Ibv.QUERY_PORT_SPEED, arguments);
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment speed = scratch.allocate(ValueLayout.JAVA_LONG);
-            VerbFailures.check(
-                    Ibv.QUERY_PORT_SPEED, Ibv.QUERY_PORT_SPEED.call(address, port, speed.address()), arguments);
+            Calls.run(Ibv.QUERY_PORT_SPEED, name() + ", port " + port, address, port, speed.address());
             return speed.get(ValueLayout.JAVA_LONG, 0) * 100;
         } finally {
             lifetime.release();
@@ -599,17 +606,18 @@ public final class Context extends VerbsObject {
             throw new IllegalArgumentException("file descriptor can't be negative, got " + descriptor);
         }
         return ObjectLifetime.create(arena, lifetime -> {
-            int own = Descriptors.duplicate(descriptor);
+            String words = "file descriptor " + descriptor;
+            int own = Calls.number(SystemCall.DUP.function(), words, errno -> "", descriptor);
             long context = Ibv.IMPORT_DEVICE.call(own);
             if (context == 0) {
                 int errno = CFunction.errno();
                 if (errno == Errno.EINVAL || errno == Errno.EOPNOTSUPP || errno == Errno.ENODEV) {
-                    Descriptors.close(own); // with any other error, C may have closed it
+                    SystemCall.close(own); // with any other error, C may have closed it
                 }
-                throw VerbFailures.failure(
+                throw Failures.failure(
                         Ibv.IMPORT_DEVICE.name(),
                         errno,
-                        "file descriptor " + descriptor,
+                        words,
                         errno == Errno.EINVAL || errno == Errno.ENODEV
                                 ? "This is not an RDMA device's command descriptor"
                                 : "");
@@ -800,11 +808,8 @@ public final class Context extends VerbsObject {
     public CompletionCounterLimits completionCounterLimits() {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
-            String verb = "ibv_query_comp_cntr_caps";
-            Failures.require(RdmaCoreVersion.V65, verb, name());
             MemorySegment caps = ibv_comp_cntr_caps.allocate(scratch);
-            int result = (int) Ibv.QUERY_COMP_CNTR_CAPS.call(address, caps.address(), caps.byteSize());
-            VerbFailures.check(verb, result, name(), "");
+            Calls.run(Ibv.QUERY_COMP_CNTR_CAPS, name(), address, caps.address(), caps.byteSize());
             return CompletionCounterLimits.read(caps);
         } finally {
             lifetime.release();
@@ -880,15 +885,14 @@ public final class Context extends VerbsObject {
             AddressCodec.writePath(path, attributes);
             MemorySegment mac = scratch.allocate(ValueLayout.JAVA_LONG);
             MemorySegment vlan = scratch.allocate(ValueLayout.JAVA_SHORT);
-            int result = (int)
-                    Ibv.RESOLVE_ETH_L2_FROM_GID.call(address, attributes.address(), mac.address(), vlan.address());
-            if (result != 0) {
-                throw VerbFailures.failure(
-                        Ibv.RESOLVE_ETH_L2_FROM_GID.name(),
-                        VerbFailures.errnoOf(result),
-                        name() + ", " + path,
-                        "Check that the peer is on the network of this GID");
-            }
+            Calls.run(
+                    Ibv.RESOLVE_ETH_L2_FROM_GID,
+                    name() + ", " + path,
+                    errno -> "Check that the peer is on the network of this GID",
+                    address,
+                    attributes.address(),
+                    mac.address(),
+                    vlan.address());
             return new EthernetAddress(
                     Long.reverseBytes(mac.get(ValueLayout.JAVA_LONG, 0)) >>> (Long.SIZE - 8 * EthernetAddress.BYTES),
                     Short.toUnsignedInt(vlan.get(ValueLayout.JAVA_SHORT, 0)));

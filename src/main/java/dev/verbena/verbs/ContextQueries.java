@@ -6,6 +6,8 @@ import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Calls;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_context;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
 import dev.verbena.internal.raw.ibv_gid_entry;
@@ -21,7 +23,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -52,15 +53,15 @@ final class ContextQueries {
 
     DeviceAttributes attributes() {
         MemorySegment attributes = ibv_device_attr_ex.allocate(Arena.ofAuto());
-        Optional<MemorySegment> whole = ContextVerb.QUERY_DEVICE_EX.in(address);
-        int result = whole.isEmpty()
-                ? Errno.EOPNOTSUPP
-                : (int) CFunction.callAt(whole.get(), address, 0, attributes.address(), attributes.byteSize());
+        CFunction whole = ContextVerb.QUERY_DEVICE_EX.in(address);
+        int result = whole.isPresent()
+                ? (int) whole.call(address, 0, attributes.address(), attributes.byteSize())
+                : Errno.EOPNOTSUPP;
         if (result == Errno.EOPNOTSUPP || result == Errno.ENOSYS) {
             attributes.fill((byte) 0);
-            VerbFailures.check(Ibv.QUERY_DEVICE, Ibv.QUERY_DEVICE.call(address, attributes.address()), device.name());
-        } else {
-            VerbFailures.check(ContextVerb.QUERY_DEVICE_EX.verb(), result, device.name(), "");
+            Calls.run(Ibv.QUERY_DEVICE, device.name(), address, attributes.address());
+        } else if (result != 0) {
+            throw Failures.failure(whole.name(), Failures.errnoOf(result), device.name(), "");
         }
         return DeviceAccess.get().attributes(attributes);
     }
@@ -68,18 +69,18 @@ final class ContextQueries {
     Port port(int number) {
         // The exported function fills an older, shorter struct: the rest must be zero.
         MemorySegment attributes = ibv_port_attr.allocate(Arena.ofAuto());
-        Optional<MemorySegment> whole = ContextVerb.QUERY_PORT.in(address);
+        CFunction whole = ContextVerb.QUERY_PORT.in(address);
         Checks.checkRange("port", number, 0xff);
-        long result = whole.isPresent()
-                ? CFunction.callAt(whole.get(), address, number, attributes.address(), attributes.byteSize())
-                : Ibv.QUERY_PORT.call(address, number, attributes.address());
-        VerbFailures.check(
-                Ibv.QUERY_PORT.name(),
-                (int) result,
+        Calls.run(
+                whole.isPresent() ? whole : Ibv.QUERY_PORT,
                 device.name() + ", port " + number,
-                (int) result == Errno.EINVAL
+                errno -> errno == Errno.EINVAL
                         ? "Ports are numbered from 1 to " + attributes().ports()
-                        : "");
+                        : "",
+                address,
+                number,
+                attributes.address(),
+                attributes.byteSize()); // the exported function has no such parameter
         return DeviceAccess.get().port(device.name(), number, attributes);
     }
 
@@ -123,10 +124,8 @@ final class ContextQueries {
         long size = ibv_gid_entry.sizeof();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment table = scratch.allocate(size * Math.max(1, capacity), Long.BYTES);
-            long count = Ibv.QUERY_GID_TABLE.call(address, table.address(), capacity, 0, size);
-            if (count < 0) {
-                throw VerbFailures.failure("ibv_query_gid_table", VerbFailures.errnoOf((int) count), device.name(), "");
-            }
+            long count = Calls.number(
+                    Ibv.QUERY_GID_TABLE, device.name(), errno -> "", address, table.address(), capacity, 0, size);
             List<GidEntry> entries = new ArrayList<>();
             for (long at = 0; at < count * size; at += size) {
                 entries.add(AddressCodec.readGidEntry(table.asSlice(at, size)));
@@ -166,12 +165,20 @@ final class ContextQueries {
         return kind * 3 + address;
     }
 
+    /** Returns a hint for a queue that C did not make although its sizes are right; empty if there is none. */
+    String crowded(boolean software) {
+        return software && transport() == TransportType.IWARP
+                ? "The library of software iWARP makes no queue that would begin with the 145th page of all queues of a "
+                        + "process: make fewer queues, or smaller ones"
+                : "";
+    }
+
     /** Returns the exception for an entry that a port's table does not have. */
     VerbsException notInTable(CFunction verb, int result, int port, int index) {
-        int errno = VerbFailures.errnoOf(result);
+        int errno = Failures.errnoOf(result);
         Port asked = port(port);
         int length = verb == Ibv.QUERY_GID ? asked.gidTableLength() : asked.pkeyTableLength();
-        return VerbFailures.failure(
+        return Failures.failure(
                 verb.name(),
                 errno,
                 device.name() + ", port " + port + ", index " + index,

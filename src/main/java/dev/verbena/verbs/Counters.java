@@ -2,8 +2,9 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_counter_attach_attr;
 import dev.verbena.internal.raw.ibv_counters_init_attr;
@@ -13,6 +14,7 @@ import dev.verbena.verbs.flow.access.FlowAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 
 /**
  * Counters of the packets and bytes that flow rules match ({@code struct ibv_counters}). The adapter keeps them.
@@ -21,47 +23,26 @@ import java.lang.foreign.ValueLayout;
  *
  * {@snippet file="ObjectSnippets.java" region="counters"}
  */
-public final class Counters extends VerbsObject {
-    private final ObjectLifetime lifetime;
+public final class Counters extends ContextObject {
     private static final int MAX = 1 << 16;
 
-    private final Context context;
-    private final long address;
 
     private Counters(ObjectLifetime lifetime, Context context, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
+        super(lifetime, context, address);
     }
 
     static Counters create(Context context, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        return new Counters(
-                                lifetime,
-                                context,
-                                VerbFailures.pointer(
-                                        ContextVerb.CREATE_COUNTERS,
-                                        context,
-                                        context.name(),
-                                        context.address(),
-                                        ibv_counters_init_attr.allocate(scratch).address()));
-                    }
-                },
-                context);
+        return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
+            long init = ibv_counters_init_attr.allocate(scratch).address();
+            CFunction create = context.verb(ContextVerb.CREATE_COUNTERS);
+            return new Counters(lifetime, context, Calls.pointer(create, context.name(), context.address(), init));
+        });
     }
 
     @CName("ibv_destroy_counters")
-    private void destroy() {
-        VerbFailures.check(ContextVerb.DESTROY_COUNTERS, context, toString(), address);
-    }
-
-    long address() {
-        return address;
+    @Override
+    void destroy() {
+        Calls.run(context.verb(ContextVerb.DESTROY_COUNTERS), this, address);
     }
 
     /**
@@ -114,9 +95,8 @@ public final class Counters extends VerbsObject {
             MemorySegment how = ibv_counter_attach_attr.allocate(scratch);
             ibv_counter_attach_attr.counter_desc(how, kind.code);
             ibv_counter_attach_attr.index(how, index);
-            VerbFailures.check(
-                    ContextVerb.ATTACH_COUNTERS_POINT_FLOW,
-                    context,
+            Calls.run(
+                    context.verb(ContextVerb.ATTACH_COUNTERS_POINT_FLOW),
                     kind + " as " + index + what,
                     address,
                     how.address(),
@@ -143,10 +123,9 @@ public final class Counters extends VerbsObject {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment values = scratch.allocate(ValueLayout.JAVA_LONG, count);
-            VerbFailures.check(
-                    ContextVerb.READ_COUNTERS,
-                    context,
-                    toString(),
+            Calls.run(
+                    context.verb(ContextVerb.READ_COUNTERS),
+                    this,
                     address,
                     values.address(),
                     count,

@@ -2,19 +2,20 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_alloc_dm_attr;
 import dev.verbena.internal.raw.ibv_dm;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -26,21 +27,14 @@ import java.util.Objects;
  *
  * {@snippet file="ObjectSnippets.java" region="device-memory"}
  */
-public final class DeviceMemory extends VerbsObject {
-    private final ObjectLifetime lifetime;
-    private final Context context;
-    private final long address;
+public final class DeviceMemory extends ContextObject {
     private final long length;
     private final boolean isImported;
 
     private DeviceMemory(ObjectLifetime lifetime, Context context, long address, long length, boolean isImported) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
-        this.address = address;
+        super(lifetime, context, address);
         this.length = length;
         this.isImported = isImported;
-        lifetime.destroyedBy(this::destroy);
     }
 
     static DeviceMemory allocate(Context context, long length, long alignment, VerbsArena arena) {
@@ -48,43 +42,24 @@ public final class DeviceMemory extends VerbsObject {
         if (Long.bitCount(alignment) != 1 || alignment < 0) {
             throw new IllegalArgumentException("alignment must be a power of two, got " + alignment);
         }
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment wanted = ibv_alloc_dm_attr.allocate(scratch);
-                        ibv_alloc_dm_attr.length(wanted, length);
-                        ibv_alloc_dm_attr.log_align_req(wanted, Long.numberOfTrailingZeros(alignment));
-                        return new DeviceMemory(
-                                lifetime,
-                                context,
-                                VerbFailures.pointer(
-                                        ContextVerb.ALLOC_DM,
-                                        context,
-                                        context.name() + ", " + LockedMemory.inWords(length),
-                                        context.address(),
-                                        wanted.address()),
-                                length,
-                                false);
-                    }
-                },
-                context);
+        return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
+            MemorySegment wanted = ibv_alloc_dm_attr.allocate(scratch);
+            ibv_alloc_dm_attr.length(wanted, length);
+            ibv_alloc_dm_attr.log_align_req(wanted, Long.numberOfTrailingZeros(alignment));
+            String words = context.name() + ", " + LockedMemory.inWords(length);
+            CFunction allocate = context.verb(ContextVerb.ALLOC_DM);
+            long memory = Calls.pointer(allocate, words, context.address(), wanted.address());
+            return new DeviceMemory(lifetime, context, memory, length, false);
+        });
     }
 
     static DeviceMemory imported(Context context, int handle, long length, VerbsArena arena) {
         checkLength(length);
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> new DeviceMemory(
-                        lifetime,
-                        context,
-                        VerbFailures.pointer(
-                                Ibv.IMPORT_DM,
-                                Ibv.IMPORT_DM.call(context.address(), handle),
-                                context.name() + ", handle " + handle),
-                        length,
-                        true),
-                context);
+        return ObjectLifetime.create(arena, List.of(context), lifetime -> {
+            String words = context.name() + ", handle " + handle;
+            long memory = Calls.pointer(Ibv.IMPORT_DM, words, context.address(), handle);
+            return new DeviceMemory(lifetime, context, memory, length, true);
+        });
     }
 
     private static void checkLength(long length) {
@@ -92,21 +67,13 @@ public final class DeviceMemory extends VerbsObject {
     }
 
     @CName({"ibv_free_dm", "ibv_unimport_dm"})
-    private void destroy() {
+    @Override
+    void destroy() {
         if (isImported) {
             Ibv.UNIMPORT_DM.call(address);
         } else {
-            VerbFailures.check(ContextVerb.FREE_DM, context, toString(), address);
+            Calls.run(context.verb(ContextVerb.FREE_DM), this, address);
         }
-    }
-
-    Context contextEvenIfClosed() {
-        return context;
-    }
-
-    /** Returns the {@code struct ibv_dm}. */
-    long address() {
-        return address;
     }
 
     void checkRange(long offset, long size) {
@@ -153,9 +120,8 @@ public final class DeviceMemory extends VerbsObject {
                     scratch.allocate(Math.max(1, source.byteSize())).copyFrom(source);
             lifetime.hold();
             try {
-                long result = CFunction.callAt(
-                        ibv_dm.memcpy_to_dm(struct()), address, offset, copy.address(), source.byteSize());
-                VerbFailures.check("ibv_memcpy_to_dm", (int) result, this + ", offset " + offset, "");
+                CFunction copier = CFunction.at("ibv_memcpy_to_dm", ibv_dm.memcpy_to_dm(struct()));
+                Calls.run(copier, this + ", offset " + offset, address, offset, copy.address(), source.byteSize());
             } finally {
                 lifetime.release();
             }
@@ -180,9 +146,8 @@ public final class DeviceMemory extends VerbsObject {
             MemorySegment copy = scratch.allocate(Math.max(1, target.byteSize()));
             lifetime.hold();
             try {
-                long result = CFunction.callAt(
-                        ibv_dm.memcpy_from_dm(struct()), copy.address(), address, offset, target.byteSize());
-                VerbFailures.check("ibv_memcpy_from_dm", (int) result, this + ", offset " + offset, "");
+                CFunction copier = CFunction.at("ibv_memcpy_from_dm", ibv_dm.memcpy_from_dm(struct()));
+                Calls.run(copier, this + ", offset " + offset, copy.address(), address, offset, target.byteSize());
             } finally {
                 lifetime.release();
             }
@@ -205,7 +170,7 @@ public final class DeviceMemory extends VerbsObject {
             int descriptor = (int) Ibv.DM_EXPORT_DMABUF_FD.call(address);
             if (descriptor < 0) {
                 int errno = CFunction.errno();
-                throw VerbFailures.failure(
+                throw Failures.failure(
                         Ibv.DM_EXPORT_DMABUF_FD.name(), errno > 0 ? errno : Errno.EOPNOTSUPP, toString(), "");
             }
             return descriptor;

@@ -2,11 +2,10 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
 import dev.verbena.internal.Ibv;
-import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
-import java.lang.foreign.Arena;
+import java.util.List;
 
 /**
  * A handle for hints to the bus about the use of memory ({@code struct ibv_dmah}). PCIe's TLP processing hints steer
@@ -17,54 +16,26 @@ import java.lang.foreign.Arena;
  *
  * {@snippet file="ObjectSnippets.java" region="dma-handle"}
  */
-public final class DmaHandle extends VerbsObject {
-    private final ObjectLifetime lifetime;
-    private final Context context;
+public final class DmaHandle extends ContextObject {
     private final DmaHints hints;
-    private final long address;
 
     private DmaHandle(ObjectLifetime lifetime, Context context, DmaHints hints, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
+        super(lifetime, context, address);
         this.hints = hints;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
     }
 
     static DmaHandle allocate(Context context, DmaHints hints, VerbsArena arena) {
-        String arguments = context.name() + ", " + hints;
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    Failures.require(Ibv.ALLOC_DMAH, arguments);
-                    try (Arena scratch = Arena.ofConfined()) {
-                        return new DmaHandle(
-                                lifetime,
-                                context,
-                                hints,
-                                VerbFailures.pointer(
-                                        Ibv.ALLOC_DMAH,
-                                        Ibv.ALLOC_DMAH.call(
-                                                context.address(),
-                                                hints.write(scratch).address()),
-                                        arguments));
-                    }
-                },
-                context);
+        return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
+            long init = hints.write(scratch).address();
+            long handle = Calls.pointer(Ibv.ALLOC_DMAH, context.name() + ", " + hints, context.address(), init);
+            return new DmaHandle(lifetime, context, hints, handle);
+        });
     }
 
     @CName("ibv_dealloc_dmah")
-    private void destroy() {
-        VerbFailures.check(Ibv.DEALLOC_DMAH, Ibv.DEALLOC_DMAH.call(address), toString());
-    }
-
-    Context contextEvenIfClosed() {
-        return context;
-    }
-
-    long address() {
-        return address;
+    @Override
+    void destroy() {
+        Calls.run(Ibv.DEALLOC_DMAH, this, address);
     }
 
     /**

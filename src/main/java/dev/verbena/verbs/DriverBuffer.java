@@ -8,12 +8,12 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.Memory;
-import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.BorrowedMemory;
 import dev.verbena.internal.lifetime.ObjectLifetime;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 
 /**
  * Memory that the device's driver has allocated for its adapter ({@code struct ibv_buf}). In a confidential virtual machine
@@ -52,24 +52,15 @@ public final class DriverBuffer extends VerbsObject {
     static DriverBuffer allocate(ProtectionDomain domain, long length, VerbsArena arena) {
         Checks.checkAtLeast("length of a buffer", length, 1);
         String arguments = domain + ", " + LockedMemory.inWords(length);
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    Failures.require(Ibv.ALLOC_BUF, arguments);
-                    BorrowedMemory access = new BorrowedMemory(lifetime);
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment handle = scratch.allocate(ValueLayout.JAVA_LONG);
-                        long start = VerbFailures.pointer(
-                                Ibv.ALLOC_BUF,
-                                Ibv.ALLOC_BUF.call(domain.address(), length, handle.address()),
-                                arguments);
-                        long buffer = handle.get(ValueLayout.JAVA_LONG, 0);
-                        lifetime.destroyedBy(() -> Ibv.FREE_BUF.call(buffer));
-                        Memory.fill(start, length, (byte) 0); // as the JDK's arenas do
-                        return new DriverBuffer(lifetime, domain, buffer, access, access.segment(start, length));
-                    }
-                },
-                domain);
+        return ObjectLifetime.create(arena, List.of(domain), (lifetime, scratch) -> {
+            BorrowedMemory access = new BorrowedMemory(lifetime);
+            MemorySegment handle = scratch.allocate(ValueLayout.JAVA_LONG);
+            long start = Calls.pointer(Ibv.ALLOC_BUF, arguments, domain.address(), length, handle.address());
+            long buffer = handle.get(ValueLayout.JAVA_LONG, 0);
+            lifetime.destroyedBy(() -> Ibv.FREE_BUF.call(buffer));
+            Memory.fill(start, length, (byte) 0); // as the JDK's arenas do
+            return new DriverBuffer(lifetime, domain, buffer, access, access.segment(start, length));
+        });
     }
 
     /** Ends the access of all threads to the segment, and frees the memory. */
@@ -139,17 +130,13 @@ public final class DriverBuffer extends VerbsObject {
     public int exportDmaBuf() {
         lifetime.hold();
         try {
-            Failures.require(Ibv.EXPORT_BUF_DMABUF_FD, toString());
-            int descriptor = (int) Ibv.EXPORT_BUF_DMABUF_FD.call(address);
-            if (descriptor < 0) {
-                int errno = VerbFailures.errnoOf(descriptor);
-                throw VerbFailures.failure(
-                        Ibv.EXPORT_BUF_DMABUF_FD.name(),
-                        errno,
-                        toString(),
-                        errno == Errno.ENODATA ? "The driver allocated plain memory, which is not a DMA buffer" : "");
-            }
-            return descriptor;
+            return Calls.number(
+                    Ibv.EXPORT_BUF_DMABUF_FD,
+                    this,
+                    errno -> errno == Errno.ENODATA
+                            ? "The driver allocated plain memory, which is not a DMA buffer"
+                            : "",
+                    address);
         } finally {
             lifetime.release();
         }

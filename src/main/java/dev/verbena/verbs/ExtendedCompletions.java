@@ -6,6 +6,7 @@ import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
 import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
@@ -172,7 +173,7 @@ public final class ExtendedCompletions extends Completions {
     /** Returns 0, the number of completions, if the queue is empty, and throws for all other errors. */
     private int nothing(int errno) {
         if (errno != Errno.ENOENT) {
-            throw VerbFailures.failure("ibv_start_poll", errno, queue.toString(), CompletionQueue.BROKEN);
+            throw Failures.failure("ibv_start_poll", errno, queue.toString(), CompletionQueue.BROKEN);
         }
         return 0;
     }
@@ -191,7 +192,7 @@ public final class ExtendedCompletions extends Completions {
             int errno = readers.start(attributes);
             if (errno != 0) {
                 if (errno != Errno.ENOENT && taken == 0) {
-                    throw VerbFailures.failure("ibv_start_poll", errno, queue.toString(), CompletionQueue.BROKEN);
+                    throw Failures.failure("ibv_start_poll", errno, queue.toString(), CompletionQueue.BROKEN);
                 }
                 return taken;
             }

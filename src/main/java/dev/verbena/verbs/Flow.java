@@ -3,12 +3,13 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.flow.FlowAction;
 import dev.verbena.verbs.flow.FlowRule;
 import dev.verbena.verbs.flow.access.FlowAccess;
-import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongConsumer;
@@ -20,21 +21,14 @@ import java.util.function.LongConsumer;
  *
  * {@snippet file="ObjectSnippets.java" region="flow"}
  */
-public final class Flow extends VerbsObject {
-    private final ObjectLifetime lifetime;
+public final class Flow extends ContextObject {
     private final QueuePair target;
-    private final Context context;
     private final FlowRule rule;
-    private final long address;
 
     private Flow(ObjectLifetime lifetime, QueuePair target, Context context, FlowRule rule, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
+        super(lifetime, context, address);
         this.target = target;
-        this.context = context;
         this.rule = rule;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
     }
 
     static Flow create(QueuePair target, Context context, long queuePair, FlowRule rule, VerbsArena arena) {
@@ -44,29 +38,18 @@ public final class Flow extends VerbsObject {
                 parents.add(count.counters());
             }
         });
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        return new Flow(
-                                lifetime,
-                                target,
-                                context,
-                                rule,
-                                VerbFailures.pointer(
-                                        ContextVerb.CREATE_FLOW,
-                                        context,
-                                        target + ", " + rule,
-                                        queuePair,
-                                        FlowAccess.get().write(rule, scratch).address()));
-                    }
-                },
-                parents.toArray(VerbsObject[]::new));
+        return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
+            long attributes = FlowAccess.get().write(rule, scratch).address();
+            CFunction create = context.verb(ContextVerb.CREATE_FLOW);
+            long flow = Calls.pointer(create, target + ", " + rule, queuePair, attributes);
+            return new Flow(lifetime, target, context, rule, flow);
+        });
     }
 
     @CName("ibv_destroy_flow")
-    private void destroy() {
-        VerbFailures.check(ContextVerb.DESTROY_FLOW, context, toString(), address);
+    @Override
+    void destroy() {
+        Calls.run(context.verb(ContextVerb.DESTROY_FLOW), this, address);
     }
 
     /** Lends the {@code struct ibv_flow} to a function. */

@@ -6,6 +6,7 @@ import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.raw.rdma_h;
 
 /**
@@ -57,7 +58,6 @@ public enum ForkStatus {
     @CName("ibv_fork_init")
     public static void initialize() {
         Rdma.requireVerbs();
-        VerbFailures.check(
-                Ibv.FORK_INIT.name(), (int) Ibv.FORK_INIT.call(), "", "Call it before the first registration");
+        Calls.run(Ibv.FORK_INIT, "", errno -> "Call it before the first registration");
     }
 }

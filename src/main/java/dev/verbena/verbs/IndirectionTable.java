@@ -4,9 +4,9 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_rwq_ind_table_init_attr;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.LinkedHashSet;
@@ -18,19 +18,12 @@ import java.util.List;
  * <p>All threads may use a table of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to
  * the arena's thread. The arena destroys the table, or {@link #close} does.
  */
-public final class IndirectionTable extends VerbsObject {
-    private final ObjectLifetime lifetime;
-    private final Context context;
+public final class IndirectionTable extends ContextObject {
     private final List<WorkQueue> queues;
-    private final long address;
 
     private IndirectionTable(ObjectLifetime lifetime, Context context, List<WorkQueue> queues, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
+        super(lifetime, context, address);
         this.queues = queues;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
     }
 
     static IndirectionTable create(Context context, List<WorkQueue> queues, VerbsArena arena) {
@@ -44,45 +37,24 @@ public final class IndirectionTable extends VerbsObject {
         }
         LinkedHashSet<VerbsObject> parents = new LinkedHashSet<>(entries);
         parents.add(context);
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment table = scratch.allocate(ValueLayout.JAVA_LONG, entries.size());
-                        for (int i = 0; i < entries.size(); i++) {
-                            table.setAtIndex(
-                                    ValueLayout.JAVA_LONG, i, entries.get(i).address());
-                        }
-                        MemorySegment init = ibv_rwq_ind_table_init_attr.allocate(scratch);
-                        ibv_rwq_ind_table_init_attr.log_ind_tbl_size(
-                                init, Integer.numberOfTrailingZeros(entries.size()));
-                        ibv_rwq_ind_table_init_attr.ind_tbl(init, table);
-                        return new IndirectionTable(
-                                lifetime,
-                                context,
-                                entries,
-                                VerbFailures.pointer(
-                                        ContextVerb.CREATE_RWQ_IND_TABLE,
-                                        context,
-                                        context.name() + ", " + entries.size() + " entries",
-                                        context.address(),
-                                        init.address()));
-                    }
-                },
-                parents.toArray(VerbsObject[]::new));
+        return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
+            long[] queuesInC = entries.stream().mapToLong(WorkQueue::address).toArray();
+            MemorySegment init = ibv_rwq_ind_table_init_attr.allocate(scratch);
+            ibv_rwq_ind_table_init_attr.log_ind_tbl_size(init, Integer.numberOfTrailingZeros(entries.size()));
+            ibv_rwq_ind_table_init_attr.ind_tbl(init, scratch.allocateFrom(ValueLayout.JAVA_LONG, queuesInC));
+            long table = Calls.pointer(
+                    context.verb(ContextVerb.CREATE_RWQ_IND_TABLE),
+                    context.name() + ", " + entries.size() + " entries",
+                    context.address(),
+                    init.address());
+            return new IndirectionTable(lifetime, context, entries, table);
+        });
     }
 
     @CName("ibv_destroy_rwq_ind_table")
-    private void destroy() {
-        VerbFailures.check(ContextVerb.DESTROY_RWQ_IND_TABLE, context, toString(), address);
-    }
-
-    Context contextEvenIfClosed() {
-        return context;
-    }
-
-    long address() {
-        return address;
+    @Override
+    void destroy() {
+        Calls.run(context.verb(ContextVerb.DESTROY_RWQ_IND_TABLE), this, address);
     }
 
     /**

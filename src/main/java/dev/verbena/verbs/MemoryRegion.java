@@ -5,6 +5,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.RegistrationEvent;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -283,11 +284,11 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         }
         switch (end) {
             case DEREGISTER ->
-                VerbFailures.check(
-                        Ibv.DEREG_MR.name(),
-                        (int) Ibv.DEREG_MR.call(structure),
-                        toString(),
-                        windows.isEmpty() ? "" : "Unbind, invalidate or close its windows first: " + windows);
+                Calls.run(
+                        Ibv.DEREG_MR,
+                        this,
+                        errno -> windows.isEmpty() ? "" : "Unbind, invalidate or close its windows first: " + windows,
+                        structure);
             case UNIMPORT -> Ibv.UNIMPORT_MR.call(structure);
             case NOTHING -> {}
         }

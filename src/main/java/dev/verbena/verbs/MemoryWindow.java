@@ -2,12 +2,13 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.CFunction;
+import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.OpsVerb;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_mw;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -53,37 +54,24 @@ public final class MemoryWindow extends RequestPart {
         if (type == MemoryWindowType.UNKNOWN) {
             throw new IllegalArgumentException("type of a memory window must be TYPE_1 or TYPE_2, got " + type);
         }
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    Context context = domain.contextEvenIfClosed();
-                    String arguments = context.name() + ", " + type;
-                    String hint = "This device or its driver has no memory windows of this type";
-                    MemorySegment allocate = OpsVerb.ALLOC_MW
-                            .in(context.address())
-                            .orElseThrow(() ->
-                                    VerbFailures.failure(OpsVerb.ALLOC_MW.verb(), Errno.EOPNOTSUPP, arguments, hint));
-                    long mw = CFunction.callAt(allocate, domain.address(), type.code);
-                    if (mw == 0) {
-                        int errno = CFunction.errno();
-                        throw VerbFailures.failure(
-                                OpsVerb.ALLOC_MW.verb(),
-                                errno,
-                                arguments,
-                                errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL ? hint : "");
-                    }
-                    return new MemoryWindow(lifetime, domain, type, mw);
-                },
-                domain);
+        return ObjectLifetime.create(arena, List.of(domain), lifetime -> {
+            Context context = domain.contextEvenIfClosed();
+            long window = Calls.pointer(
+                    context.verb(ContextVerb.ALLOC_MW),
+                    context.name() + ", " + type,
+                    errno -> errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL
+                            ? "This device or its driver has no memory windows of this type"
+                            : "",
+                    domain.address(),
+                    type.code);
+            return new MemoryWindow(lifetime, domain, type, window);
+        });
     }
 
     @CName("ibv_dealloc_mw")
     @Override
     void destroy() {
-        MemorySegment free = OpsVerb.DEALLOC_MW
-                .in(domain.contextEvenIfClosed().address())
-                .orElseThrow(() -> VerbFailures.failure(OpsVerb.DEALLOC_MW.verb(), Errno.EOPNOTSUPP, toString(), ""));
-        VerbFailures.check(OpsVerb.DEALLOC_MW.verb(), (int) CFunction.callAt(free, address), toString(), "");
+        Calls.run(domain.contextEvenIfClosed().verb(ContextVerb.DEALLOC_MW), this, address);
         regions.forEach(region -> region.forget(this));
     }
 

@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.Arena;
@@ -74,8 +75,13 @@ final class MulticastGroups {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
             AddressCodec.writeGid(group.gid(), gid, 0);
-            int result = (int) verb.call(queuePair.address, gid.address(), group.lid());
-            VerbFailures.check(verb.name(), result, queuePair + ", " + group.gid(), hint);
+            Calls.run(
+                    verb,
+                    queuePair + ", " + group.gid(),
+                    errno -> hint,
+                    queuePair.address,
+                    gid.address(),
+                    group.lid());
         }
     }
 }

@@ -3,9 +3,11 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.RdmaCoreVersion;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -75,34 +77,24 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     static ProtectionDomain allocate(Context context, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> new ProtectionDomain(
-                        lifetime,
-                        context,
-                        VerbFailures.pointer(Ibv.ALLOC_PD, Ibv.ALLOC_PD.call(context.address()), context.name()),
-                        Origin.ALLOCATED),
-                context);
+        return ObjectLifetime.create(arena, List.of(context), lifetime -> {
+            long domain = Calls.pointer(Ibv.ALLOC_PD, context.name(), context.address());
+            return new ProtectionDomain(lifetime, context, domain, Origin.ALLOCATED);
+        });
     }
 
     static ProtectionDomain imported(Context context, int handle, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> new ProtectionDomain(
-                        lifetime,
-                        context,
-                        VerbFailures.pointer(
-                                Ibv.IMPORT_PD,
-                                Ibv.IMPORT_PD.call(context.address(), handle),
-                                context.name() + ", handle " + handle),
-                        Origin.IMPORTED),
-                context);
+        return ObjectLifetime.create(arena, List.of(context), lifetime -> {
+            String words = context.name() + ", handle " + handle;
+            long domain = Calls.pointer(Ibv.IMPORT_PD, words, context.address(), handle);
+            return new ProtectionDomain(lifetime, context, domain, Origin.IMPORTED);
+        });
     }
 
     /** Wraps a domain that another library has made, and keeps as long as its context is open. */
     static ProtectionDomain lent(Context context, long address, VerbsArena arena) {
         return ObjectLifetime.create(
-                arena, lifetime -> new ProtectionDomain(lifetime, context, address, Origin.LENT), context);
+                arena, List.of(context), lifetime -> new ProtectionDomain(lifetime, context, address, Origin.LENT));
     }
 
     private static ProtectionDomain parent(ProtectionDomain from, ParentDomainOptions options, VerbsArena arena) {
@@ -112,37 +104,34 @@ public final class ProtectionDomain extends VerbsObject {
         if (threadDomain != null && threadDomain.context() != base.context) {
             throw new IllegalArgumentException(threadDomain + " belongs to another context than " + from);
         }
-        VerbsObject[] parents =
-                threadDomain == null ? new VerbsObject[] {base} : new VerbsObject[] {base, threadDomain};
-        return ObjectLifetime.create(arena, lifetime -> makeParent(base, options, lifetime), parents);
+        List<VerbsObject> parents = threadDomain == null ? List.of(base) : List.of(base, threadDomain);
+        return ObjectLifetime.create(
+                arena, parents, (lifetime, scratch) -> makeParent(base, options, lifetime, scratch));
     }
 
     private static ProtectionDomain makeParent(
-            ProtectionDomain base, ParentDomainOptions options, ObjectLifetime lifetime) {
+            ProtectionDomain base, ParentDomainOptions options, ObjectLifetime lifetime, Arena scratch) {
         ThreadDomain threadDomain = options.threadDomain();
         String arguments = base + (threadDomain == null ? "" : ", " + threadDomain);
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment init = ibv_parent_domain_init_attr.allocate(scratch);
-            ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(base.address));
-            if (threadDomain != null) {
-                ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
-            }
-            if (options.allowUnprotectedBuffers()) {
-                arguments += ", unprotected buffers";
-                Failures.require(RdmaCoreVersion.V64, ContextVerb.ALLOC_PARENT_DOMAIN.verb(), arguments);
-                ibv_parent_domain_init_attr.comp_mask(
-                        init, rdma_h.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC);
-            }
-            long made = VerbFailures.pointer(
-                    ContextVerb.ALLOC_PARENT_DOMAIN, base.context, arguments, base.context.address(), init.address());
-            return new ProtectionDomain(lifetime, base.context, made, Origin.ALLOCATED, base, threadDomain);
+        MemorySegment init = ibv_parent_domain_init_attr.allocate(scratch);
+        ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(base.address));
+        if (threadDomain != null) {
+            ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
         }
+        if (options.allowUnprotectedBuffers()) {
+            arguments += ", unprotected buffers";
+            Failures.require(RdmaCoreVersion.V64, ContextVerb.ALLOC_PARENT_DOMAIN.verb(), arguments);
+            ibv_parent_domain_init_attr.comp_mask(init, rdma_h.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC);
+        }
+        CFunction allocate = base.context.verb(ContextVerb.ALLOC_PARENT_DOMAIN);
+        long made = Calls.pointer(allocate, arguments, base.context.address(), init.address());
+        return new ProtectionDomain(lifetime, base.context, made, Origin.ALLOCATED, base, threadDomain);
     }
 
     @CName({"ibv_dealloc_pd", "ibv_unimport_pd"})
     private void destroy() {
         switch (origin) {
-            case ALLOCATED -> VerbFailures.check(Ibv.DEALLOC_PD, Ibv.DEALLOC_PD.call(address), toString());
+            case ALLOCATED -> Calls.run(Ibv.DEALLOC_PD, this, address);
             case IMPORTED -> Ibv.UNIMPORT_PD.call(address);
             case LENT -> {} // the other library destroys it
         }
@@ -422,9 +411,8 @@ public final class ProtectionDomain extends VerbsObject {
                 ibv_sge.length(one, (int) ranges[i].length());
                 ibv_sge.lkey(one, ranges[i].region().keyWhenOpen());
             }
-            VerbFailures.check(
-                    ContextVerb.ADVISE_MR,
-                    context,
+            Calls.run(
+                    context.verb(ContextVerb.ADVISE_MR),
                     advice + ", " + List.of(ranges),
                     address,
                     advice.code,

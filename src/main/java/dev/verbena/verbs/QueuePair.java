@@ -6,6 +6,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_qp;
 import dev.verbena.verbs.address.AddressVector;
@@ -237,7 +238,7 @@ public final class QueuePair extends VerbsObject {
             destroyer.accept(address);
         } else {
             String name = options.type() + " queue pair " + number + " of " + context.name(); // it counts as closed now
-            VerbFailures.check(Ibv.DESTROY_QP, Ibv.DESTROY_QP.call(address), name);
+            Calls.run(Ibv.DESTROY_QP, name, address);
         }
         for (WorkBatch<?> batch : batches) {
             batch.end();

@@ -1,15 +1,14 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.RdmaCoreVersion;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -20,7 +19,6 @@ import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.device.ReceiveSideScaling;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,20 +35,15 @@ final class QueuePairCreation {
         checkThreads(options.sendQueue(), arena);
         checkThreads(options.receiveQueue(), arena);
         checkRelease(options);
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    checkContexts(domain, options);
-                    Context context = domain.contextEvenIfClosed();
-                    long longest = context.queries().longestMessage(options.type(), options.port());
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
-                        long qp = callCreate(domain, options, init);
-                        QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
-                        return new QueuePair(lifetime, domain, options, granted, context, longest, qp, null);
-                    }
-                },
-                parents(domain, options).toArray(new VerbsObject[0]));
+        return ObjectLifetime.create(arena, parents(domain, options), (lifetime, scratch) -> {
+            checkContexts(domain, options);
+            Context context = domain.contextEvenIfClosed();
+            long longest = context.queries().longestMessage(options.type(), options.port());
+            MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
+            long qp = callCreate(domain, options, init);
+            QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
+            return new QueuePair(lifetime, domain, options, granted, context, longest, qp, null);
+        });
     }
 
     /**
@@ -71,53 +64,40 @@ final class QueuePairCreation {
             VerbsObject owner) {
         List<VerbsObject> parents = parents(domain, options);
         parents.add(owner);
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    checkContexts(domain, options);
-                    Context context = domain.contextEvenIfClosed();
-                    long longest = context.queries().longestMessage(options.type(), options.port());
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
-                        initial(domain, options, init);
-                        long qp = maker.applyAsLong(init.address());
-                        QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
-                        QueuePair made =
-                                new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
-                        made.states.known(begins);
-                        return made;
-                    }
-                },
-                parents.toArray(new VerbsObject[0]));
+        return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
+            checkContexts(domain, options);
+            Context context = domain.contextEvenIfClosed();
+            long longest = context.queries().longestMessage(options.type(), options.port());
+            MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
+            initial(domain, options, init);
+            long qp = maker.applyAsLong(init.address());
+            QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
+            QueuePair made = new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
+            made.states.known(begins);
+            return made;
+        });
     }
 
     /** Opens the receiving half of an extended reliable connection that another process made. */
     static QueuePair open(XrcDomain xrcDomain, int number, VerbsArena arena) {
         Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
         Context context = xrcDomain.contextEvenIfClosed();
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
-                    long longest = context.queries().longestMessage(options.type(), 1);
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment attributes = ibv_qp_open_attr.allocate(scratch);
-                        ibv_qp_open_attr.comp_mask(
-                                attributes,
-                                rdma_h.IBV_QP_OPEN_ATTR_NUM
-                                        | rdma_h.IBV_QP_OPEN_ATTR_XRCD
-                                        | rdma_h.IBV_QP_OPEN_ATTR_TYPE);
-                        ibv_qp_open_attr.qp_num(attributes, number);
-                        ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
-                        ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
-                        long qp = callOpen(context, attributes, number);
-                        QueuePair opened = new QueuePair(
-                                lifetime, null, options, options.capabilities(), context, longest, qp, null);
-                        opened.states.unknown();
-                        return opened;
-                    }
-                },
-                xrcDomain);
+        return ObjectLifetime.create(arena, List.of(xrcDomain), (lifetime, scratch) -> {
+            QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
+            long longest = context.queries().longestMessage(options.type(), 1);
+            MemorySegment attributes = ibv_qp_open_attr.allocate(scratch);
+            ibv_qp_open_attr.comp_mask(
+                    attributes,
+                    rdma_h.IBV_QP_OPEN_ATTR_NUM | rdma_h.IBV_QP_OPEN_ATTR_XRCD | rdma_h.IBV_QP_OPEN_ATTR_TYPE);
+            ibv_qp_open_attr.qp_num(attributes, number);
+            ibv_qp_open_attr.xrcd(attributes, MemorySegment.ofAddress(xrcDomain.address()));
+            ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
+            long qp = callOpen(context, attributes, number);
+            QueuePair opened =
+                    new QueuePair(lifetime, null, options, options.capabilities(), context, longest, qp, null);
+            opened.states.unknown();
+            return opened;
+        });
     }
 
     /** Checks that all queues are of the domain's context: C takes others, and some drivers follow their pointers. */
@@ -189,22 +169,13 @@ final class QueuePairCreation {
     private static long callCreate(ProtectionDomain domain, QueuePairOptions options, MemorySegment init) {
         Context context = domain.contextEvenIfClosed();
         int mask = initial(domain, options, init);
-        String verb = Ibv.CREATE_QP.name();
-        long qp;
-        if (mask == rdma_h.IBV_QP_INIT_ATTR_PD) {
-            qp = Ibv.CREATE_QP.call(domain.address(), init.address());
-        } else {
-            verb = ContextVerb.CREATE_QP_EX.verb();
-            MemorySegment create = ContextVerb.CREATE_QP_EX
-                    .in(context.address())
-                    .orElseThrow(
-                            () -> failedToMake(ContextVerb.CREATE_QP_EX.verb(), context, options, Errno.EOPNOTSUPP));
-            qp = CFunction.callAt(create, context.address(), init.address());
-        }
-        if (qp == 0) {
-            throw failedToMake(verb, context, options, CFunction.errno());
-        }
-        return qp;
+        boolean plain = mask == rdma_h.IBV_QP_INIT_ATTR_PD;
+        return Calls.pointer(
+                plain ? Ibv.CREATE_QP : context.verb(ContextVerb.CREATE_QP_EX),
+                context.name() + ", " + options,
+                errno -> hint(context, errno),
+                plain ? domain.address() : context.address(),
+                init.address());
     }
 
     /** Fills the struct, and returns the mask of its later fields that are set. */
@@ -266,22 +237,16 @@ final class QueuePairCreation {
     }
 
     private static long callOpen(Context context, MemorySegment attributes, int number) {
-        String verb = ContextVerb.OPEN_QP.verb();
-        String arguments = context.name() + ", queue pair " + number;
-        String hint = "This device or its driver has no queue pairs to share";
-        MemorySegment open = ContextVerb.OPEN_QP
-                .in(context.address())
-                .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, arguments, hint));
-        long qp = CFunction.callAt(open, context.address(), attributes.address());
-        if (qp == 0) {
-            int errno = CFunction.errno();
-            throw VerbFailures.failure(verb, errno, arguments, errno == Errno.EOPNOTSUPP ? hint : "");
-        }
-        return qp;
+        return Calls.pointer(
+                context.verb(ContextVerb.OPEN_QP),
+                context.name() + ", queue pair " + number,
+                errno -> errno == Errno.EOPNOTSUPP ? "This device or its driver has no queue pairs to share" : "",
+                context.address(),
+                attributes.address());
     }
 
-    private static VerbsException failedToMake(String verb, Context context, QueuePairOptions options, int errno) {
-        String hint = switch (errno) {
+    private static String hint(Context context, int errno) {
+        return switch (errno) {
             case Errno.EINVAL -> {
                 DeviceAttributes device = context.queries().attributes();
                 yield "This device has at most " + device.maxWorkRequests() + " work requests a queue, "
@@ -289,8 +254,7 @@ final class QueuePairCreation {
             }
             case Errno.EPERM -> "Queue pairs for Ethernet frames need CAP_NET_RAW";
             case Errno.EOPNOTSUPP -> "This device or its driver has no queue pair of this kind";
-            default -> VerbFailures.crowded(context);
+            default -> context.queries().crowded(context.provider().software());
         };
-        return VerbFailures.failure(verb, errno, context.name() + ", " + options, hint);
     }
 }

@@ -7,6 +7,7 @@ import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.RdmaCoreVersion;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.WorkFailureEvent;
@@ -130,10 +131,13 @@ final class QueuePairStateMachine {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment init = ibv_qp_init_attr.allocate(scratch);
             MemorySegment struct = ibv_qp_attr.allocate(scratch);
-            VerbFailures.check(
+            Calls.run(
                     Ibv.QUERY_QP,
-                    Ibv.QUERY_QP.call(queuePair.address, struct.address(), Attribute.bits(all), init.address()),
-                    queuePair.toString());
+                    queuePair,
+                    queuePair.address,
+                    struct.address(),
+                    Attribute.bits(all),
+                    init.address());
             found = QueuePairAttributes.read(struct, all);
         } finally {
             lifetime.release();
@@ -155,7 +159,7 @@ final class QueuePairStateMachine {
             long struct = attributes.write(scratch).address();
             int result = (int) Ibv.MODIFY_QP.call(queuePair.address, struct, Attribute.bits(mask));
             if (result != 0) {
-                throw refused(VerbFailures.errnoOf(result), from, to, attributes);
+                throw refused(Failures.errnoOf(result), from, to, attributes);
             }
         } finally {
             lifetime.release();
@@ -198,7 +202,7 @@ final class QueuePairStateMachine {
                     case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
                     default -> "";
                 };
-        return VerbFailures.failure(Ibv.MODIFY_QP.name(), errno, queuePair + " to " + to + ", " + attributes, hint);
+        return Failures.failure(Ibv.MODIFY_QP.name(), errno, queuePair + " to " + to + ", " + attributes, hint);
     }
 
     void toInit(QueuePairAttributes asked) {
@@ -261,13 +265,8 @@ final class QueuePairStateMachine {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = ibv_qp_rate_limit_attr.allocate(scratch);
             limit.write(attributes);
-            String verb = ContextVerb.MODIFY_QP_RATE_LIMIT.verb();
-            String arguments = queuePair + ", " + limit;
-            MemorySegment modify = ContextVerb.MODIFY_QP_RATE_LIMIT
-                    .in(context.address())
-                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, arguments, ""));
-            int result = (int) CFunction.callAt(modify, queuePair.address, attributes.address());
-            VerbFailures.check(verb, result, arguments, "");
+            CFunction modify = context.verb(ContextVerb.MODIFY_QP_RATE_LIMIT);
+            Calls.run(modify, queuePair + ", " + limit, queuePair.address, attributes.address());
         } finally {
             lifetime.release();
         }
@@ -277,8 +276,7 @@ final class QueuePairStateMachine {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment ece = ibv_ece.allocate(scratch);
-            long result = Ibv.QUERY_ECE.call(queuePair.address, ece.address());
-            VerbFailures.check(Ibv.QUERY_ECE, result, queuePair.toString());
+            Calls.run(Ibv.QUERY_ECE, queuePair, queuePair.address, ece.address());
             return Ece.read(ece);
         } finally {
             lifetime.release();
@@ -290,8 +288,7 @@ final class QueuePairStateMachine {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment wanted = ibv_ece.allocate(scratch);
             ece.write(wanted);
-            long result = Ibv.SET_ECE.call(queuePair.address, wanted.address());
-            VerbFailures.check(Ibv.SET_ECE, result, queuePair + ", " + ece);
+            Calls.run(Ibv.SET_ECE, queuePair + ", " + ece, queuePair.address, wanted.address());
         } finally {
             lifetime.release();
         }

@@ -10,6 +10,7 @@ import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.verbs.RegionOptions.Source.Buffer;
 import dev.verbena.verbs.RegionOptions.Source.Device;
@@ -92,40 +93,42 @@ final class Registration {
         return switch (options.source()) {
             case Segment part -> register(domain, part.memory(), backing.address(), flags);
             case Buffer part ->
-                VerbFailures.pointer(
+                Calls.pointer(
                         Ibv.REG_BUF_MR,
-                        Ibv.REG_BUF_MR.call(
-                                domain.address(), part.buffer().address(), backing.address(), part.length(), bits),
                         part + ", " + flags,
-                        CFunction.errno() == Errno.ENOMEM ? LockedMemory.hint() : "");
+                        errno -> errno == Errno.ENOMEM ? LockedMemory.hint() : "",
+                        domain.address(),
+                        part.buffer().address(),
+                        backing.address(),
+                        part.length(),
+                        bits);
             case Device part ->
-                VerbFailures.pointer(
-                        ContextVerb.REG_DM_MR,
-                        domain.contextEvenIfClosed(),
+                Calls.pointer(
+                        domain.contextEvenIfClosed().verb(ContextVerb.REG_DM_MR),
                         part + ", " + flags,
                         domain.address(),
                         part.memory().address(),
                         part.offset(),
                         part.length(),
                         bits | AccessFlag.ZERO_BASED.bit); // C knows device memory only with this flag
-            case DmaBuf part -> {
-                long region = Ibv.REG_DMABUF_MR.call(
-                        domain.address(), part.offset(), part.length(), backing.address(), part.descriptor(), bits);
-                yield VerbFailures.pointer(
+            case DmaBuf part ->
+                Calls.pointer(
                         Ibv.REG_DMABUF_MR,
-                        region,
                         backing + ", offset " + part.offset() + ", " + flags,
-                        CFunction.errno() == Errno.EBADF ? "The file descriptor is not open" : "");
-            }
+                        errno -> errno == Errno.EBADF ? "The file descriptor is not open" : "",
+                        domain.address(),
+                        part.offset(),
+                        part.length(),
+                        backing.address(),
+                        part.descriptor(),
+                        bits);
         };
     }
 
     private static long extended(ProtectionDomain domain, RegionOptions options, String arguments) {
-        Failures.require(Ibv.REG_MR_EX, arguments);
         try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment init = options.write(scratch);
-            long region = Ibv.REG_MR_EX.call(domain.address(), init.address());
-            return VerbFailures.pointer(Ibv.REG_MR_EX, region, arguments, hint(options, CFunction.errno()));
+            long init = options.write(scratch).address();
+            return Calls.pointer(Ibv.REG_MR_EX, arguments, errno -> hint(options, errno), domain.address(), init);
         }
     }
 
@@ -152,8 +155,8 @@ final class Registration {
                 RegionBacking.NOTHING,
                 Set.of(AccessFlag.LOCAL_WRITE),
                 domain,
-                () -> VerbFailures.pointer(
-                        ContextVerb.ALLOC_NULL_MR, domain.contextEvenIfClosed(), domain.toString(), domain.address()));
+                () -> Calls.pointer(
+                        domain.contextEvenIfClosed().verb(ContextVerb.ALLOC_NULL_MR), domain, domain.address()));
     }
 
     static MemoryRegion imported(ProtectionDomain domain, int handle, long address, VerbsArena arena) {
@@ -161,8 +164,7 @@ final class Registration {
                 arena,
                 domain,
                 address,
-                () -> VerbFailures.pointer(
-                        Ibv.IMPORT_MR, Ibv.IMPORT_MR.call(domain.address(), handle), domain + ", handle " + handle));
+                () -> Calls.pointer(Ibv.IMPORT_MR, domain + ", handle " + handle, domain.address(), handle));
     }
 
     private static long register(ProtectionDomain domain, MemorySegment memory, long address, Set<AccessFlag> flags) {
@@ -195,14 +197,14 @@ final class Registration {
             }
         }
         if (flags.contains(AccessFlag.ON_DEMAND) && (errno == Errno.EINVAL || Errno.meansUnsupported(errno))) {
-            return VerbFailures.failure(
+            return Failures.failure(
                     "ibv_reg_mr",
                     errno,
                     arguments,
                     "This device or kernel may not support on-demand paging of the whole address space");
         }
         if (flags.contains(AccessFlag.FLUSH_PERSISTENT) && errno == Errno.EINVAL) {
-            return VerbFailures.failure(
+            return Failures.failure(
                     "ibv_reg_mr",
                     errno,
                     arguments,
@@ -220,7 +222,7 @@ final class Registration {
                         : "This device or kernel does not support one of these access flags";
             default -> "";
         };
-        return VerbFailures.failure("ibv_reg_mr", errno, arguments, hint);
+        return Failures.failure("ibv_reg_mr", errno, arguments, hint);
     }
 
     /** Returns the first of the flags that the device says it does not have, or null. */

@@ -5,6 +5,8 @@ import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Calls;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -113,10 +115,10 @@ final class Reregistration {
                 (error == RegionChangeError.UNKNOWN ? "C returned " + result : "IBV_REREG_MR_ERR_" + error) + ". ";
         int number = errno > 0 ? errno : Errno.EINVAL;
         if (untouched) {
-            throw VerbFailures.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is unchanged");
+            throw Failures.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is unchanged");
         }
-        VerbFailures.check(Ibv.DEREG_MR, Ibv.DEREG_MR.call(region), old.toString());
-        failure = VerbFailures.failure(
+        Calls.run(Ibv.DEREG_MR, old, region);
+        failure = Failures.failure(
                 Ibv.REREG_MR.name(),
                 number,
                 old.toString(),

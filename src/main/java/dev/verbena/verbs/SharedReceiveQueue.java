@@ -5,10 +5,10 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_srq_attr;
 import dev.verbena.internal.raw.ibv_srq_init_attr;
@@ -128,15 +128,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     static SharedReceiveQueue make(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
         return ObjectLifetime.create(
                 arena,
-                lifetime -> make(
-                        domain,
-                        options,
-                        lifetime,
-                        init -> options.type() == SharedReceiveQueueType.BASIC
-                                ? callCreate(domain, options, init)
-                                : callCreateExtended(domain, options, init),
-                        null),
-                parents(domain, options).toArray(VerbsObject[]::new));
+                parents(domain, options),
+                lifetime -> make(domain, options, lifetime, init -> callCreate(domain, options, init), null));
     }
 
     /** Wraps a shared receive queue that another library makes from the same struct, and destroys. */
@@ -208,11 +201,17 @@ public final class SharedReceiveQueue extends VerbsObject {
 
     private static long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
         assert ibv_srq_init_attr.attr$offset() == ibv_srq_init_attr_ex.attr$offset();
-        long srq = Ibv.CREATE_SRQ.call(domain.address(), init.address());
-        if (srq == 0) {
-            throw failedToMake(Ibv.CREATE_SRQ.name(), domain.contextEvenIfClosed(), options, CFunction.errno());
+        boolean plain = options.type() == SharedReceiveQueueType.BASIC;
+        if (!plain) {
+            fillExtended(domain, options, init);
         }
-        return srq;
+        Context context = domain.contextEvenIfClosed();
+        return Calls.pointer(
+                plain ? Ibv.CREATE_SRQ : context.verb(ContextVerb.CREATE_SRQ_EX),
+                context.name() + ", " + options,
+                errno -> hint(context, errno),
+                plain ? domain.address() : context.address(),
+                init.address());
     }
 
     private static void fillExtended(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
@@ -238,38 +237,21 @@ public final class SharedReceiveQueue extends VerbsObject {
         ibv_srq_init_attr_ex.comp_mask(init, mask);
     }
 
-    private static long callCreateExtended(
-            ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
-        fillExtended(domain, options, init);
-        Context context = domain.contextEvenIfClosed();
-        String verb = ContextVerb.CREATE_SRQ_EX.verb();
-        MemorySegment create = ContextVerb.CREATE_SRQ_EX
-                .in(context.address())
-                .orElseThrow(() -> failedToMake(verb, context, options, Errno.EOPNOTSUPP));
-        long srq = CFunction.callAt(create, context.address(), init.address());
-        if (srq == 0) {
-            throw failedToMake(verb, context, options, CFunction.errno());
-        }
-        return srq;
-    }
-
-    private static VerbsException failedToMake(
-            String verb, Context context, SharedReceiveQueueOptions options, int errno) {
+    private static String hint(Context context, int errno) {
         DeviceAttributes device = context.queries().attributes();
-        String hint = switch (errno) {
+        return switch (errno) {
             case Errno.EINVAL ->
                 "This device allows at most " + device.maxSharedReceives() + " receives a queue, "
                         + device.maxSharedReceiveSge() + " pieces of memory a receive";
             case Errno.EOPNOTSUPP -> "This device or its driver has no shared receive queue of this kind";
             default -> "";
         };
-        return VerbFailures.failure(verb, errno, context.name() + ", " + options, hint);
     }
 
     @CName("ibv_destroy_srq")
     private void destroy() {
         if (destroyer == null) {
-            VerbFailures.check(Ibv.DESTROY_SRQ, Ibv.DESTROY_SRQ.call(address), toString());
+            Calls.run(Ibv.DESTROY_SRQ, this, address);
         } else {
             destroyer.accept(address);
         }
@@ -328,11 +310,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment number = scratch.allocate(ValueLayout.JAVA_INT);
-            String verb = ContextVerb.GET_SRQ_NUM.verb();
-            MemorySegment get = ContextVerb.GET_SRQ_NUM
-                    .in(context.address())
-                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
-            VerbFailures.check(verb, (int) CFunction.callAt(get, address, number.address()), toString(), "");
+            Calls.run(context.verb(ContextVerb.GET_SRQ_NUM), this, address, number.address());
             return number.get(ValueLayout.JAVA_INT, 0);
         } finally {
             lifetime.release();
@@ -349,7 +327,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         lifetime.hold();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment found = ibv_srq_attr.allocate(scratch);
-            VerbFailures.check(Ibv.QUERY_SRQ, Ibv.QUERY_SRQ.call(address, found.address()), toString());
+            Calls.run(Ibv.QUERY_SRQ, this, address, found.address());
             granted = SharedReceiveQueueAttributes.read(found);
             return granted;
         } finally {
@@ -390,14 +368,15 @@ public final class SharedReceiveQueue extends VerbsObject {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment attributes = ibv_srq_attr.allocate(scratch);
             wanted.write(attributes);
-            int result = (int) Ibv.MODIFY_SRQ.call(address, attributes.address(), mask);
-            VerbFailures.check(
-                    Ibv.MODIFY_SRQ.name(),
-                    result,
+            Calls.run(
+                    Ibv.MODIFY_SRQ,
                     this + ", " + what,
-                    result == Errno.EINVAL
+                    errno -> errno == Errno.EINVAL
                             ? "The limit must not be more than the depth, nor the depth less than the number of posted receives"
-                            : "");
+                            : "",
+                    address,
+                    attributes.address(),
+                    mask);
         } finally {
             lifetime.release();
         }
@@ -455,16 +434,13 @@ public final class SharedReceiveQueue extends VerbsObject {
     void callTagOperation(MemorySegment request, MemorySegment firstRefused, String what) {
         lifetime.hold();
         try {
-            String verb = ContextVerb.POST_SRQ_OPS.verb();
-            MemorySegment post = ContextVerb.POST_SRQ_OPS
-                    .in(context.address())
-                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
-            int result = (int) CFunction.callAt(post, address, request.address(), firstRefused.address());
-            VerbFailures.check(
-                    verb,
-                    result,
+            Calls.run(
+                    context.verb(ContextVerb.POST_SRQ_OPS),
                     this + ", " + what,
-                    result == Errno.ENOMEM ? "The queue has no room for more tags or operations" : "");
+                    errno -> errno == Errno.ENOMEM ? "The queue has no room for more tags or operations" : "",
+                    address,
+                    request.address(),
+                    firstRefused.address());
         } finally {
             lifetime.release();
         }

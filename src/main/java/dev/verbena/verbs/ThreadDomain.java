@@ -2,11 +2,12 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_td_init_attr;
-import java.lang.foreign.Arena;
+import java.util.List;
 
 /**
  * A thread domain: the promise that one thread at a time uses certain objects ({@code struct ibv_td}). The device's
@@ -18,45 +19,25 @@ import java.lang.foreign.Arena;
  *
  * {@snippet file="ObjectSnippets.java" region="thread-domain"}
  */
-public final class ThreadDomain extends VerbsObject {
-    private final ObjectLifetime lifetime;
-    private final Context context;
-    private final long address;
+public final class ThreadDomain extends ContextObject {
 
     private ThreadDomain(ObjectLifetime lifetime, Context context, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
+        super(lifetime, context, address);
     }
 
     static ThreadDomain allocate(Context context, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        return new ThreadDomain(
-                                lifetime,
-                                context,
-                                VerbFailures.pointer(
-                                        ContextVerb.ALLOC_TD,
-                                        context,
-                                        context.name(),
-                                        context.address(),
-                                        ibv_td_init_attr.allocate(scratch).address()));
-                    }
-                },
-                context);
+        return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
+            long init = ibv_td_init_attr.allocate(scratch).address();
+            CFunction allocate = context.verb(ContextVerb.ALLOC_TD);
+            return new ThreadDomain(
+                    lifetime, context, Calls.pointer(allocate, context.name(), context.address(), init));
+        });
     }
 
     @CName("ibv_dealloc_td")
-    private void destroy() {
-        VerbFailures.check(ContextVerb.DEALLOC_TD, context, toString(), address);
-    }
-
-    long address() {
-        return address;
+    @Override
+    void destroy() {
+        Calls.run(context.verb(ContextVerb.DEALLOC_TD), this, address);
     }
 
     /**

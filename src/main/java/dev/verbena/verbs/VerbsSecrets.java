@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
@@ -77,7 +78,7 @@ final class VerbsSecrets implements VerbsAccess {
     @Override
     public int destroy(long pair) {
         int result = (int) Ibv.DESTROY_QP.call(pair);
-        return result == 0 ? 0 : VerbFailures.errnoOf(result);
+        return result == 0 ? 0 : Failures.errnoOf(result);
     }
 
     @Override

@@ -1,8 +1,8 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Errno;
-import dev.verbena.internal.OpsVerb;
+import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_mw_bind;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
 import java.lang.foreign.Arena;
@@ -82,15 +82,13 @@ final class WindowBinding {
             ibv_mw_bind_info.addr(info, start);
             ibv_mw_bind_info.length(info, length);
             ibv_mw_bind_info.mw_access_flags(info, access);
-            String verb = OpsVerb.BIND_MW.verb();
-            MemorySegment function = OpsVerb.BIND_MW
-                    .in(queuePair.context.address())
-                    .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, queuePair.toString(), ""));
+            CFunction function = queuePair.context.verb(ContextVerb.BIND_MW);
+            Failures.require(function, queuePair.toString());
             int logged = log.add(id, Operation.BIND_MW.code()); // before it can complete
-            int result = (int) CFunction.callAt(function, queuePair.address, window.address(), bind.address());
+            int result = (int) function.call(queuePair.address, window.address(), bind.address());
             if (result != 0) {
                 log.takeBack(logged);
-                throw path.failure(verb, VerbFailures.errnoOf(result), 0, 1);
+                throw path.failure(function.name(), Failures.errnoOf(result), 0, 1);
             }
         } finally {
             queuePair.lifetime.release();

@@ -3,7 +3,9 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_recv_wr;
 import dev.verbena.internal.raw.ibv_sge;
@@ -13,6 +15,7 @@ import dev.verbena.internal.raw.ibv_wq_init_attr;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -86,32 +89,19 @@ public final class WorkQueue extends VerbsObject {
         Context context = domain.contextEvenIfClosed();
         QueuePairCreation.checkThreads(options.queue(), arena);
         QueuePairCreation.checkContext(context, options.queue().contextEvenIfClosed(), options.queue());
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    try (Arena scratch = Arena.ofConfined()) {
-                        MemorySegment init = options.write(scratch);
-                        ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
-                        return new WorkQueue(
-                                lifetime,
-                                domain,
-                                options,
-                                VerbFailures.pointer(
-                                        ContextVerb.CREATE_WQ,
-                                        context,
-                                        domain + ", " + options,
-                                        context.address(),
-                                        init.address()));
-                    }
-                },
-                domain,
-                options.queue());
+        return ObjectLifetime.create(arena, List.of(domain, options.queue()), (lifetime, scratch) -> {
+            MemorySegment init = options.write(scratch);
+            ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
+            CFunction create = context.verb(ContextVerb.CREATE_WQ);
+            long queue = Calls.pointer(create, domain + ", " + options, context.address(), init.address());
+            return new WorkQueue(lifetime, domain, options, queue);
+        });
     }
 
     @CName("ibv_destroy_wq")
     private void destroy() {
         String name = "work queue " + number + " of " + context.name(); // it counts as closed now
-        VerbFailures.check(ContextVerb.DESTROY_WQ, context, name, address);
+        Calls.run(context.verb(ContextVerb.DESTROY_WQ), name, address);
         context.eventsEvenIfClosed().remove(address, this);
     }
 
@@ -158,7 +148,7 @@ public final class WorkQueue extends VerbsObject {
             MemorySegment change = ibv_wq_attr.allocate(scratch);
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE);
             ibv_wq_attr.wq_state(change, to.code);
-            VerbFailures.check(ContextVerb.MODIFY_WQ, context, this + " to " + to, address, change.address());
+            Calls.run(context.verb(ContextVerb.MODIFY_WQ), this + " to " + to, address, change.address());
             state = to;
             path.ready(to == WorkQueueState.READY);
         } finally {
@@ -180,9 +170,8 @@ public final class WorkQueue extends VerbsObject {
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS);
             ibv_wq_attr.flags(change, WorkQueueFlag.bits(set));
             ibv_wq_attr.flags_mask(change, WorkQueueFlag.bits(set) | WorkQueueFlag.bits(cleared));
-            VerbFailures.check(
-                    ContextVerb.MODIFY_WQ,
-                    context,
+            Calls.run(
+                    context.verb(ContextVerb.MODIFY_WQ),
                     this + ", set " + set + ", clear " + cleared,
                     address,
                     change.address());

@@ -2,18 +2,17 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsException;
-import dev.verbena.VerbsObject;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.OpenFile;
+import dev.verbena.internal.SystemCall;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_xrcd_init_attr;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,76 +23,50 @@ import org.jspecify.annotations.Nullable;
  *
  * {@snippet file="ObjectSnippets.java" region="xrc"}
  */
-public final class XrcDomain extends VerbsObject {
-    private final ObjectLifetime lifetime;
+public final class XrcDomain extends ContextObject {
     private static final int NO_FILE = -1;
+    private static final int CREATE = 0100; // O_CREAT
+    private static final int CLOSE_ON_EXEC = 02000000; // O_CLOEXEC
 
-    private final Context context;
-    private final long address;
 
     private XrcDomain(ObjectLifetime lifetime, Context context, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
+        super(lifetime, context, address);
     }
 
     static XrcDomain open(Context context, @Nullable Path file, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    if (file == null) {
-                        return new XrcDomain(lifetime, context, callOpen(context, NO_FILE, "no file"));
-                    }
-                    try (OpenFile opened = OpenFile.of(file)) {
-                        if (opened.descriptor() < 0) {
-                            throw VerbFailures.failure("open", CFunction.errno(), file.toString(), "");
-                        }
-                        return new XrcDomain(
-                                lifetime, context, callOpen(context, opened.descriptor(), file.toString()));
-                    }
-                },
-                context);
-    }
-
-    private static long callOpen(Context context, int descriptor, String file) {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = ibv_xrcd_init_attr.allocate(scratch);
-            ibv_xrcd_init_attr.comp_mask(attributes, rdma_h.IBV_XRCD_INIT_ATTR_FD | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS);
-            ibv_xrcd_init_attr.fd(attributes, descriptor);
-            ibv_xrcd_init_attr.oflags(attributes, OpenFile.CREATE);
-            long xrcd = ContextVerb.OPEN_XRCD
-                    .in(context.address())
-                    .map(open -> CFunction.callAt(open, context.address(), attributes.address()))
-                    .orElseThrow(() -> failed(context, file, Errno.EOPNOTSUPP));
-            if (xrcd == 0) {
-                throw failed(context, file, CFunction.errno());
+        return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
+            if (file == null) {
+                return new XrcDomain(lifetime, context, callOpen(context, NO_FILE, "no file", scratch));
             }
-            return xrcd;
-        }
+            long name = scratch.allocateFrom(file.toString()).address();
+            int descriptor = Calls.number(SystemCall.OPEN.function(), file, errno -> "", name, CLOSE_ON_EXEC);
+            try {
+                return new XrcDomain(lifetime, context, callOpen(context, descriptor, file.toString(), scratch));
+            } finally {
+                SystemCall.close(descriptor);
+            }
+        });
     }
 
-    private static VerbsException failed(Context context, String file, int errno) {
-        return VerbFailures.failure(
-                ContextVerb.OPEN_XRCD.verb(),
-                errno,
+    private static long callOpen(Context context, int descriptor, String file, Arena scratch) {
+        MemorySegment attributes = ibv_xrcd_init_attr.allocate(scratch);
+        ibv_xrcd_init_attr.comp_mask(attributes, rdma_h.IBV_XRCD_INIT_ATTR_FD | rdma_h.IBV_XRCD_INIT_ATTR_OFLAGS);
+        ibv_xrcd_init_attr.fd(attributes, descriptor);
+        ibv_xrcd_init_attr.oflags(attributes, CREATE);
+        return Calls.pointer(
+                context.verb(ContextVerb.OPEN_XRCD),
                 context.name() + ", " + file,
-                errno == Errno.EOPNOTSUPP ? "This device or its driver has no extended reliable connections" : "");
+                errno -> errno == Errno.EOPNOTSUPP
+                        ? "This device or its driver has no extended reliable connections"
+                        : "",
+                context.address(),
+                attributes.address());
     }
 
     @CName("ibv_close_xrcd")
-    private void destroy() {
-        String verb = ContextVerb.CLOSE_XRCD.verb();
-        MemorySegment close = ContextVerb.CLOSE_XRCD
-                .in(context.address())
-                .orElseThrow(() -> VerbFailures.failure(verb, Errno.EOPNOTSUPP, toString(), ""));
-        VerbFailures.check(verb, (int) CFunction.callAt(close, address), toString(), "");
-    }
-
-    /** Returns the {@code struct ibv_xrcd}. The caller holds this object while C uses it. */
-    long address() {
-        return address;
+    @Override
+    void destroy() {
+        Calls.run(context.verb(ContextVerb.CLOSE_XRCD), this, address);
     }
 
     /**
@@ -103,10 +76,6 @@ public final class XrcDomain extends VerbsObject {
      */
     public Context context() {
         lifetime.checkOpen();
-        return context;
-    }
-
-    Context contextEvenIfClosed() {
         return context;
     }
 

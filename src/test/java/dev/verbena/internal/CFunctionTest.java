@@ -30,16 +30,16 @@ class CFunctionTest {
 
     @Test
     void callReturnsAnIntIfCastToInt() {
-        assertThat((int) CFunction.callAt(libc("abs"), -5)).isEqualTo(5);
-        assertThat((int) CFunction.callAt(libc("close"), -1)).isEqualTo(-1);
+        assertThat((int) CFunction.at("abs", libc("abs")).call(-5)).isEqualTo(5);
+        assertThat((int) CFunction.at("close", libc("close")).call(-1)).isEqualTo(-1);
     }
 
     @Test
     void callReturnsAWholePointer() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocateFrom("verbena");
-            assertThat(CFunction.callAt(libc("strchr"), text.address(), 'n')).isEqualTo(text.address() + 5);
-            assertThat(CFunction.callAt(libc("strchr"), text.address(), 'x'))
+            assertThat(CFunction.at("strchr", libc("strchr")).call(text.address(), 'n')).isEqualTo(text.address() + 5);
+            assertThat(CFunction.at("strchr", libc("strchr")).call(text.address(), 'x'))
                     .as("NULL")
                     .isZero();
         }
@@ -47,20 +47,18 @@ class CFunctionTest {
 
     @Test
     void errnoBelongsToTheLastCall() {
-        CFunction.callAt(libc("close"), -1);
+        CFunction.at("close", libc("close")).call(-1);
         assertThat(CFunction.errno()).isEqualTo(EBADF);
     }
 
     @Test
     void errnoIsPerThread() throws InterruptedException {
-        CFunction.callAt(libc("close"), -1);
+        CFunction.at("close", libc("close")).call(-1);
         AtomicInteger seen = new AtomicInteger(-1);
         Thread.ofPlatform()
                 .start(() -> {
                     try (Arena arena = Arena.ofConfined()) {
-                        CFunction.callAt(
-                                libc("rmdir"),
-                                arena.allocateFrom("/no/such/folder").address());
+                        CFunction.at("rmdir", libc("rmdir")).call(arena.allocateFrom("/no/such/folder").address());
                     }
                     seen.set(CFunction.errno());
                 })
@@ -81,9 +79,9 @@ class CFunctionTest {
     @Test
     void callAcceptsAtMostSixArguments() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> CFunction.callAt(libc("abs"), -1, 2, 3, 4, 5, 6, 7))
+                .isThrownBy(() -> CFunction.at("abs", libc("abs")).call(-1, 2, 3, 4, 5, 6, 7))
                 .withMessage("at most 6 arguments, got 7");
-        assertThat((int) CFunction.callAt(libc("abs"), -1, 2, 3, 4, 5, 6)).isEqualTo(1);
+        assertThat((int) CFunction.at("abs", libc("abs")).call(-1, 2, 3, 4, 5, 6)).isEqualTo(1);
     }
 
     @Test
@@ -91,7 +89,7 @@ class CFunctionTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment to = arena.allocate(64);
             long form = arena.allocateFrom("%ld, %ld, %ld").address();
-            assertThat((int) CFunction.callAt(libc("snprintf"), to.address(), 64, form, 7, 1L << 33, -9))
+            assertThat((int) CFunction.at("snprintf", libc("snprintf")).call(to.address(), 64, form, 7, 1L << 33, -9))
                     .isEqualTo(17);
             assertThat(to.getString(0)).isEqualTo("7, 8589934592, -9");
         }
@@ -103,7 +101,7 @@ class CFunctionTest {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment to = arena.allocate(64);
             long form = arena.allocateFrom("%ld, %ld, %ld").address();
-            CFunction.callAt(libc("snprintf"), to.address(), 64, form);
+            CFunction.at("snprintf", libc("snprintf")).call(to.address(), 64, form);
             assertThat(to.getString(0)).isEqualTo("0, 0, 0");
         }
     }
@@ -114,7 +112,7 @@ class CFunctionTest {
         try (Arena arena = Arena.ofConfined()) {
             closed = arena.allocate(8);
         }
-        assertThatIllegalStateException().isThrownBy(() -> CFunction.callAt(closed, 1));
+        assertThatIllegalStateException().isThrownBy(() -> CFunction.at("function", closed).call(1));
     }
 
     /** Throwables of a downcall are passed on as they are: errors of the virtual machine, above all. */

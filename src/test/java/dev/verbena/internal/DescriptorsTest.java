@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.support.OpenFileLimit;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -31,6 +30,12 @@ class DescriptorsTest {
         return Integer.parseInt(about.replaceAll("(?s).*flags:\\s+(\\d+).*", "$1"), 8);
     }
 
+    private static int open(Path path) {
+        try (Arena arena = Arena.ofConfined()) {
+            return SystemCall.OPEN.call(arena.allocateFrom(path.toString()).address(), CLOSE_ON_EXEC);
+        }
+    }
+
     private static Path file(int descriptor) throws IOException {
         return Files.readSymbolicLink(Path.of("/proc/self/fd/" + descriptor));
     }
@@ -42,25 +47,24 @@ class DescriptorsTest {
         content[PAGE] = 77;
         Path path = Files.write(folder.resolve("file"), content);
         long before = OpenFileLimit.count();
-        try (OpenFile file = OpenFile.of(path)) {
-            assertThat(file(file.descriptor())).isEqualTo(path.toRealPath());
-            assertThat(flags(file.descriptor()) & ~0100000).isEqualTo(CLOSE_ON_EXEC); // O_LARGEFILE may be set
-            long mapped = CFunction.callAt(libc("mmap"), 0, PAGE, 1, 2, file.descriptor(), PAGE);
-            assertThat(mapped).as("errno " + CFunction.errno()).isPositive();
-            assertThat(MemorySegment.ofAddress(mapped).reinterpret(PAGE).get(ValueLayout.JAVA_BYTE, 0))
-                    .isEqualTo((byte) 77);
-            assertThat((int) CFunction.callAt(libc("munmap"), mapped, PAGE)).isZero();
-        }
+        int descriptor = open(path);
+        assertThat(file(descriptor)).isEqualTo(path.toRealPath());
+        assertThat(flags(descriptor) & ~0100000).isEqualTo(CLOSE_ON_EXEC); // O_LARGEFILE may be set
+        long mapped = CFunction.at("mmap", libc("mmap")).call(0, PAGE, 1, 2, descriptor, PAGE);
+        assertThat(mapped).as("errno " + CFunction.errno()).isPositive();
+        assertThat(MemorySegment.ofAddress(mapped).reinterpret(PAGE).get(ValueLayout.JAVA_BYTE, 0))
+                .isEqualTo((byte) 77);
+        assertThat((int) CFunction.at("munmap", libc("munmap")).call(mapped, PAGE)).isZero();
+        SystemCall.close(descriptor);
         assertThat(OpenFileLimit.count()).isEqualTo(before);
     }
 
     @Test
     void missingFileHasNoDescriptor(@TempDir Path folder) {
         long before = OpenFileLimit.count();
-        try (OpenFile file = OpenFile.of(folder.resolve("missing"))) {
-            assertThat(CFunction.errno()).isEqualTo(Errno.ENOENT);
-            assertThat(file.descriptor()).isNegative();
-        }
+        assertThatExceptionOfType(SystemCallException.class)
+                .isThrownBy(() -> open(folder.resolve("missing")))
+                .withMessage("open: ENOENT (no such file or directory)");
         assertThat(OpenFileLimit.count()).isEqualTo(before);
     }
 
@@ -68,32 +72,31 @@ class DescriptorsTest {
     void duplicateIsASecondDescriptorOfTheFile(@TempDir Path folder) throws IOException {
         Path path = Files.createFile(folder.resolve("file"));
         long before = OpenFileLimit.count();
-        OpenFile file = OpenFile.of(path);
-        int copy = Descriptors.duplicate(file.descriptor());
-        assertThat(copy).isNotEqualTo(file.descriptor());
+        int file = open(path);
+        int copy = SystemCall.DUP.call(file);
+        assertThat(copy).isNotEqualTo(file);
         assertThat(OpenFileLimit.count()).isEqualTo(before + 2);
-        file.close();
+        SystemCall.close(file);
         assertThat(file(copy)).isEqualTo(path.toRealPath());
-        Descriptors.close(copy);
+        SystemCall.close(copy);
         assertThat(OpenFileLimit.count()).isEqualTo(before);
     }
 
     @Test
     void duplicateOfNoDescriptorNamesTheReason() {
-        assertThatExceptionOfType(UncheckedIOException.class)
-                .isThrownBy(() -> Descriptors.duplicate(-1))
-                .withMessageEndingWith("dup(-1): EBADF (bad file descriptor)");
+        assertThatExceptionOfType(SystemCallException.class)
+                .isThrownBy(() -> SystemCall.DUP.call(-1))
+                .withMessage("dup: EBADF (bad file descriptor)");
     }
 
     @Test
     void makeNonBlockingKeepsOtherFlags(@TempDir Path folder) throws IOException {
         Path path = Files.createFile(folder.resolve("file"));
         try (Arena arena = Arena.ofConfined()) {
-            int descriptor = (int) CFunction.callAt(
-                    libc("open"), arena.allocateFrom(path.toString()).address(), WRITE_AND_APPEND);
-            Descriptors.makeNonBlocking(descriptor);
+            int descriptor = (int) CFunction.at("open", libc("open")).call(arena.allocateFrom(path.toString()).address(), WRITE_AND_APPEND);
+            SystemCall.makeNonBlocking(descriptor);
             assertThat(SystemCall.flags(descriptor) & ~0100000).isEqualTo(WRITE_AND_APPEND | NON_BLOCKING);
-            Descriptors.close(descriptor);
+            SystemCall.close(descriptor);
             assertThat(SystemCall.flags(descriptor)).isNegative();
         }
     }
@@ -101,7 +104,7 @@ class DescriptorsTest {
     @Test
     void makeNonBlockingRefusesNoDescriptor() {
         assertThatExceptionOfType(SystemCallException.class)
-                .isThrownBy(() -> Descriptors.makeNonBlocking(-1))
+                .isThrownBy(() -> SystemCall.makeNonBlocking(-1))
                 .withMessage("fcntl: EBADF (bad file descriptor)")
                 .satisfies(e -> {
                     assertThat(e.call()).isEqualTo("fcntl");

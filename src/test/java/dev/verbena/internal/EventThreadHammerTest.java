@@ -37,7 +37,7 @@ class EventThreadHammerTest {
 
         Watched(boolean apart, boolean closesItself) {
             this.closesItself = closesItself;
-            Descriptors.makeNonBlocking(descriptor);
+            SystemCall.makeNonBlocking(descriptor);
             watch = EventThread.watch(descriptor, apart, this);
         }
 
@@ -55,7 +55,7 @@ class EventThreadHammerTest {
             }
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment value = arena.allocate(ValueLayout.JAVA_LONG);
-                if (CFunction.callAt(Reader.ADDRESS, descriptor, value.address(), Long.BYTES) == Long.BYTES) {
+                if (CFunction.at("function", Reader.ADDRESS).call(descriptor, value.address(), Long.BYTES) == Long.BYTES) {
                     events.addAndGet((int) value.get(ValueLayout.JAVA_LONG, 0));
                 }
             }

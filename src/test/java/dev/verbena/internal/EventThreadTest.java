@@ -92,7 +92,7 @@ class EventThreadTest {
         MemorySegment dup2 = Linker.nativeLinker().defaultLookup().find("dup2").orElseThrow();
         int poll = EventThread.pollDescriptor();
         int other = SystemCall.EVENTFD.call(0, 0);
-        assertThat((int) CFunction.callAt(dup2, other, poll)).isEqualTo(poll);
+        assertThat((int) CFunction.at("function", dup2).call(other, poll)).isEqualTo(poll);
         SystemCall.close(other);
         raise(wakeUp);
     }

@@ -9,6 +9,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemoryLayout.PathElement;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.EnumSet;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -17,6 +19,10 @@ import org.junit.jupiter.api.Test;
  * it: each field is the address of the field, so that no two are the same.
  */
 class InlineVerbsTest {
+    private static final Set<ContextVerb> IN_OPS =
+            EnumSet.of(ContextVerb.ALLOC_MW, ContextVerb.BIND_MW, ContextVerb.DEALLOC_MW);
+    private static final Set<ContextVerb> IN_FRONT = EnumSet.complementOf(EnumSet.copyOf(IN_OPS));
+
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment whole = arena.allocate(verbs_context.sizeof(), 8);
     private final long context = whole.address() + verbs_context.context$offset();
@@ -39,8 +45,8 @@ class InlineVerbsTest {
     @Test
     void extendedVerbsAreInFrontOfTheContext() {
         fill(verbs_context.sizeof());
-        for (ContextVerb verb : ContextVerb.values()) {
-            long found = verb.in(context).orElseThrow().address();
+        for (ContextVerb verb : IN_FRONT) {
+            long found = verb.in(context).address().address();
             long field = verbs_context.layout().byteOffset(PathElement.groupElement(fieldOf(verb)));
             assertThat(found).as(verb.verb()).isEqualTo(whole.address() + field);
         }
@@ -59,26 +65,26 @@ class InlineVerbsTest {
     /** The struct of an older library begins later: what came after it, at its front, is other memory. */
     @Test
     void olderLibrariesLackTheFieldsInFrontOfTheirStruct() {
-        for (ContextVerb verb : ContextVerb.values()) {
+        for (ContextVerb verb : IN_FRONT) {
             fill(verbs_context.sizeof());
-            long field = verb.in(context).orElseThrow().address() - whole.address();
+            long field = verb.in(context).address().address() - whole.address();
             long smallest = verbs_context.sizeof() - field;
             fill(smallest);
-            assertThat(verb.in(context)).as(verb.verb()).isPresent();
+            assertThat(verb.in(context).isPresent()).as(verb.verb()).isTrue();
             fill(smallest - 1);
-            assertThat(verb.in(context)).as(verb.verb()).isEmpty();
+            assertThat(verb.in(context).isPresent()).as(verb.verb()).isFalse();
         }
     }
 
     @Test
     void verbsThatTheProviderLacksAreEmpty() {
         fill(verbs_context.sizeof());
-        for (ContextVerb verb : ContextVerb.values()) {
-            long field = verb.in(context).orElseThrow().address() - whole.address();
+        for (ContextVerb verb : IN_FRONT) {
+            long field = verb.in(context).address().address() - whole.address();
             whole.set(ValueLayout.JAVA_LONG, field, 0);
-            assertThat(verb.in(context)).as(verb.verb()).isEmpty();
+            assertThat(verb.in(context).isPresent()).as(verb.verb()).isFalse();
             whole.set(ValueLayout.JAVA_LONG, field, 1);
-            assertThat(verb.in(context)).as(verb.verb()).contains(MemorySegment.ofAddress(1));
+            assertThat(verb.in(context).address()).as(verb.verb()).isEqualTo(MemorySegment.ofAddress(1));
         }
     }
 
@@ -86,16 +92,16 @@ class InlineVerbsTest {
     void contextWithoutExtensionsHasNoExtendedVerbs() {
         fill(verbs_context.sizeof());
         ibv_context.abi_compat(own, MemorySegment.NULL);
-        for (ContextVerb verb : ContextVerb.values()) {
-            assertThat(verb.in(context)).as(verb.verb()).isEmpty();
+        for (ContextVerb verb : IN_FRONT) {
+            assertThat(verb.in(context).isPresent()).as(verb.verb()).isFalse();
         }
     }
 
     @Test
     void oldVerbsAreInTheTableOfTheContext() {
         fill(verbs_context.sizeof());
-        for (OpsVerb verb : OpsVerb.values()) {
-            MemorySegment found = verb.in(context).orElseThrow();
+        for (ContextVerb verb : IN_OPS) {
+            MemorySegment found = verb.in(context).address();
             long table = found.address() - context - ibv_context.ops$offset();
             assertThat(ibv_context_ops
                             .layout()
@@ -103,9 +109,9 @@ class InlineVerbsTest {
                     .as(verb.verb())
                     .isEqualTo(table);
             own.set(ValueLayout.JAVA_LONG, found.address() - context, 0);
-            assertThat(verb.in(context)).as(verb.verb()).isEmpty();
+            assertThat(verb.in(context).isPresent()).as(verb.verb()).isFalse();
             own.set(ValueLayout.JAVA_LONG, found.address() - context, 1);
-            assertThat(verb.in(context)).as(verb.verb()).contains(MemorySegment.ofAddress(1));
+            assertThat(verb.in(context).address()).as(verb.verb()).isEqualTo(MemorySegment.ofAddress(1));
         }
     }
 }

@@ -51,7 +51,7 @@ class VirtualWaitsTest {
     @BeforeEach
     void open() {
         number = SystemCall.EVENTFD.call(0, SEMAPHORE);
-        Descriptors.makeNonBlocking(number);
+        SystemCall.makeNonBlocking(number);
         descriptor = VirtualWaits.handedOn(number, cause -> new IllegalStateException("can't wait", cause));
     }
 
@@ -82,7 +82,7 @@ class VirtualWaitsTest {
                     .defaultLookup()
                     .find("read")
                     .orElseThrow();
-            long count = CFunction.callAt(read, number, value.address(), Long.BYTES);
+            long count = CFunction.at("function", read).call(number, value.address(), Long.BYTES);
             if (count < 0) {
                 assertThat(CFunction.errno()).isEqualTo(Errno.EAGAIN);
                 return null;
@@ -254,7 +254,7 @@ class VirtualWaitsTest {
                 .defaultLookup()
                 .find("dup2")
                 .orElseThrow();
-        assertThat((int) CFunction.callAt(dup2, ready, poll)).isEqualTo(poll);
+        assertThat((int) CFunction.at("function", dup2).call(ready, poll)).isEqualTo(poll);
     }
 
     @Test
@@ -510,7 +510,7 @@ class VirtualWaitsTest {
             Await.until("the event thread", () -> !tasksOfEventThreads().isEmpty());
             for (int i = 0; i < SIGNALS; i++) {
                 for (long task : tasksOfEventThreads()) { // one of an earlier test may be about to end
-                    CFunction.callAt(kill, ProcessHandle.current().pid(), task, SIGPIPE);
+                    CFunction.at("function", kill).call(ProcessHandle.current().pid(), task, SIGPIPE);
                 }
                 Thread.yield();
             }

@@ -35,7 +35,7 @@ class WakeUpTest {
             MemorySegment file = arena.allocate(8, 4); // struct pollfd
             file.set(ValueLayout.JAVA_INT, 0, descriptor);
             file.set(ValueLayout.JAVA_SHORT, 4, READABLE);
-            int ready = (int) CFunction.callAt(POLL, file.address(), 1, millis);
+            int ready = (int) CFunction.at("function", POLL).call(file.address(), 1, millis);
             return ready == 1 && file.get(ValueLayout.JAVA_SHORT, 6) == READABLE;
         }
     }

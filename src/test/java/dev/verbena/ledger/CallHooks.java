@@ -3,7 +3,6 @@ package dev.verbena.ledger;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.ContextVerb;
-import dev.verbena.internal.OpsVerb;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -50,11 +49,10 @@ public final class CallHooks {
     }
 
     private static String nameOf(Object verb) {
-        return switch (verb) {
-            case ContextVerb known -> known.verb();
-            case OpsVerb known -> known.verb();
-            default -> throw new AssertionError("The ledger does not know the C name of " + verb);
-        };
+        if (verb instanceof ContextVerb known) {
+            return known.verb();
+        }
+        throw new AssertionError("The ledger does not know the C name of " + verb);
     }
 
     /** Counts a refusal: an exception with an error number, or one that says that there is no such function. */

@@ -55,7 +55,7 @@ final class CountedCalls {
     private static void byAddress(Arena arena) {
         Memory.fill(arena.allocate(Long.BYTES).address(), Long.BYTES, (byte) 0);
         try {
-            CFunction.callAt(libc("isdigit"), '1');
+            CFunction.at("isdigit", libc("isdigit")).call('1');
         } catch (AssertionError unknown) {
             System.out.println("refused: " + unknown.getMessage());
         }
@@ -66,8 +66,8 @@ final class CountedCalls {
         ibv_qp_ex.wr_start(queuePair, libc("toupper"));
         ibv_qp_ex.wr_complete(queuePair, libc("toupper"));
         MemorySegment start = ibv_qp_ex.wr_start(queuePair);
-        CFunction.callAt(start, 'a');
-        CFunction.callAt(start, 'b');
+        CFunction.at("function", start).call('a');
+        CFunction.at("function", start).call('b');
         try {
             ibv_qp_ex.wr_complete(queuePair);
         } catch (AssertionError ambiguous) {
@@ -82,7 +82,7 @@ final class CountedCalls {
         ibv_context.abi_compat(context, MemorySegment.ofAddress(-1));
         extended.set(JAVA_LONG, verbs_context.sz$offset(), verbs_context.sizeof());
         verbs_context.alloc_td(extended, libc("tolower"));
-        CFunction.callAt(ContextVerb.ALLOC_TD.in(context.address()).orElseThrow(), 'A');
+        ContextVerb.ALLOC_TD.in(context.address()).call('A');
     }
 
     private static MemorySegment libc(String function) {

@@ -14,7 +14,7 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.internal.Descriptors;
+import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Fenced;
@@ -203,7 +203,7 @@ class DriverBufferTest {
     void dmaBufferIsExported() {
         int descriptor = unprotected(domain).allocateBuffer(64).exportDmaBuf();
         assertThat(descriptor).isGreaterThan(0);
-        Descriptors.close(descriptor);
+        SystemCall.close(descriptor);
     }
 
     @Test
@@ -260,7 +260,7 @@ class DriverBufferTest {
         RegionOptions options = RegionOptions.dmaBuf(descriptor, 4096, 64).hints(hints);
         assertThat(domain.register(options).address()).isEqualTo(4096);
         assertThat(domain.register(options.address(0x7000)).address()).isEqualTo(0x7000);
-        Descriptors.close(descriptor);
+        SystemCall.close(descriptor);
         assertThatThrownBy(() -> domain.register(RegionOptions.dmaBuf(999_999, 0, 64)))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("is not open");
@@ -300,7 +300,7 @@ class DriverBufferTest {
             assertThat(parent.threadDomain()).containsSame(threads);
             assertThat(parent.base()).containsSame(domain);
             assertThatThrownBy(threads::close).isInstanceOf(ResourceBusyException.class);
-            Descriptors.close(parent.allocateBuffer(64).exportDmaBuf());
+            SystemCall.close(parent.allocateBuffer(64).exportDmaBuf());
         }
         ProtectionDomain plain = domain.allocateParentDomain(ParentDomainOptions.defaults());
         assertThatThrownBy(() -> plain.allocateBuffer(64).exportDmaBuf()).hasMessageContaining("ENODATA");

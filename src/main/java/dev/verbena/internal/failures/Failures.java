@@ -69,14 +69,25 @@ public final class Failures {
     }
 
     /**
-     * Checks that the installed libraries have a function.
+     * Checks that the installed libraries or the driver have a function.
      *
-     * @throws UnsupportedVerbException if they are too old
+     * @throws UnsupportedVerbException if they have not
      */
     public static void require(CFunction function, String arguments) {
         if (!function.isPresent()) {
-            throw tooOld(function.name(), arguments, function.since());
+            throw missing(function, arguments, "");
         }
+    }
+
+    /** Makes the exception for a function that the libraries or the driver lack. */
+    static VerbsException missing(CFunction function, String arguments, String hint) {
+        return function.since() > 0
+                ? tooOld(function.name(), arguments, function.since())
+                : failure(
+                        function.name(),
+                        Errno.EOPNOTSUPP,
+                        arguments,
+                        hint.isEmpty() ? "The installed rdma-core has no such function for this device" : hint);
     }
 
     /**

@@ -2,11 +2,13 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -56,7 +58,23 @@ public final class ObjectLifetime extends CloseGuard {
      */
     public static <T extends VerbsObject> T create(
             VerbsArena arena, Function<ObjectLifetime, T> maker, VerbsObject... parents) {
+        return create(arena, List.of(parents), maker);
+    }
+
+    /** Does the same as {@link #create(VerbsArena, Function, VerbsObject...)}. */
+    public static <T extends VerbsObject> T create(
+            VerbsArena arena, Collection<? extends VerbsObject> parents, Function<ObjectLifetime, T> maker) {
         return createUnder(ArenaLifetime.of(arena), maker, guards(parents));
+    }
+
+    /** Does the same, with an arena for the structs that the maker fills for C. */
+    public static <T extends VerbsObject> T create(
+            VerbsArena arena, Collection<? extends VerbsObject> parents, BiFunction<ObjectLifetime, Arena, T> maker) {
+        return create(arena, parents, lifetime -> {
+            try (Arena scratch = Arena.ofConfined()) {
+                return maker.apply(lifetime, scratch);
+            }
+        });
     }
 
     /**
@@ -103,7 +121,7 @@ public final class ObjectLifetime extends CloseGuard {
             @Nullable ArenaLifetime owner,
             Function<ObjectLifetime, T> maker,
             VerbsObject... parents) {
-        List<CloseGuard> guards = new ArrayList<>(guards(parents));
+        List<CloseGuard> guards = new ArrayList<>(guards(List.of(parents)));
         ArenaLifetime own = ArenaLifetime.of(arena);
         if (owner != null && owner != own) {
             guards.add(owner); // the owner does not free the memory while the object lives
@@ -111,7 +129,7 @@ public final class ObjectLifetime extends CloseGuard {
         return createUnder(own, maker, List.copyOf(guards));
     }
 
-    private static List<CloseGuard> guards(VerbsObject... objects) {
+    private static List<CloseGuard> guards(Collection<? extends VerbsObject> objects) {
         List<CloseGuard> guards = new ArrayList<>();
         for (VerbsObject object : objects) {
             guards.add(of(object));

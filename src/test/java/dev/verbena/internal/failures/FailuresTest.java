@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.catchRuntimeException;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Descriptors;
+import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.NativeLibraries;
 import java.lang.foreign.Linker;
@@ -20,7 +20,7 @@ class FailuresTest {
     private static void setErrnoToBadDescriptor() {
         MemorySegment close =
                 Linker.nativeLinker().defaultLookup().find("close").orElseThrow();
-        assertThat((int) CFunction.callAt(close, -1)).isEqualTo(-1);
+        assertThat((int) CFunction.at("function", close).call(-1)).isEqualTo(-1);
     }
 
     @Test
@@ -91,7 +91,7 @@ class FailuresTest {
 
     @Test
     void cannotWaitNamesTheSystemCallThatFailed() {
-        RuntimeException cause = catchRuntimeException(() -> Descriptors.makeNonBlocking(-1));
+        RuntimeException cause = catchRuntimeException(() -> SystemCall.makeNonBlocking(-1));
         assertThat(Failures.cannotWait("queue", cause))
                 .hasCause(cause)
                 .hasMessage("fcntl(queue): EBADF (bad file descriptor)")

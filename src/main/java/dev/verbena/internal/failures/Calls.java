@@ -1,0 +1,96 @@
+package dev.verbena.internal.failures;
+
+import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Calls functions of the control path, and converts the dozen ways in which they report an error to exceptions.
+ *
+ * <p>Each method takes the values for C, and the arguments in words for the message. The words become text only on failure,
+ * after the error number was read: {@code toString()} may call C too. A hint says what to try, by the error number; an empty
+ * hint stands for the usual one.
+ */
+public final class Calls {
+    private Calls() {}
+
+    /**
+     * Calls a function that returns 0, an error number, or -1 with the number in {@code errno}.
+     *
+     * @throws UnsupportedVerbException if the installed libraries or the driver have no such function
+     * @throws VerbsException if the function fails
+     */
+    public static void run(CFunction function, Object arguments, long... values) {
+        checkResult(function, arguments, null, call(function, arguments, null, values));
+    }
+
+    /** Does the same as {@link #run(CFunction, Object, long...)}, with hints. */
+    public static void run(CFunction function, Object arguments, IntFunction<String> hints, long... values) {
+        checkResult(function, arguments, hints, call(function, arguments, hints, values));
+    }
+
+    /**
+     * Calls a function that returns a pointer, or NULL with the error number in {@code errno}.
+     *
+     * @throws UnsupportedVerbException if the installed libraries or the driver have no such function
+     * @throws VerbsException if the function fails
+     */
+    public static long pointer(CFunction function, Object arguments, long... values) {
+        return checkPointer(function, arguments, null, call(function, arguments, null, values));
+    }
+
+    /** Does the same as {@link #pointer(CFunction, Object, long...)}, with hints. */
+    public static long pointer(CFunction function, Object arguments, IntFunction<String> hints, long... values) {
+        return checkPointer(function, arguments, hints, call(function, arguments, hints, values));
+    }
+
+    /**
+     * Calls a function that returns a count or a descriptor, or a negative number on failure.
+     *
+     * @throws UnsupportedVerbException if the installed libraries or the driver have no such function
+     * @throws VerbsException if the function fails
+     */
+    public static int number(CFunction function, Object arguments, IntFunction<String> hints, long... values) {
+        int result = (int) call(function, arguments, hints, values);
+        if (result < 0) {
+            throw failed(function, Failures.errnoOf(result), arguments, hints);
+        }
+        return result;
+    }
+
+    private static void checkResult(
+            CFunction function, Object arguments, @Nullable IntFunction<String> hints, long result) {
+        if ((int) result != 0) {
+            throw failed(function, Failures.errnoOf((int) result), arguments, hints);
+        }
+    }
+
+    private static long checkPointer(
+            CFunction function, Object arguments, @Nullable IntFunction<String> hints, long result) {
+        if (result == 0) {
+            throw failed(function, CFunction.errno(), arguments, hints);
+        }
+        return result;
+    }
+
+    /** Calls the function, if there is such a function. A driver that lacks one is as good as one that refuses. */
+    private static long call(
+            CFunction function, Object arguments, @Nullable IntFunction<String> hints, long... values) {
+        if (!function.isPresent()) {
+            throw Failures.missing(function, arguments.toString(), hint(hints, Errno.EOPNOTSUPP));
+        }
+        return function.call(values);
+    }
+
+    private static VerbsException failed(
+            CFunction function, int errno, Object arguments, @Nullable IntFunction<String> hints) {
+        return Failures.failure(function.name(), errno, arguments.toString(), hint(hints, errno));
+    }
+
+    private static String hint(@Nullable IntFunction<String> hints, int errno) {
+        return hints == null ? "" : hints.apply(errno);
+    }
+}

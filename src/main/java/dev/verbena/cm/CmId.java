@@ -97,11 +97,8 @@ final class CmId {
 
     /** Reads fields of the struct while the id is open. */
     <T> T read(Function<MemorySegment, T> reader) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return reader.apply(struct());
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -127,11 +124,8 @@ final class CmId {
 
     /** Has the removal of the id's device seen, if the id has one. */
     void noteDevice() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             events.channel.reader().noteDevice(address, events);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -150,15 +144,13 @@ final class CmId {
         if (!RdmaCm.INIT_QP_ATTR.isPresent()) {
             return false;
         }
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment attributes = ibv_qp_attr.allocate(scratch);
             MemorySegment mask = scratch.allocate(ValueLayout.JAVA_INT);
             ibv_qp_attr.qp_state(attributes, QueuePairState.INIT.code());
             return (int) RdmaCm.INIT_QP_ATTR.call(address, attributes.address(), mask.address()) != 0
                     && CFunction.errno() == Errno.EINVAL;
-        } finally {
-            lifetime.release();
         }
     }
 

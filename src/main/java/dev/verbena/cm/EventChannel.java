@@ -344,8 +344,7 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_devices", "rdma_free_devices"})
     public List<Context> contexts() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             long list = OpenDevices.list();
             try {
                 List<Context> found = new ArrayList<>();
@@ -357,8 +356,6 @@ public final class EventChannel extends VerbsObject {
             } finally {
                 RdmaCm.FREE_DEVICES.call(list); // last: C may close contexts that nothing else uses
             }
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -441,11 +438,8 @@ public final class EventChannel extends VerbsObject {
 
     /** Takes the first event of any id; without a wait, also if it must wait for a thread that works on the channel in C. */
     private @Nullable CmEvent next(EventReader.@Nullable Wait wait) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return reader.take(this::first, wait);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -476,11 +470,8 @@ public final class EventChannel extends VerbsObject {
      */
     @Nullable
     CmEvent next(ConnectionId id, IdEvents inbox, Predicate<CmEvent.Type> wanted, EventReader.@Nullable Wait wait) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return reader.take(() -> look(id, inbox, wanted), wait);
-        } finally {
-            lifetime.release();
         }
     }
 

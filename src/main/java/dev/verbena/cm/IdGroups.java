@@ -66,11 +66,8 @@ final class IdGroups {
     /** Leaves a group that was joined in vain. An id that is closed has left its groups. */
     private void leaveAfter(Throwable failure, SocketAddress group) {
         try {
-            id.lifetime.hold();
-            try {
+            try (var _ = id.lifetime.held()) {
                 leave(group);
-            } finally {
-                id.lifetime.release();
             }
         } catch (VerbsException | IllegalStateException e) {
             failure.addSuppressed(e);

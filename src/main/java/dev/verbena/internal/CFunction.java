@@ -67,8 +67,7 @@ public final class CFunction {
         this(library, name, since, null);
     }
 
-    private CFunction(
-            @Nullable NativeLibraries library, String symbol, int since, @Nullable MemorySegment address) {
+    private CFunction(@Nullable NativeLibraries library, String symbol, int since, @Nullable MemorySegment address) {
         this.library = library;
         this.symbol = symbol;
         this.name = symbol.startsWith("_") ? symbol.substring(1) : symbol; // a macro or an inline function calls those

@@ -28,7 +28,8 @@ public enum ContextVerb {
     DESTROY_FLOW("ibv_destroy_flow", inFront(verbs_context.ibv_destroy_flow$offset())),
     CREATE_COUNTERS("ibv_create_counters", inFront(verbs_context.create_counters$offset())),
     DESTROY_COUNTERS("ibv_destroy_counters", inFront(verbs_context.destroy_counters$offset())),
-    ATTACH_COUNTERS_POINT_FLOW("ibv_attach_counters_point_flow", inFront(verbs_context.attach_counters_point_flow$offset())),
+    ATTACH_COUNTERS_POINT_FLOW(
+            "ibv_attach_counters_point_flow", inFront(verbs_context.attach_counters_point_flow$offset())),
     READ_COUNTERS("ibv_read_counters", inFront(verbs_context.read_counters$offset())),
     CREATE_WQ("ibv_create_wq", inFront(verbs_context.create_wq$offset())),
     MODIFY_WQ("ibv_modify_wq", inFront(verbs_context.modify_wq$offset())),

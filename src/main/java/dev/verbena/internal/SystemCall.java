@@ -30,8 +30,8 @@ public enum SystemCall {
     private final CFunction function;
 
     SystemCall(String call) {
-        this.function =
-                CFunction.at(call, Linker.nativeLinker().defaultLookup().find(call).orElseThrow());
+        this.function = CFunction.at(
+                call, Linker.nativeLinker().defaultLookup().find(call).orElseThrow());
     }
 
     /** Returns the function, for callers that convert its failures themselves. */

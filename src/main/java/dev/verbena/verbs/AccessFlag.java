@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.rdma_h;
 import java.util.Collection;
 
@@ -42,6 +41,10 @@ public enum AccessFlag {
     }
 
     static int bits(Collection<AccessFlag> flags) {
-        return EnumCodec.bits(flags, flag -> flag.bit);
+        int bits = 0;
+        for (AccessFlag flag : flags) {
+            bits |= flag.bit;
+        }
+        return bits;
     }
 }

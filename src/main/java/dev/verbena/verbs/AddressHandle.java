@@ -83,8 +83,9 @@ public final class AddressHandle extends RequestPart {
             Calls.run(
                     Ibv.INIT_AH_FROM_WC,
                     context.name() + ", port " + port,
-                    errno -> "Check that the 40 bytes are the beginning of the received memory, and that the destination is "
-                            + "a GID of this port",
+                    errno ->
+                            "Check that the 40 bytes are the beginning of the received memory, and that the destination is "
+                                    + "a GID of this port",
                     context.address(),
                     port,
                     completion.address(),

@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.rdma_h;
 import java.util.Collection;
 
@@ -58,6 +57,10 @@ public enum Attribute {
     }
 
     static int bits(Collection<Attribute> attributes) {
-        return EnumCodec.bits(attributes, attribute -> attribute.bit);
+        int bits = 0;
+        for (Attribute attribute : attributes) {
+            bits |= attribute.bit;
+        }
+        return bits;
     }
 }

@@ -142,8 +142,7 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     private @Nullable CompletionQueue next() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             source.takeAll();
             source.taking.lock();
             try {
@@ -151,8 +150,6 @@ public final class CompletionChannel extends VerbsObject {
             } finally {
                 source.taking.unlock();
             }
-        } finally {
-            lifetime.release();
         }
     }
 

@@ -187,22 +187,17 @@ public final class CompletionCounter extends ContextObject {
     }
 
     private long read(CFunction function) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment value = scratch.allocate(ValueLayout.JAVA_LONG);
             Calls.run(function, this, address, value.address());
             return value.get(ValueLayout.JAVA_LONG, 0);
-        } finally {
-            lifetime.release();
         }
     }
 
     private void write(CFunction function, long value) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             Calls.run(function, this + ", " + Long.toUnsignedString(value), address, value);
-        } finally {
-            lifetime.release();
         }
     }
 

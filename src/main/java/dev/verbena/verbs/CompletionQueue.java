@@ -289,8 +289,7 @@ public final class CompletionQueue extends VerbsObject {
     @CName("ibv_resize_cq")
     public void resize(int capacity) {
         Checks.checkAtLeast("capacity of a completion queue", capacity, 1);
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             Calls.run(
                     Ibv.RESIZE_CQ,
                     this + " to " + capacity,
@@ -302,8 +301,6 @@ public final class CompletionQueue extends VerbsObject {
                     address,
                     capacity);
             this.capacity = currentCapacity();
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -319,8 +316,8 @@ public final class CompletionQueue extends VerbsObject {
     public void moderate(int completions, Duration period) {
         Checks.checkRange("number of completions to gather", completions, 0xffff);
         int microseconds = WireTime.microseconds("time to gather completions", period, 0xffff);
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment attributes = ibv_modify_cq_attr.allocate(scratch);
             ibv_modify_cq_attr.attr_mask(attributes, rdma_h.IBV_CQ_ATTR_MODERATE);
             MemorySegment moderate = ibv_modify_cq_attr.moderate(attributes);
@@ -331,8 +328,6 @@ public final class CompletionQueue extends VerbsObject {
                     this + ", " + completions + " completions or " + microseconds + " us",
                     address,
                     attributes.address());
-        } finally {
-            lifetime.release();
         }
     }
 

@@ -88,25 +88,16 @@ public final class Context extends VerbsObject {
         lifetime.destroyedBy(this::destroy);
     }
 
-    /**
-     * Opens a device.
-     *
-     * @param pointer the {@code struct ibv_device}, as an object because a lambda expression that captures a number makes the
-     *     JDK spin three classes more
-     */
-    static Context open(Device device, Long pointer, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> new Context(
-                        lifetime,
-                        device,
-                        Calls.pointer(
-                                Ibv.OPEN_DEVICE,
-                                device.name(),
-                                errno -> "/dev/infiniband/uverbs* must exist, and this user must have the right to open it",
-                                pointer),
-                        null,
-                        null));
+    /** Opens a device, the {@code struct ibv_device}. */
+    static Context open(Device device, long pointer, VerbsArena arena) {
+        return ObjectLifetime.create(arena, List.of(), lifetime -> {
+            long context = Calls.pointer(
+                    Ibv.OPEN_DEVICE,
+                    device.name(),
+                    errno -> "/dev/infiniband/uverbs* must exist, and this user must have the right to open it",
+                    pointer);
+            return new Context(lifetime, device, context, null, null);
+        });
     }
 
     /**
@@ -207,11 +198,8 @@ public final class Context extends VerbsObject {
      */
     @CName({"ibv_query_device", "ibv_query_device_ex"})
     public DeviceAttributes attributes() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.attributes();
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -224,8 +212,8 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_rt_values_ex")
     public long rawClock() {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment values = ibv_values_ex.allocate(scratch);
             ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK);
             CFunction query = verb(ContextVerb.QUERY_RT_VALUES);
@@ -237,8 +225,6 @@ public final class Context extends VerbsObject {
             MemorySegment clock = ibv_values_ex.raw_clock(values); // a struct timespec: two longs
             return clock.getAtIndex(ValueLayout.JAVA_LONG, 0) * 1_000_000_000L
                     + clock.getAtIndex(ValueLayout.JAVA_LONG, 1);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -249,11 +235,8 @@ public final class Context extends VerbsObject {
      * @return the count
      */
     public int completionVectors() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.completionVectors();
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -266,11 +249,8 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_port")
     public Port port(int number) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.port(number);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -280,11 +260,8 @@ public final class Context extends VerbsObject {
      * @return the ports, in order
      */
     public List<Port> ports() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.ports();
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -298,11 +275,8 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_gid")
     public Gid gid(int port, int index) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.gid(port, index);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -316,8 +290,8 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_gid_ex")
     public Optional<GidEntry> gidEntry(int port, int index) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             Checks.checkRange("port", port, 0xff);
             MemorySegment entry = ibv_gid_entry.allocate(scratch);
             int result = (int) Ibv.QUERY_GID_EX.call(address, port, index, entry.address(), 0, entry.byteSize());
@@ -332,8 +306,6 @@ public final class Context extends VerbsObject {
                         "");
             }
             return Optional.of(AddressCodec.readGidEntry(entry));
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -344,11 +316,8 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_gid_table")
     public List<GidEntry> gids() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.gids();
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -361,11 +330,8 @@ public final class Context extends VerbsObject {
      *     address
      */
     public GidEntry bestGid(int port) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.bestGid(port);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -379,8 +345,8 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_pkey")
     public int pkey(int port, int index) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             Checks.checkRange("port", port, 0xff);
             MemorySegment key = scratch.allocate(ValueLayout.JAVA_SHORT);
             int result = (int) Ibv.QUERY_PKEY.call(address, port, index, key.address());
@@ -388,8 +354,6 @@ public final class Context extends VerbsObject {
                 throw queries.notInTable(Ibv.QUERY_PKEY, result, port, index);
             }
             return Short.toUnsignedInt(Short.reverseBytes(key.get(ValueLayout.JAVA_SHORT, 0)));
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -403,13 +367,10 @@ public final class Context extends VerbsObject {
     @CName("ibv_get_pkey_index")
     public OptionalInt pkeyIndex(int port, int key) {
         Checks.checkRange("partition key", key, 0xffff);
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             Checks.checkRange("port", port, 0xff);
             int index = (int) Ibv.GET_PKEY_INDEX.call(address, port, Short.reverseBytes((short) key) & 0xffffL);
             return index < 0 ? OptionalInt.empty() : OptionalInt.of(index);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -423,13 +384,11 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_port_speed")
     public long portSpeed(int port) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment speed = scratch.allocate(ValueLayout.JAVA_LONG);
             Calls.run(Ibv.QUERY_PORT_SPEED, name() + ", port " + port, address, port, speed.address());
             return speed.get(ValueLayout.JAVA_LONG, 0) * 100;
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -583,11 +542,8 @@ public final class Context extends VerbsObject {
     @CName("ibv_init_ah_from_wc")
     public AddressVector pathBack(WorkCompletion received, MemorySegment header) {
         QueuePair receiver = queuePair(received.queuePairNumber());
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return AddressHandle.pathBack(this, received, header, receiver == null ? 1 : receiver.options.port());
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -607,7 +563,7 @@ public final class Context extends VerbsObject {
         }
         return ObjectLifetime.create(arena, lifetime -> {
             String words = "file descriptor " + descriptor;
-            int own = Calls.number(SystemCall.DUP.function(), words, errno -> "", descriptor);
+            int own = Calls.number(SystemCall.DUP.function(), words, descriptor);
             long context = Ibv.IMPORT_DEVICE.call(own);
             if (context == 0) {
                 int errno = CFunction.errno();
@@ -635,11 +591,8 @@ public final class Context extends VerbsObject {
      * @return the descriptor, which this context closes
      */
     public int commandDescriptor() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return ibv_context.cmd_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -806,13 +759,11 @@ public final class Context extends VerbsObject {
      */
     @CName("ibv_query_comp_cntr_caps")
     public CompletionCounterLimits completionCounterLimits() {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment caps = ibv_comp_cntr_caps.allocate(scratch);
             Calls.run(Ibv.QUERY_COMP_CNTR_CAPS, name(), address, caps.address(), caps.byteSize());
             return CompletionCounterLimits.read(caps);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -879,8 +830,8 @@ public final class Context extends VerbsObject {
         if (path.globalRoute() == null) {
             throw new IllegalArgumentException("a path without a global route has no GID to resolve, got " + path);
         }
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment attributes = ibv_ah_attr.allocate(scratch);
             AddressCodec.writePath(path, attributes);
             MemorySegment mac = scratch.allocate(ValueLayout.JAVA_LONG);
@@ -896,8 +847,6 @@ public final class Context extends VerbsObject {
             return new EthernetAddress(
                     Long.reverseBytes(mac.get(ValueLayout.JAVA_LONG, 0)) >>> (Long.SIZE - 8 * EthernetAddress.BYTES),
                     Short.toUnsignedInt(vlan.get(ValueLayout.JAVA_SHORT, 0)));
-        } finally {
-            lifetime.release();
         }
     }
 

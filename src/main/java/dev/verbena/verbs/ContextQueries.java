@@ -124,8 +124,7 @@ final class ContextQueries {
         long size = ibv_gid_entry.sizeof();
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment table = scratch.allocate(size * Math.max(1, capacity), Long.BYTES);
-            long count = Calls.number(
-                    Ibv.QUERY_GID_TABLE, device.name(), errno -> "", address, table.address(), capacity, 0, size);
+            long count = Calls.number(Ibv.QUERY_GID_TABLE, device.name(), address, table.address(), capacity, 0, size);
             List<GidEntry> entries = new ArrayList<>();
             for (long at = 0; at < count * size; at += size) {
                 entries.add(AddressCodec.readGidEntry(table.asSlice(at, size)));
@@ -167,7 +166,7 @@ final class ContextQueries {
 
     /** Returns a hint for a queue that C did not make although its sizes are right; empty if there is none. */
     String crowded(boolean software) {
-        return software && transport() == TransportType.IWARP
+        return software && transport() == Device.TransportType.IWARP
                 ? "The library of software iWARP makes no queue that would begin with the 145th page of all queues of a "
                         + "process: make fewer queues, or smaller ones"
                 : "";

@@ -26,7 +26,6 @@ import java.util.List;
 public final class Counters extends ContextObject {
     private static final int MAX = 1 << 16;
 
-
     private Counters(ObjectLifetime lifetime, Context context, long address) {
         super(lifetime, context, address);
     }
@@ -64,11 +63,8 @@ public final class Counters extends ContextObject {
      */
     @CName("ibv_attach_counters_point_flow")
     public void attach(CounterKind kind, int index) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             attach(kind, index, 0, "");
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -81,11 +77,8 @@ public final class Counters extends ContextObject {
      */
     @CName("ibv_attach_counters_point_flow")
     public void attach(CounterKind kind, int index, Flow flow) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             flow.use(pointer -> attach(kind, index, pointer, ", " + flow));
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -120,8 +113,8 @@ public final class Counters extends ContextObject {
     @CName("ibv_read_counters")
     public long[] read(int count, boolean cached) {
         checkIndex(count - 1);
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment values = scratch.allocate(ValueLayout.JAVA_LONG, count);
             Calls.run(
                     context.verb(ContextVerb.READ_COUNTERS),
@@ -131,8 +124,6 @@ public final class Counters extends ContextObject {
                     count,
                     cached ? rdma_h.IBV_READ_COUNTERS_ATTR_PREFER_CACHED : 0);
             return values.toArray(ValueLayout.JAVA_LONG);
-        } finally {
-            lifetime.release();
         }
     }
 

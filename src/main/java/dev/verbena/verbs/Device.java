@@ -6,7 +6,6 @@ import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_device;
@@ -352,7 +351,12 @@ public final class Device {
         }
 
         static NodeType of(int code) {
-            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+            for (NodeType value : values()) {
+                if (value.code == code) {
+                    return value;
+                }
+            }
+            return UNKNOWN;
         }
     }
 
@@ -387,7 +391,12 @@ public final class Device {
         }
 
         static TransportType of(int code) {
-            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+            for (TransportType value : values()) {
+                if (value.code == code) {
+                    return value;
+                }
+            }
+            return UNKNOWN;
         }
     }
 }

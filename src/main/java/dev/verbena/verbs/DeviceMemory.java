@@ -97,11 +97,8 @@ public final class DeviceMemory extends ContextObject {
      * @return the handle
      */
     public int handle() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return ibv_dm.handle(struct());
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -118,12 +115,9 @@ public final class DeviceMemory extends ContextObject {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment copy =
                     scratch.allocate(Math.max(1, source.byteSize())).copyFrom(source);
-            lifetime.hold();
-            try {
+            try (var _ = lifetime.held()) {
                 CFunction copier = CFunction.at("ibv_memcpy_to_dm", ibv_dm.memcpy_to_dm(struct()));
                 Calls.run(copier, this + ", offset " + offset, address, offset, copy.address(), source.byteSize());
-            } finally {
-                lifetime.release();
             }
         }
     }
@@ -144,12 +138,9 @@ public final class DeviceMemory extends ContextObject {
         }
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment copy = scratch.allocate(Math.max(1, target.byteSize()));
-            lifetime.hold();
-            try {
+            try (var _ = lifetime.held()) {
                 CFunction copier = CFunction.at("ibv_memcpy_from_dm", ibv_dm.memcpy_from_dm(struct()));
                 Calls.run(copier, this + ", offset " + offset, copy.address(), address, offset, target.byteSize());
-            } finally {
-                lifetime.release();
             }
             target.copyFrom(copy.asSlice(0, target.byteSize()));
         }
@@ -164,8 +155,7 @@ public final class DeviceMemory extends ContextObject {
      */
     @CName("ibv_dm_export_dmabuf_fd")
     public int exportDmaBuf() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             Failures.require(Ibv.DM_EXPORT_DMABUF_FD, toString());
             int descriptor = (int) Ibv.DM_EXPORT_DMABUF_FD.call(address);
             if (descriptor < 0) {
@@ -174,8 +164,6 @@ public final class DeviceMemory extends ContextObject {
                         Ibv.DM_EXPORT_DMABUF_FD.name(), errno > 0 ? errno : Errno.EOPNOTSUPP, toString(), "");
             }
             return descriptor;
-        } finally {
-            lifetime.release();
         }
     }
 

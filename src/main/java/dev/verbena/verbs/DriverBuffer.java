@@ -128,8 +128,7 @@ public final class DriverBuffer extends VerbsObject {
      */
     @CName("ibv_export_buf_dmabuf_fd")
     public int exportDmaBuf() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return Calls.number(
                     Ibv.EXPORT_BUF_DMABUF_FD,
                     this,
@@ -137,8 +136,6 @@ public final class DriverBuffer extends VerbsObject {
                             ? "The driver allocated plain memory, which is not a DMA buffer"
                             : "",
                     address);
-        } finally {
-            lifetime.release();
         }
     }
 

@@ -54,11 +54,8 @@ public final class Flow extends ContextObject {
 
     /** Lends the {@code struct ibv_flow} to a function. */
     void use(LongConsumer user) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             user.accept(address);
-        } finally {
-            lifetime.release();
         }
     }
 

@@ -263,12 +263,9 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @param ending called when this region is closed: that part does not use the memory when it returns
      */
     void follow(Runnable opening, Runnable ending) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             follower = ending;
             opening.run();
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -501,11 +498,8 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         if (ending != null) {
             throw new UnsupportedOperationException(this + " is registered with no device, and has no handle");
         }
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return ibv_mr.handle(struct(structure));
-        } finally {
-            lifetime.release();
         }
     }
 

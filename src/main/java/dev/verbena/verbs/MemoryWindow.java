@@ -178,11 +178,8 @@ public final class MemoryWindow extends RequestPart {
      * @return the remote key
      */
     public int remoteKey() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return key();
-        } finally {
-            lifetime.release();
         }
     }
 

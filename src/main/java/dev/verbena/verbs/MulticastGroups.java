@@ -28,21 +28,15 @@ final class MulticastGroups {
 
     void attach(Gid gid, int lid) {
         Group group = check(gid, lid);
-        queuePair.lifetime.hold();
-        try {
+        try (var _ = queuePair.lifetime.held()) {
             attach(group);
-        } finally {
-            queuePair.lifetime.release();
         }
     }
 
     void detach(Gid gid, int lid) {
         Group group = check(gid, lid);
-        queuePair.lifetime.hold();
-        try {
+        try (var _ = queuePair.lifetime.held()) {
             detach(group);
-        } finally {
-            queuePair.lifetime.release();
         }
     }
 
@@ -76,12 +70,7 @@ final class MulticastGroups {
             MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
             AddressCodec.writeGid(group.gid(), gid, 0);
             Calls.run(
-                    verb,
-                    queuePair + ", " + group.gid(),
-                    errno -> hint,
-                    queuePair.address,
-                    gid.address(),
-                    group.lid());
+                    verb, queuePair + ", " + group.gid(), errno -> hint, queuePair.address, gid.address(), group.lid());
         }
     }
 }

@@ -158,11 +158,8 @@ public final class ProtectionDomain extends VerbsObject {
      * @return the handle
      */
     public int handle() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return ibv_pd.handle(MemorySegment.ofAddress(address).reinterpret(ibv_pd.sizeof()));
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -398,8 +395,8 @@ public final class ProtectionDomain extends VerbsObject {
         if (ranges.length == 0) {
             throw new IllegalArgumentException("advice needs at least one range of memory");
         }
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment list = ibv_sge.allocateArray(ranges.length, scratch);
             for (int i = 0; i < ranges.length; i++) {
                 ranges[i].region().checkUsableIn(this);
@@ -419,8 +416,6 @@ public final class ProtectionDomain extends VerbsObject {
                     wait ? rdma_h.IB_UVERBS_ADVISE_MR_FLAG_FLUSH : 0,
                     list.address(),
                     ranges.length);
-        } finally {
-            lifetime.release();
         }
     }
 

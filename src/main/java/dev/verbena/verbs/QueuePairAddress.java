@@ -32,30 +32,21 @@ final class QueuePairAddress {
     }
 
     DeviceAttributes device() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.attributes();
-        } finally {
-            lifetime.release();
         }
     }
 
     Port port() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.port(options.port());
-        } finally {
-            lifetime.release();
         }
     }
 
     /** Returns the length of the longest message that the queue pair can send. */
     long longestMessage() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.longestMessage(options.type(), options.port());
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -63,20 +54,14 @@ final class QueuePairAddress {
         if (options.gidIndex() != QueuePairOptions.BEST_GID) {
             return options.gidIndex();
         }
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return queries.bestGid(options.port()).index();
-        } finally {
-            lifetime.release();
         }
     }
 
     Endpoint endpoint() {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             return new Endpoint(number, packetSequenceNumber, port().lid(), queries.gid(options.port(), gidIndex()));
-        } finally {
-            lifetime.release();
         }
     }
 

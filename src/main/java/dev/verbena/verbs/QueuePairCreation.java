@@ -172,7 +172,7 @@ final class QueuePairCreation {
         boolean plain = mask == rdma_h.IBV_QP_INIT_ATTR_PD;
         return Calls.pointer(
                 plain ? Ibv.CREATE_QP : context.verb(ContextVerb.CREATE_QP_EX),
-                context.name() + ", " + options,
+                Calls.words(context.name(), options),
                 errno -> hint(context, errno),
                 plain ? domain.address() : context.address(),
                 init.address());

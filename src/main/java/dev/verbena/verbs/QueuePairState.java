@@ -1,6 +1,5 @@
 package dev.verbena.verbs;
 
-import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.rdma_h;
 
 /** A state of a queue pair ({@code enum ibv_qp_state}). */
@@ -44,6 +43,11 @@ public enum QueuePairState {
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
      */
     public static QueuePairState of(int code) {
-        return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+        for (QueuePairState state : values()) {
+            if (state.code == code) {
+                return state;
+            }
+        }
+        return UNKNOWN;
     }
 }

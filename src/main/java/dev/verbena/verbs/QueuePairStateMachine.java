@@ -127,20 +127,13 @@ final class QueuePairStateMachine {
     QueuePairAttributes query() {
         Set<Attribute> all = EnumSet.complementOf(EnumSet.of(Attribute.RATE_LIMIT)); // it can only be set
         QueuePairAttributes found;
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment init = ibv_qp_init_attr.allocate(scratch);
             MemorySegment struct = ibv_qp_attr.allocate(scratch);
             Calls.run(
-                    Ibv.QUERY_QP,
-                    queuePair,
-                    queuePair.address,
-                    struct.address(),
-                    Attribute.bits(all),
-                    init.address());
+                    Ibv.QUERY_QP, queuePair, queuePair.address, struct.address(), Attribute.bits(all), init.address());
             found = QueuePairAttributes.read(struct, all);
-        } finally {
-            lifetime.release();
         }
         // Software iWARP always answers RESET before Linux 6.7.
         if (found.state() != QueuePairState.RESET || context.queries().transport() == Device.TransportType.IB) {
@@ -154,15 +147,13 @@ final class QueuePairStateMachine {
         QueuePairState to = attributes.has(Attribute.STATE) ? attributes.state() : from;
         Set<Attribute> mask = attributes.mask();
         check(from, to, mask);
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             long struct = attributes.write(scratch).address();
             int result = (int) Ibv.MODIFY_QP.call(queuePair.address, struct, Attribute.bits(mask));
             if (result != 0) {
                 throw refused(Failures.errnoOf(result), from, to, attributes);
             }
-        } finally {
-            lifetime.release();
         }
         if (to == QueuePairState.RESET) {
             firstFailure = null;
@@ -261,36 +252,30 @@ final class QueuePairStateMachine {
     }
 
     void limitRate(RateLimit limit) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment attributes = ibv_qp_rate_limit_attr.allocate(scratch);
             limit.write(attributes);
             CFunction modify = context.verb(ContextVerb.MODIFY_QP_RATE_LIMIT);
             Calls.run(modify, queuePair + ", " + limit, queuePair.address, attributes.address());
-        } finally {
-            lifetime.release();
         }
     }
 
     Ece queryEce() {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment ece = ibv_ece.allocate(scratch);
             Calls.run(Ibv.QUERY_ECE, queuePair, queuePair.address, ece.address());
             return Ece.read(ece);
-        } finally {
-            lifetime.release();
         }
     }
 
     void setEce(Ece ece) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment wanted = ibv_ece.allocate(scratch);
             ece.write(wanted);
             Calls.run(Ibv.SET_ECE, queuePair + ", " + ece, queuePair.address, wanted.address());
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -298,8 +283,7 @@ final class QueuePairStateMachine {
         if (operation.cName().isEmpty()) {
             throw new IllegalArgumentException("operation must have a number in C, got " + operation);
         }
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             long qp = queuePair.address;
             int flags = rdma_h.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS;
             if (deviceOnly) {
@@ -313,8 +297,6 @@ final class QueuePairStateMachine {
                         : 0;
             }
             return EnumCodec.flags(DataOrder.class, order -> order.bit, bits);
-        } finally {
-            lifetime.release();
         }
     }
 

@@ -208,7 +208,7 @@ public final class SharedReceiveQueue extends VerbsObject {
         Context context = domain.contextEvenIfClosed();
         return Calls.pointer(
                 plain ? Ibv.CREATE_SRQ : context.verb(ContextVerb.CREATE_SRQ_EX),
-                context.name() + ", " + options,
+                Calls.words(context.name(), options),
                 errno -> hint(context, errno),
                 plain ? domain.address() : context.address(),
                 init.address());
@@ -307,13 +307,11 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName("ibv_get_srq_num")
     public int number() {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment number = scratch.allocate(ValueLayout.JAVA_INT);
             Calls.run(context.verb(ContextVerb.GET_SRQ_NUM), this, address, number.address());
             return number.get(ValueLayout.JAVA_INT, 0);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -324,14 +322,12 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName("ibv_query_srq")
     public SharedReceiveQueueAttributes query() {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment found = ibv_srq_attr.allocate(scratch);
             Calls.run(Ibv.QUERY_SRQ, this, address, found.address());
             granted = SharedReceiveQueueAttributes.read(found);
             return granted;
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -364,8 +360,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     private void modify(SharedReceiveQueueAttributes wanted, int mask, String what) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment attributes = ibv_srq_attr.allocate(scratch);
             wanted.write(attributes);
             Calls.run(
@@ -377,8 +373,6 @@ public final class SharedReceiveQueue extends VerbsObject {
                     address,
                     attributes.address(),
                     mask);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -432,8 +426,7 @@ public final class SharedReceiveQueue extends VerbsObject {
 
     /** Posts an operation on tags. */
     void callTagOperation(MemorySegment request, MemorySegment firstRefused, String what) {
-        lifetime.hold();
-        try {
+        try (var _ = lifetime.held()) {
             Calls.run(
                     context.verb(ContextVerb.POST_SRQ_OPS),
                     this + ", " + what,
@@ -441,8 +434,6 @@ public final class SharedReceiveQueue extends VerbsObject {
                     address,
                     request.address(),
                     firstRefused.address());
-        } finally {
-            lifetime.release();
         }
     }
 

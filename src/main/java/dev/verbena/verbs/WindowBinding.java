@@ -72,8 +72,8 @@ final class WindowBinding {
 
     private void call(long id, MemoryWindow window, MemoryRegion region, long start, long length, int access) {
         path.checkReady();
-        queuePair.lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = queuePair.lifetime.held()) {
             MemorySegment bind = ibv_mw_bind.allocate(scratch);
             ibv_mw_bind.wr_id(bind, id);
             ibv_mw_bind.send_flags(bind, SendFlag.SIGNALED.bit());
@@ -90,8 +90,6 @@ final class WindowBinding {
                 log.takeBack(logged);
                 throw path.failure(function.name(), Failures.errnoOf(result), 0, 1);
             }
-        } finally {
-            queuePair.lifetime.release();
         }
     }
 }

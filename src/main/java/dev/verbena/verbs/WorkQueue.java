@@ -143,16 +143,14 @@ public final class WorkQueue extends VerbsObject {
         if (to == WorkQueueState.UNKNOWN) {
             throw new IllegalArgumentException("state of a work queue must not be UNKNOWN");
         }
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment change = ibv_wq_attr.allocate(scratch);
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE);
             ibv_wq_attr.wq_state(change, to.code);
             Calls.run(context.verb(ContextVerb.MODIFY_WQ), this + " to " + to, address, change.address());
             state = to;
             path.ready(to == WorkQueueState.READY);
-        } finally {
-            lifetime.release();
         }
     }
 
@@ -164,8 +162,8 @@ public final class WorkQueue extends VerbsObject {
      */
     @CName("ibv_modify_wq")
     public void modify(Set<WorkQueueFlag> set, Set<WorkQueueFlag> cleared) {
-        lifetime.hold();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held()) {
             MemorySegment change = ibv_wq_attr.allocate(scratch);
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS);
             ibv_wq_attr.flags(change, WorkQueueFlag.bits(set));
@@ -175,8 +173,6 @@ public final class WorkQueue extends VerbsObject {
                     this + ", set " + set + ", clear " + cleared,
                     address,
                     change.address());
-        } finally {
-            lifetime.release();
         }
     }
 

@@ -28,7 +28,6 @@ public final class XrcDomain extends ContextObject {
     private static final int CREATE = 0100; // O_CREAT
     private static final int CLOSE_ON_EXEC = 02000000; // O_CLOEXEC
 
-
     private XrcDomain(ObjectLifetime lifetime, Context context, long address) {
         super(lifetime, context, address);
     }
@@ -39,7 +38,7 @@ public final class XrcDomain extends ContextObject {
                 return new XrcDomain(lifetime, context, callOpen(context, NO_FILE, "no file", scratch));
             }
             long name = scratch.allocateFrom(file.toString()).address();
-            int descriptor = Calls.number(SystemCall.OPEN.function(), file, errno -> "", name, CLOSE_ON_EXEC);
+            int descriptor = Calls.number(SystemCall.OPEN.function(), file, name, CLOSE_ON_EXEC);
             try {
                 return new XrcDomain(lifetime, context, callOpen(context, descriptor, file.toString(), scratch));
             } finally {

@@ -54,7 +54,8 @@ class DescriptorsTest {
         assertThat(mapped).as("errno " + CFunction.errno()).isPositive();
         assertThat(MemorySegment.ofAddress(mapped).reinterpret(PAGE).get(ValueLayout.JAVA_BYTE, 0))
                 .isEqualTo((byte) 77);
-        assertThat((int) CFunction.at("munmap", libc("munmap")).call(mapped, PAGE)).isZero();
+        assertThat((int) CFunction.at("munmap", libc("munmap")).call(mapped, PAGE))
+                .isZero();
         SystemCall.close(descriptor);
         assertThat(OpenFileLimit.count()).isEqualTo(before);
     }
@@ -93,7 +94,8 @@ class DescriptorsTest {
     void makeNonBlockingKeepsOtherFlags(@TempDir Path folder) throws IOException {
         Path path = Files.createFile(folder.resolve("file"));
         try (Arena arena = Arena.ofConfined()) {
-            int descriptor = (int) CFunction.at("open", libc("open")).call(arena.allocateFrom(path.toString()).address(), WRITE_AND_APPEND);
+            int descriptor = (int) CFunction.at("open", libc("open"))
+                    .call(arena.allocateFrom(path.toString()).address(), WRITE_AND_APPEND);
             SystemCall.makeNonBlocking(descriptor);
             assertThat(SystemCall.flags(descriptor) & ~0100000).isEqualTo(WRITE_AND_APPEND | NON_BLOCKING);
             SystemCall.close(descriptor);

@@ -55,7 +55,8 @@ class EventThreadHammerTest {
             }
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment value = arena.allocate(ValueLayout.JAVA_LONG);
-                if (CFunction.at("function", Reader.ADDRESS).call(descriptor, value.address(), Long.BYTES) == Long.BYTES) {
+                if (CFunction.at("function", Reader.ADDRESS).call(descriptor, value.address(), Long.BYTES)
+                        == Long.BYTES) {
                     events.addAndGet((int) value.get(ValueLayout.JAVA_LONG, 0));
                 }
             }

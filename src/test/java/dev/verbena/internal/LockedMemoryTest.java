@@ -73,7 +73,8 @@ class LockedMemoryTest {
             SystemCall.GETRLIMIT.call(resource, limits.address());
             long before = limits.get(ValueLayout.JAVA_LONG, 0);
             limits.set(ValueLayout.JAVA_LONG, 0, soft);
-            assertThat((int) CFunction.at("function", set).call(resource, limits.address())).isZero();
+            assertThat((int) CFunction.at("function", set).call(resource, limits.address()))
+                    .isZero();
             try {
                 work.run();
             } finally {

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
  */
 @FencedTest
 class FirstCallsTest {
-    private static final int LIST = 999;
-    private static final int COMPLETION = 999;
+    private static final int LIST = 740;
+    private static final int COMPLETION = 1_140;
 
     /** A program that does nothing. */
     static final class Idle {

@@ -17,6 +17,18 @@ import org.jspecify.annotations.Nullable;
 public final class Calls {
     private Calls() {}
 
+    /** Returns words for several arguments, which are separated by commas. */
+    public static Object words(Object first, Object second) {
+        return new Words(first, second);
+    }
+
+    private record Words(Object first, Object second) {
+        @Override
+        public String toString() {
+            return first + ", " + second;
+        }
+    }
+
     /**
      * Calls a function that returns 0, an error number, or -1 with the number in {@code errno}.
      *
@@ -53,8 +65,17 @@ public final class Calls {
      * @throws UnsupportedVerbException if the installed libraries or the driver have no such function
      * @throws VerbsException if the function fails
      */
+    public static int number(CFunction function, Object arguments, long... values) {
+        return checkNumber(function, arguments, null, (int) call(function, arguments, null, values));
+    }
+
+    /** Does the same as {@link #number(CFunction, Object, long...)}, with hints. */
     public static int number(CFunction function, Object arguments, IntFunction<String> hints, long... values) {
-        int result = (int) call(function, arguments, hints, values);
+        return checkNumber(function, arguments, hints, (int) call(function, arguments, hints, values));
+    }
+
+    private static int checkNumber(
+            CFunction function, Object arguments, @Nullable IntFunction<String> hints, int result) {
         if (result < 0) {
             throw failed(function, Failures.errnoOf(result), arguments, hints);
         }

@@ -57,6 +57,8 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
     @SuppressWarnings("unused")
     private int users;
 
+    private final Held held = new Held(this);
+
     CloseGuard(@Nullable Thread owner) {
         this.owner = owner;
         this.openTo = owner;
@@ -151,6 +153,26 @@ public abstract sealed class CloseGuard permits ArenaLifetime, ObjectLifetime {
         if ((boolean) CLOSED.getVolatile(this)) {
             release();
             throw closedAlready();
+        }
+    }
+
+    /** Begins a call as {@link #hold()} does, in a {@code try} statement whose end is the end of the call. */
+    public final Held held() {
+        hold();
+        return held;
+    }
+
+    /** A call into C that is under way. Closing it ends the call. */
+    public static final class Held implements AutoCloseable {
+        private final CloseGuard guard;
+
+        private Held(CloseGuard guard) {
+            this.guard = guard;
+        }
+
+        @Override
+        public void close() {
+            guard.release();
         }
     }
 

@@ -1,6 +1,5 @@
 package dev.verbena.verbs.address;
 
-import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.rdma_h;
 
 /**
@@ -59,7 +58,12 @@ public record GidEntry(Gid gid, int port, int index, Type type, String networkDe
          * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
          */
         public static Type of(int code) {
-            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+            for (Type value : values()) {
+                if (value.code == code) {
+                    return value;
+                }
+            }
+            return UNKNOWN;
         }
     }
 }

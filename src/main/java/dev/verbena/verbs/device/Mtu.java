@@ -1,6 +1,5 @@
 package dev.verbena.verbs.device;
 
-import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.rdma_h;
 
 /** The largest payload of one packet ({@code enum ibv_mtu}). */
@@ -42,7 +41,12 @@ public enum Mtu {
      * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
      */
     public static Mtu of(int code) {
-        return EnumCodec.find(VALUES, value -> value.code, code, UNKNOWN);
+        for (Mtu mtu : values()) {
+            if (mtu.code == code) {
+                return mtu;
+            }
+        }
+        return UNKNOWN;
     }
 
     /**

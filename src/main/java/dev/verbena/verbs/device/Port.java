@@ -405,7 +405,12 @@ public final class Port {
         }
 
         static LinkLayer of(int code) {
-            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+            for (LinkLayer value : values()) {
+                if (value.code == code) {
+                    return value;
+                }
+            }
+            return UNKNOWN;
         }
     }
 

@@ -16,6 +16,7 @@ import java.lang.reflect.TypeVariable;
 import java.lang.reflect.WildcardType;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -35,10 +36,11 @@ class PublicFaceTest {
 
     /** Returns whether a member of a final class overrides one that users cannot call, which says that it is protected. */
     private static boolean isOverridden(Member member) {
-        Class<?> base = member.getDeclaringClass().getSuperclass();
         return Modifier.isFinal(member.getDeclaringClass().getModifiers())
-                && (base.getPackageName().startsWith("java.") || isOfANonExportedPackage(base))
-                && Stream.of(base.getDeclaredMethods())
+                && Stream.<Class<?>>iterate(
+                                member.getDeclaringClass().getSuperclass(), Objects::nonNull, Class::getSuperclass)
+                        .filter(base -> base.getPackageName().startsWith("java.") || isOfANonExportedPackage(base))
+                        .flatMap(base -> Stream.of(base.getDeclaredMethods()))
                         .anyMatch(method -> method.getName().equals(member.getName()));
     }
 

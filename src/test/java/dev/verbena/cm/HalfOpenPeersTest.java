@@ -134,6 +134,6 @@ class HalfOpenPeersTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> limits.handshakeTimeout(Duration.ZERO))
                 .withMessageContaining("handshakeTimeout must be positive");
-        assertThat(limits.backlog(5).handshakeTimeout(SHORT)).hasToString("backlog 5, handshakes of at most PT0.02S");
+        assertThat(limits.backlog(5).handshakeTimeout(SHORT)).hasToString("backlog 5, handshake timeout PT0.02S");
     }
 }

@@ -59,7 +59,7 @@ class PollingCallsTest {
         assertThat(plain.pollingCalls()).isEqualTo(PollingCalls.PLAIN);
         assertThat(plain)
                 .isNotEqualTo(CompletionQueueOptions.of(8))
-                .hasToString("8 completions, vector 0, PLAIN polling calls");
+                .hasToString("capacity 8, polling calls PLAIN");
         for (CompletionQueueOptions changed : new CompletionQueueOptions[] {
             plain.capacity(9),
             plain.channel(null),

@@ -442,7 +442,7 @@ class RareObjectsTest {
         assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueueAttributes(0, -1, 0));
         assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueueAttributes(0, 0, -1));
         assertThat(new SharedReceiveQueueAttributes(0, 0, 0)).hasToString("0x0, limit 0");
-        assertThat(SharedReceiveQueue.basic().depth(3).sge(2)).hasToString("BASIC, 3x2");
+        assertThat(SharedReceiveQueue.basic().depth(3).sge(2)).hasToString("type BASIC, depth 3, sge 2");
         assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).queue())
                 .isSameAs(loopback.left.queue);
         assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).toString())

@@ -18,7 +18,6 @@ import dev.verbena.verbs.Device;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.ReceiveBatch;
@@ -192,7 +191,7 @@ final class NetCosts {
 
         /** Makes a window of type 2 for the peer, as nodes do for an export. */
         RemoteMemory window(ProtectionDomain domain, VerbsArena arena) {
-            MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2, arena);
+            MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, arena);
             sends.clear()
                     .bind(SEND, window, region.slice(0, SIZE), List.of(REMOTE_READ))
                     .post();

@@ -2,10 +2,10 @@ package dev.verbena.cm;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
-import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.failures.Failures;

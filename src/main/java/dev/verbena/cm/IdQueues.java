@@ -22,7 +22,6 @@ import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
-import dev.verbena.verbs.SharedReceiveQueueType;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
@@ -254,7 +253,7 @@ final class IdQueues {
     }
 
     private long callCreateAlone(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
-        boolean plain = VerbsAccess.get().type(options) == SharedReceiveQueueType.BASIC;
+        boolean plain = VerbsAccess.get().type(options) == SharedReceiveQueue.Type.BASIC;
         CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
         long of = plain ? VerbsAccess.get().address(domain) : attributes;
         CmFailures.run(create, id + ", " + options, id.address, of, attributes); // the extended one takes two arguments

@@ -20,8 +20,8 @@ import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkCompletionException;
-import dev.verbena.verbs.WorkOpcode;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.MemorySegment;
@@ -257,7 +257,7 @@ final class RdmaCarrier extends Carrier {
                 core.failed(place, cursor.status(), failure);
             } else if ((place & ChannelCore.RECEIVE) == 0) {
                 core.sent(place);
-            } else if (cursor.opcode() == WorkOpcode.RECEIVE && cursor.hasImmediate()) {
+            } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && cursor.hasImmediate()) {
                 core.received(place, cursor.immediate(), cursor.byteLength());
             } else {
                 receivedPlainly(core, place & ~ChannelCore.RECEIVE);

@@ -10,7 +10,6 @@ import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.ReceiveBatch;
@@ -231,7 +230,7 @@ final class RdmaLink extends Link {
         if (!export.hasKeysOfChannels()) {
             return new RegionKey(export.region().remote());
         }
-        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2, export.arena());
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, export.arena());
         try {
             verbs.takeOver(sends);
             sends.clear().bind(id, window, export.region(), export.access()).post();

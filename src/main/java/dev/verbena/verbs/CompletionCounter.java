@@ -8,8 +8,10 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
+import dev.verbena.internal.raw.ibv_comp_cntr_caps;
 import dev.verbena.internal.raw.ibv_comp_cntr_init_attr;
 import dev.verbena.internal.raw.ibv_qp_attach_comp_cntr_attr;
+import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -25,7 +27,7 @@ import java.util.Set;
  * take no completions from a queue.
  *
  * <p>A counter has two values: one of operations that succeeded, and one of operations that failed. Both are unsigned,
- * and begin again at 0 after the device's {@link CompletionCounterLimits#maxValue}.
+ * and begin again at 0 after the device's {@link Limits#maxValue}.
  *
  * <p>{@link #attach} makes a queue pair add to the counter until the queue pair is closed. A counter can't be closed
  * before its queue pairs. An arena that owns them all closes them in the right order.
@@ -35,14 +37,14 @@ import java.util.Set;
  * {@snippet file="ObjectSnippets.java" region="completion-counter"}
  */
 public final class CompletionCounter extends ContextObject {
-    private final CompletionCounterUnit unit;
+    private final Unit unit;
 
-    private CompletionCounter(ObjectLifetime lifetime, Context context, CompletionCounterUnit unit, long address) {
+    private CompletionCounter(ObjectLifetime lifetime, Context context, Unit unit, long address) {
         super(lifetime, context, address);
         this.unit = unit;
     }
 
-    static CompletionCounter create(Context context, CompletionCounterUnit unit, VerbsArena arena) {
+    static CompletionCounter create(Context context, Unit unit, VerbsArena arena) {
         String arguments = context.name() + ", " + Objects.requireNonNull(unit, "unit");
         return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
             MemorySegment init = ibv_comp_cntr_init_attr.allocate(scratch);
@@ -63,7 +65,7 @@ public final class CompletionCounter extends ContextObject {
      *
      * @return completed requests or bytes
      */
-    public CompletionCounterUnit unit() {
+    public Unit unit() {
         lifetime.checkOpen();
         return unit;
     }
@@ -88,7 +90,7 @@ public final class CompletionCounter extends ContextObject {
      * @param operations the operations to count, at least one
      * @throws IllegalArgumentException if the queue pair belongs to another context, or no operation is given
      * @throws dev.verbena.UnsupportedVerbException if the device does not count one of the operations: see
-     *     {@link CompletionCounterLimits#operations}
+     *     {@link Limits#operations}
      * @throws dev.verbena.VerbsException if the queue pair is in another state, or has a counter for one of the operations
      */
     @CName("ibv_qp_attach_comp_cntr")
@@ -205,5 +207,60 @@ public final class CompletionCounter extends ContextObject {
     @Override
     public String toString() {
         return "completion counter of " + context.name() + " (" + unit + ")";
+    }
+
+    /**
+     * The limits of completion counters ({@code struct ibv_comp_cntr_caps}).
+     *
+     * @param maxValue the greatest value of a counter, unsigned; the next increment makes it begin again at 0
+     * @param maxCounters the maximum number of counters, unsigned
+     * @param operations the operations that the device can count
+     */
+    public record Limits(long maxValue, int maxCounters, Set<CountedOperation> operations) {
+        static Limits read(MemorySegment caps) {
+            return new Limits(
+                    ibv_comp_cntr_caps.max_value(caps),
+                    ibv_comp_cntr_caps.max_counters(caps),
+                    EnumCodec.flags(
+                            CountedOperation.class,
+                            operation -> operation.bit,
+                            ibv_comp_cntr_caps.supported_qp_attach_ops(caps)));
+        }
+    }
+
+    /** The unit of a completion counter ({@code enum ibv_comp_cntr_type}). */
+    public enum Unit {
+        /** Completed work requests ({@code IBV_COMP_CNTR_TYPE_WRS}). */
+        WORK_REQUESTS(rdma_h.IBV_COMP_CNTR_TYPE_WRS),
+        /** Bytes of completed work requests ({@code IBV_COMP_CNTR_TYPE_BYTES}). */
+        BYTES(rdma_h.IBV_COMP_CNTR_TYPE_BYTES);
+
+        final int code;
+
+        Unit(int code) {
+            this.code = code;
+        }
+    }
+
+    /** An operation of a queue pair that a completion counter can count ({@code enum ibv_qp_attach_comp_cntr_op}). */
+    public enum CountedOperation {
+        /** Sends of this queue pair ({@code IBV_QP_ATTACH_COMP_CNTR_OP_SEND}). */
+        SEND(rdma_h.IBV_QP_ATTACH_COMP_CNTR_OP_SEND),
+        /** Receives of this queue pair ({@code IBV_QP_ATTACH_COMP_CNTR_OP_RECV}). */
+        RECEIVE(rdma_h.IBV_QP_ATTACH_COMP_CNTR_OP_RECV),
+        /** RDMA reads of this queue pair ({@code IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ}). */
+        RDMA_READ(rdma_h.IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ),
+        /** RDMA reads of the peer ({@code IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ}). */
+        REMOTE_RDMA_READ(rdma_h.IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ),
+        /** RDMA writes of this queue pair ({@code IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE}). */
+        RDMA_WRITE(rdma_h.IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE),
+        /** RDMA writes of the peer ({@code IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE}). */
+        REMOTE_RDMA_WRITE(rdma_h.IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE);
+
+        final int bit;
+
+        CountedOperation(int bit) {
+            this.bit = bit;
+        }
     }
 }

@@ -116,7 +116,7 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     static CompletionQueue make(Context context, CompletionQueueOptions options, VerbsArena arena) {
-        if (options.flags().contains(CompletionQueueFlag.SINGLE_THREADED)
+        if (options.flags().contains(CompletionQueueOptions.Flag.SINGLE_THREADED)
                 && !ArenaLifetime.of(arena).isConfined()) {
             throw new IllegalArgumentException(
                     "The driver does not lock a single-threaded queue: make it in VerbsArena.ofConfined()");
@@ -277,7 +277,7 @@ public final class CompletionQueue extends VerbsObject {
 
     /** Returns whether the driver leaves out the locks. All that reports to the queue must then belong to its thread. */
     boolean isSingleThreaded() {
-        return options.flags().contains(CompletionQueueFlag.SINGLE_THREADED);
+        return options.flags().contains(CompletionQueueOptions.Flag.SINGLE_THREADED);
     }
 
     /**

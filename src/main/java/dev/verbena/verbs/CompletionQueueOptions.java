@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
+import dev.verbena.internal.raw.rdma_h;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
@@ -21,7 +22,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
     private int completionVector;
     private boolean extended;
     private Set<CompletionField> fields = Set.of();
-    private Set<CompletionQueueFlag> flags = Set.of();
+    private Set<Flag> flags = Set.of();
     private @Nullable ProtectionDomain parentDomain;
     private PollingCalls pollingCalls = PollingCalls.BY_DRIVER;
 
@@ -108,10 +109,10 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @param flags the flags
      * @return a changed copy
      */
-    public CompletionQueueOptions flags(Collection<CompletionQueueFlag> flags) {
+    public CompletionQueueOptions flags(Collection<Flag> flags) {
         CompletionQueueOptions copy = copy();
         copy.extended = true;
-        copy.flags = set(CompletionQueueFlag.class, flags);
+        copy.flags = set(Flag.class, flags);
         return copy.frozen();
     }
 
@@ -122,7 +123,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions singleThreaded() {
-        return with(CompletionQueueFlag.SINGLE_THREADED);
+        return with(Flag.SINGLE_THREADED);
     }
 
     /**
@@ -132,7 +133,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions ignoreOverrun() {
-        return with(CompletionQueueFlag.IGNORE_OVERRUN);
+        return with(Flag.IGNORE_OVERRUN);
     }
 
     /**
@@ -163,8 +164,8 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
         return copy.frozen();
     }
 
-    private CompletionQueueOptions with(CompletionQueueFlag flag) {
-        EnumSet<CompletionQueueFlag> more = EnumSet.of(flag);
+    private CompletionQueueOptions with(Flag flag) {
+        EnumSet<Flag> more = EnumSet.of(flag);
         more.addAll(flags);
         return flags(more);
     }
@@ -191,7 +192,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
         return fields;
     }
 
-    Set<CompletionQueueFlag> flags() {
+    Set<Flag> flags() {
         return flags;
     }
 
@@ -215,5 +216,48 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
                 option("flags", flags, Set.of()),
                 option("parent domain", parentDomain, null),
                 option("polling calls", pollingCalls, PollingCalls.BY_DRIVER));
+    }
+
+    /** A property of an extended completion queue ({@code enum ibv_create_cq_attr_flags}). */
+    public enum Flag {
+        /**
+         * Only one thread uses the queue and the queue pairs that report to it, so that the driver needs no locks. All of
+         * them belong to confined arenas ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED}).
+         */
+        SINGLE_THREADED(rdma_h.IBV_CREATE_CQ_ATTR_SINGLE_THREADED),
+        /**
+         * The queue goes on, and loses completions, when more come than it holds
+         * ({@code IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN}).
+         */
+        IGNORE_OVERRUN(rdma_h.IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
+
+        final int bit;
+
+        Flag(int bit) {
+            this.bit = bit;
+        }
+    }
+
+    /**
+     * A kind of call into C that polls a completion queue: see {@link CompletionQueueOptions#pollingCalls}.
+     *
+     * <p>A <em>critical</em> call does not change the thread's state, which saves about 5 ns. The virtual machine cannot stop
+     * the thread meanwhile. If the driver blocks in a critical poll, all Java threads stand still at the next garbage
+     * collection. A <em>plain</em> call may block.
+     *
+     * <p>Nearly all drivers poll in a bounded time. The driver of the mlx5 family does not. It writes failed completions to the
+     * standard error stream, except flushes and exceeded retries, or to the file that {@code MLX5_DEBUG_FILE} names. The write
+     * blocks if the stream is a pipe that nobody reads. With {@code MLX5_FREEZE_ON_ERROR_CQE} the driver sleeps for ever.
+     */
+    public enum PollingCalls {
+        /** Critical calls, but plain calls for drivers that may block in a poll, such as mlx5. */
+        BY_DRIVER,
+        /**
+         * Critical calls, also if the driver may block: for mlx5 where something always reads the standard error stream. An
+         * extended queue of a shared arena uses plain calls nevertheless, because polls wait there for the queue's lock.
+         */
+        CRITICAL,
+        /** Plain calls. */
+        PLAIN
     }
 }

@@ -375,8 +375,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      *
      * @return the opcode
      */
-    public final WorkOpcode opcode() {
-        return WorkOpcode.of(opcodeNumber());
+    public final WorkCompletion.Opcode opcode() {
+        return WorkCompletion.Opcode.of(opcodeNumber());
     }
 
     /**
@@ -385,7 +385,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return true for all opcodes with the bit {@code IBV_WC_RECV}
      */
     public final boolean isReceive() {
-        return (opcodeNumber() & WorkOpcode.RECEIVE.code()) != 0;
+        return (opcodeNumber() & WorkCompletion.Opcode.RECEIVE.code()) != 0;
     }
 
     /**
@@ -411,7 +411,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return true if {@link #immediate} is defined
      */
     public final boolean hasImmediate() {
-        return isReceive() && (word(FLAGS) & CompletionFlag.WITH_IMMEDIATE.bit()) != 0;
+        return isReceive() && (word(FLAGS) & WorkCompletion.Flag.WITH_IMMEDIATE.bit()) != 0;
     }
 
     /**
@@ -420,17 +420,17 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @return true for all datagrams on RoCE
      */
     public final boolean hasRoutingHeader() {
-        return isReceive() && (word(FLAGS) & CompletionFlag.GRH.bit()) != 0;
+        return isReceive() && (word(FLAGS) & WorkCompletion.Flag.GRH.bit()) != 0;
     }
 
     /**
-     * Returns whether the peer's send invalidated a key of this side. Soft-RoCE sets {@link CompletionFlag#IP_CSUM_OK}
+     * Returns whether the peer's send invalidated a key of this side. Soft-RoCE sets {@link WorkCompletion.Flag#IP_CSUM_OK}
      * instead.
      *
      * @return true if {@link #invalidatedKey} is defined
      */
     public final boolean hasInvalidated() {
-        return isReceive() && (word(FLAGS) & CompletionFlag.WITH_INVALIDATE.bit()) != 0;
+        return isReceive() && (word(FLAGS) & WorkCompletion.Flag.WITH_INVALIDATE.bit()) != 0;
     }
 
     /** Returns the length field of the current completion, by the same address as {@link #id} does. */
@@ -527,7 +527,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /**
      * Returns the flags ({@code wc_flags}).
      *
-     * @return bits of {@link CompletionFlag}
+     * @return bits of {@link WorkCompletion.Flag}
      */
     public final int flagBits() {
         return word(FLAGS);

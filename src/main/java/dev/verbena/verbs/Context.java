@@ -758,12 +758,12 @@ public final class Context extends VerbsObject {
      * @throws UnsupportedVerbException if rdma-core is older than 65, or the device has no completion counters
      */
     @CName("ibv_query_comp_cntr_caps")
-    public CompletionCounterLimits completionCounterLimits() {
+    public CompletionCounter.Limits completionCounterLimits() {
         try (Arena scratch = Arena.ofConfined();
                 var _ = lifetime.held()) {
             MemorySegment caps = ibv_comp_cntr_caps.allocate(scratch);
             Calls.run(Ibv.QUERY_COMP_CNTR_CAPS, name(), address, caps.address(), caps.byteSize());
-            return CompletionCounterLimits.read(caps);
+            return CompletionCounter.Limits.read(caps);
         }
     }
 
@@ -775,7 +775,7 @@ public final class Context extends VerbsObject {
      * @throws UnsupportedVerbException if rdma-core is older than 65, or the device has no counters of this unit
      */
     @CName("ibv_create_comp_cntr")
-    public CompletionCounter createCompletionCounter(CompletionCounterUnit unit) {
+    public CompletionCounter createCompletionCounter(CompletionCounter.Unit unit) {
         return createCompletionCounter(unit, arena());
     }
 
@@ -788,7 +788,7 @@ public final class Context extends VerbsObject {
      * @throws UnsupportedVerbException if rdma-core is older than 65, or the device has no counters of this unit
      */
     @CName("ibv_create_comp_cntr")
-    public CompletionCounter createCompletionCounter(CompletionCounterUnit unit, VerbsArena arena) {
+    public CompletionCounter createCompletionCounter(CompletionCounter.Unit unit, VerbsArena arena) {
         return CompletionCounter.create(this, unit, arena);
     }
 

@@ -62,7 +62,7 @@ public final class Counters extends ContextObject {
      * @param index the index of the counter, from 0
      */
     @CName("ibv_attach_counters_point_flow")
-    public void attach(CounterKind kind, int index) {
+    public void attach(Kind kind, int index) {
         try (var _ = lifetime.held()) {
             attach(kind, index, 0, "");
         }
@@ -76,13 +76,13 @@ public final class Counters extends ContextObject {
      * @param flow the flow to count
      */
     @CName("ibv_attach_counters_point_flow")
-    public void attach(CounterKind kind, int index, Flow flow) {
+    public void attach(Kind kind, int index, Flow flow) {
         try (var _ = lifetime.held()) {
             flow.use(pointer -> attach(kind, index, pointer, ", " + flow));
         }
     }
 
-    private void attach(CounterKind kind, int index, long flow, String what) {
+    private void attach(Kind kind, int index, long flow, String what) {
         checkIndex(index);
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment how = ibv_counter_attach_attr.allocate(scratch);
@@ -131,5 +131,19 @@ public final class Counters extends ContextObject {
     @Override
     public String toString() {
         return "counters of " + context.name();
+    }
+
+    /** The unit that a counter counts ({@code enum ibv_counter_description}). */
+    public enum Kind {
+        /** Packets ({@code IBV_COUNTER_PACKETS}). */
+        PACKETS(rdma_h.IBV_COUNTER_PACKETS),
+        /** Bytes ({@code IBV_COUNTER_BYTES}). */
+        BYTES(rdma_h.IBV_COUNTER_BYTES);
+
+        final int code;
+
+        Kind(int code) {
+            this.code = code;
+        }
     }
 }

@@ -38,7 +38,7 @@ record DriverFunctions(
     private static final Set<String> POSTS_IN_USER_SPACE = Set.of(
             "mlx4_core", "mlx5_core", "bnxt_en", "efa", "hns_roce", "ice", "irdma", "i40e", "mana", "qede", "erdma");
 
-    /** The drivers whose polls may block: see {@link PollingCalls}. */
+    /** The drivers whose polls may block: see {@link CompletionQueueOptions.PollingCalls}. */
     private static final Set<String> POLLS_MAY_BLOCK = Set.of("mlx5_core");
 
     /** The system property that overrides the choice: {@code none}, {@code poll}, or {@code post} for both. */
@@ -76,12 +76,12 @@ record DriverFunctions(
     }
 
     /** Returns true if the fields of a completion that was polled are read by critical calls, which never block. */
-    boolean readsCritically(PollingCalls wanted) {
-        return criticalCalls && wanted != PollingCalls.PLAIN;
+    boolean readsCritically(CompletionQueueOptions.PollingCalls wanted) {
+        return criticalCalls && wanted != CompletionQueueOptions.PollingCalls.PLAIN;
     }
 
     /** Returns true if a completion queue is polled by critical calls. */
-    boolean pollsCritically(PollingCalls wanted) {
+    boolean pollsCritically(CompletionQueueOptions.PollingCalls wanted) {
         return switch (wanted) {
             case BY_DRIVER -> criticalPoll;
             case CRITICAL -> criticalCalls;

@@ -7,6 +7,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_mw;
+import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
@@ -34,14 +35,14 @@ public final class MemoryWindow extends RequestPart {
     record Binding(MemoryRegion region, long address, long length, int access) {}
 
     private final ProtectionDomain domain;
-    private final MemoryWindowType type;
+    private final Type type;
     private final long address;
     private final MemorySegment struct;
     private final Set<MemoryRegion> regions = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean beingBound = new AtomicBoolean();
     private volatile @Nullable Binding binding;
 
-    private MemoryWindow(ObjectLifetime lifetime, ProtectionDomain domain, MemoryWindowType type, long address) {
+    private MemoryWindow(ObjectLifetime lifetime, ProtectionDomain domain, Type type, long address) {
         super(lifetime);
         this.domain = domain;
         this.type = type;
@@ -50,8 +51,8 @@ public final class MemoryWindow extends RequestPart {
         this.struct = MemorySegment.ofAddress(address).reinterpret(ibv_mw.sizeof());
     }
 
-    static MemoryWindow make(ProtectionDomain domain, MemoryWindowType type, VerbsArena arena) {
-        if (type == MemoryWindowType.UNKNOWN) {
+    static MemoryWindow make(ProtectionDomain domain, Type type, VerbsArena arena) {
+        if (type == Type.UNKNOWN) {
             throw new IllegalArgumentException("type of a memory window must be TYPE_1 or TYPE_2, got " + type);
         }
         return ObjectLifetime.create(arena, List.of(domain), lifetime -> {
@@ -97,7 +98,7 @@ public final class MemoryWindow extends RequestPart {
             throw new IllegalArgumentException(
                     "REMOTE_WRITE and REMOTE_ATOMIC need a memory region with LOCAL_WRITE, got " + region);
         }
-        if (type == MemoryWindowType.TYPE_1 && (access & AccessFlag.ZERO_BASED.bit) != 0) {
+        if (type == Type.TYPE_1 && (access & AccessFlag.ZERO_BASED.bit) != 0) {
             throw new IllegalArgumentException("a window of TYPE_1 can't be ZERO_BASED");
         }
     }
@@ -166,7 +167,7 @@ public final class MemoryWindow extends RequestPart {
      *
      * @return the type
      */
-    public MemoryWindowType type() {
+    public Type type() {
         lifetime.checkOpen();
         return type;
     }
@@ -184,7 +185,7 @@ public final class MemoryWindow extends RequestPart {
     }
 
     /**
-     * Returns the key after the next binding of a window of {@link MemoryWindowType#TYPE_2} ({@code ibv_inc_rkey}). The
+     * Returns the key after the next binding of a window of {@link Type#TYPE_2} ({@code ibv_inc_rkey}). The
      * lowest 8 bits count the bindings.
      *
      * @return the next remote key
@@ -215,5 +216,21 @@ public final class MemoryWindow extends RequestPart {
     @Override
     public String toString() {
         return type + " memory window of " + domain.contextEvenIfClosed().name();
+    }
+
+    /** The kind of a memory window ({@code enum ibv_mw_type}). */
+    public enum Type {
+        /** The adapter chooses the key; all queue pairs of the protection domain may use the window ({@code IBV_MW_TYPE_1}). */
+        TYPE_1(rdma_h.IBV_MW_TYPE_1),
+        /** The program chooses part of the key; the program or the peer can invalidate the window ({@code IBV_MW_TYPE_2}). */
+        TYPE_2(rdma_h.IBV_MW_TYPE_2),
+        /** No type: {@link ProtectionDomain#allocateMemoryWindow} refuses it. */
+        UNKNOWN(-1);
+
+        final int code;
+
+        Type(int code) {
+            this.code = code;
+        }
     }
 }

@@ -475,7 +475,7 @@ public final class ProtectionDomain extends VerbsObject {
      * @return a new memory window, not bound to anything yet
      */
     @CName("ibv_alloc_mw")
-    public MemoryWindow allocateMemoryWindow(MemoryWindowType type) {
+    public MemoryWindow allocateMemoryWindow(MemoryWindow.Type type) {
         return allocateMemoryWindow(type, arena());
     }
 
@@ -487,7 +487,7 @@ public final class ProtectionDomain extends VerbsObject {
      * @return a new memory window, not bound to anything yet
      */
     @CName("ibv_alloc_mw")
-    public MemoryWindow allocateMemoryWindow(MemoryWindowType type, VerbsArena arena) {
+    public MemoryWindow allocateMemoryWindow(MemoryWindow.Type type, VerbsArena arena) {
         return MemoryWindow.make(this, type, arena);
     }
 
@@ -571,7 +571,7 @@ public final class ProtectionDomain extends VerbsObject {
      * Creates a work queue, closed by this domain's arena ({@code ibv_create_wq}).
      *
      * @param options for example {@code WorkQueueOptions.of(cq, 64)}
-     * @return a new work queue, in {@link WorkQueueState#RESET}
+     * @return a new work queue, in {@link WorkQueue.State#RESET}
      */
     @CName("ibv_create_wq")
     public WorkQueue createWorkQueue(WorkQueueOptions options) {
@@ -583,7 +583,7 @@ public final class ProtectionDomain extends VerbsObject {
      *
      * @param options for example {@code WorkQueueOptions.of(cq, 64)}
      * @param arena the arena that will close the queue
-     * @return a new work queue, in {@link WorkQueueState#RESET}
+     * @return a new work queue, in {@link WorkQueue.State#RESET}
      */
     @CName("ibv_create_wq")
     public WorkQueue createWorkQueue(WorkQueueOptions options, VerbsArena arena) {
@@ -595,5 +595,21 @@ public final class ProtectionDomain extends VerbsObject {
     @Override
     public String toString() {
         return base == null ? "protection domain of " + context.name() : "parent domain of " + base;
+    }
+
+    /** Advice to an adapter about memory that is paged in on demand ({@code enum ibv_advise_mr_advice}). */
+    public enum Advice {
+        /** Bring pages in for reading ({@code IBV_ADVISE_MR_ADVICE_PREFETCH}). */
+        PREFETCH(rdma_h.IBV_ADVISE_MR_ADVICE_PREFETCH),
+        /** Bring pages in for writing ({@code IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE}). */
+        PREFETCH_WRITE(rdma_h.IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE),
+        /** Map the pages that are in memory already, and bring in no others ({@code IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT}). */
+        PREFETCH_NO_FAULT(rdma_h.IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT);
+
+        final int code;
+
+        Advice(int code) {
+            this.code = code;
+        }
     }
 }

@@ -760,8 +760,8 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Posts the binding of a memory window to a part of memory ({@code ibv_bind_mw} for {@link MemoryWindowType#TYPE_1},
-     * {@code IBV_WR_BIND_MW} for {@link MemoryWindowType#TYPE_2}). The window has a new key when this method returns;
+     * Posts the binding of a memory window to a part of memory ({@code ibv_bind_mw} for {@link MemoryWindow.Type#TYPE_1},
+     * {@code IBV_WR_BIND_MW} for {@link MemoryWindow.Type#TYPE_2}). The window has a new key when this method returns;
      * peers can use the key once the request has completed.
      *
      * @param id comes back with the completion
@@ -772,7 +772,7 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_bind_mw", "ibv_post_send"})
     public void postBind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
-        if (window.type() == MemoryWindowType.TYPE_1) {
+        if (window.type() == MemoryWindow.Type.TYPE_1) {
             windowBinding.bind(id, window, part, access);
             return;
         }
@@ -786,7 +786,7 @@ public final class QueuePair extends VerbsObject {
     }
 
     /**
-     * Posts the unbinding of a memory window of {@link MemoryWindowType#TYPE_1} ({@code ibv_bind_mw} to no bytes). A window
+     * Posts the unbinding of a memory window of {@link MemoryWindow.Type#TYPE_1} ({@code ibv_bind_mw} to no bytes). A window
      * of type 2 is {@linkplain #postLocalInvalidate invalidated} instead.
      *
      * @param id comes back with the completion
@@ -952,7 +952,7 @@ public final class QueuePair extends VerbsObject {
      * @return the guaranteed orders; empty if there are none
      */
     @CName("ibv_query_qp_data_in_order")
-    public Set<DataOrder> dataInOrder(Operation operation) {
+    public Set<Operation.DataOrder> dataInOrder(Operation operation) {
         return states.dataInOrder(operation, false);
     }
 
@@ -962,7 +962,7 @@ public final class QueuePair extends VerbsObject {
      * @param operation a send, a write or a read
      * @return the guaranteed orders, as far as the processor keeps them; empty if there are none
      */
-    public Set<DataOrder> dataInOrderOfDevice(Operation operation) {
+    public Set<Operation.DataOrder> dataInOrderOfDevice(Operation operation) {
         return states.dataInOrder(operation, true);
     }
 

@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.QueuePairType;
 import java.util.Collection;
 import java.util.EnumSet;
@@ -31,7 +32,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
     private int gidIndex = BEST_GID;
     private int tsoHeader;
     private Set<SendOperation> operations = Set.of();
-    private Set<QueuePairCreateFlag> flags = Set.of();
+    private Set<Flag> flags = Set.of();
     private int sourceNumber;
     private @Nullable SharedReceiveQueue sharedReceiveQueue;
     private @Nullable XrcDomain xrcDomain;
@@ -222,7 +223,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
         return operations(EnumSet.of(first, more));
     }
 
-    Set<QueuePairCreateFlag> flags() {
+    Set<Flag> flags() {
         return flags;
     }
 
@@ -233,11 +234,11 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @param more further flags
      * @return a changed copy
      */
-    public QueuePairOptions flags(QueuePairCreateFlag first, QueuePairCreateFlag... more) {
-        EnumSet<QueuePairCreateFlag> all = EnumSet.of(first, more);
+    public QueuePairOptions flags(Flag first, Flag... more) {
+        EnumSet<Flag> all = EnumSet.of(first, more);
         all.addAll(flags);
         QueuePairOptions copy = copy();
-        copy.flags = set(QueuePairCreateFlag.class, all);
+        copy.flags = set(Flag.class, all);
         return copy.frozen();
     }
 
@@ -247,13 +248,13 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
 
     /**
      * Returns a copy whose datagrams carry another number than the queue pair's own ({@code source_qpn}). Adds
-     * {@link QueuePairCreateFlag#SOURCE_QPN}.
+     * {@link Flag#SOURCE_QPN}.
      *
      * @param number the number of another queue pair
      * @return a changed copy
      */
     public QueuePairOptions sourceNumber(int number) {
-        QueuePairOptions copy = flags(QueuePairCreateFlag.SOURCE_QPN).copy();
+        QueuePairOptions copy = flags(Flag.SOURCE_QPN).copy();
         copy.sourceNumber = Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
         return copy.frozen();
     }
@@ -302,5 +303,28 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
                 option("shared receive queue", sharedReceiveQueue, null),
                 option("XRC domain", xrcDomain, null),
                 option("receive hash", receiveHash, null));
+    }
+
+    /** A property of a queue pair ({@code enum ibv_qp_create_flags}). */
+    public enum Flag {
+        /** It does not receive the multicast messages it sends ({@code IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}). */
+        BLOCK_SELF_MULTICAST(rdma_h.IBV_QP_CREATE_BLOCK_SELF_MCAST_LB),
+        /** Raw packets arrive with their frame check sequence ({@code IBV_QP_CREATE_SCATTER_FCS}). */
+        SCATTER_FCS(rdma_h.IBV_QP_CREATE_SCATTER_FCS),
+        /** Raw packets arrive without their VLAN tag ({@code IBV_QP_CREATE_CVLAN_STRIPPING}). */
+        CVLAN_STRIPPING(rdma_h.IBV_QP_CREATE_CVLAN_STRIPPING),
+        /**
+         * Its datagrams carry another queue pair's number ({@code IBV_QP_CREATE_SOURCE_QPN}):
+         * {@link QueuePairOptions#sourceNumber} sets it.
+         */
+        SOURCE_QPN(rdma_h.IBV_QP_CREATE_SOURCE_QPN),
+        /** Writes to memory are padded to whole cache lines ({@code IBV_QP_CREATE_PCI_WRITE_END_PADDING}). */
+        PCI_WRITE_END_PADDING(rdma_h.IBV_QP_CREATE_PCI_WRITE_END_PADDING);
+
+        final int bit;
+
+        Flag(int bit) {
+            this.bit = bit;
+        }
     }
 }

@@ -279,7 +279,7 @@ final class QueuePairStateMachine {
         }
     }
 
-    Set<DataOrder> dataInOrder(Operation operation, boolean deviceOnly) {
+    Set<Operation.DataOrder> dataInOrder(Operation operation, boolean deviceOnly) {
         if (operation.cName().isEmpty()) {
             throw new IllegalArgumentException("operation must have a number in C, got " + operation);
         }
@@ -293,10 +293,10 @@ final class QueuePairStateMachine {
             int bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), flags);
             if (bits <= 0 && !deviceOnly) { // older libraries answer for whole messages only
                 bits = (int) Ibv.QUERY_QP_DATA_IN_ORDER.call(qp, operation.code(), 0) > 0
-                        ? DataOrder.WHOLE_MESSAGE.bit
+                        ? Operation.DataOrder.WHOLE_MESSAGE.bit
                         : 0;
             }
-            return EnumCodec.flags(DataOrder.class, order -> order.bit, bits);
+            return EnumCodec.flags(Operation.DataOrder.class, order -> order.bit, bits);
         }
     }
 

@@ -6,6 +6,7 @@ import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
 import dev.verbena.internal.raw.ibv_send_wr;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
@@ -255,7 +256,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     /**
-     * Adds the binding of a memory window of {@link MemoryWindowType#TYPE_2} to a part of memory ({@code IBV_WR_BIND_MW}).
+     * Adds the binding of a memory window of {@link MemoryWindow.Type#TYPE_2} to a part of memory ({@code IBV_WR_BIND_MW}).
      * Posting gives the window its {@linkplain MemoryWindow#nextRemoteKey next key}.
      *
      * @param id comes back with the completion
@@ -371,10 +372,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * @return this
      */
     @CName("ibv_wr_flush")
-    public SendBatch flush(long id, RemoteMemory remote, SelectivityLevel level, Set<PlacementType> placement) {
+    public SendBatch flush(long id, RemoteMemory remote, FlushLevel level, Set<FlushPlacement> placement) {
         checkUser();
-        int type = (placement.contains(PlacementType.GLOBAL) ? PlacementType.GLOBAL.bit : 0)
-                | (placement.contains(PlacementType.PERSISTENT) ? PlacementType.PERSISTENT.bit : 0);
+        int type = (placement.contains(FlushPlacement.GLOBAL) ? FlushPlacement.GLOBAL.bit : 0)
+                | (placement.contains(FlushPlacement.PERSISTENT) ? FlushPlacement.PERSISTENT.bit : 0);
         if (type == 0) {
             throw new IllegalArgumentException("placement of a flush must be GLOBAL, PERSISTENT or both, got none");
         }
@@ -792,7 +793,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     void putBind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
         window.checkUsableIn(domain);
-        if (window.type() != MemoryWindowType.TYPE_2) {
+        if (window.type() != MemoryWindow.Type.TYPE_2) {
             throw new IllegalArgumentException("A batch binds windows of TYPE_2 only: see QueuePair.postBind()");
         }
         int flags = AccessFlag.bits(access);
@@ -918,6 +919,34 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (length > room) {
             throw new IndexOutOfBoundsException("length must be at most " + room
                     + ", the rest of the remote memory or of a message of this transport, got " + length);
+        }
+    }
+
+    /** The place that earlier writes must have reached when a flush completes ({@code enum ibv_placement_type}). */
+    public enum FlushPlacement {
+        /** The memory that the peer's whole machine sees ({@code IBV_FLUSH_GLOBAL}). */
+        GLOBAL(rdma_h.IBV_FLUSH_GLOBAL),
+        /** The memory that survives a loss of power ({@code IBV_FLUSH_PERSISTENT}). */
+        PERSISTENT(rdma_h.IBV_FLUSH_PERSISTENT);
+
+        final int bit;
+
+        FlushPlacement(int bit) {
+            this.bit = bit;
+        }
+    }
+
+    /** The extent of a flush ({@code enum ibv_selectivity_level}). */
+    public enum FlushLevel {
+        /** The named range ({@code IBV_FLUSH_RANGE}). */
+        RANGE(rdma_h.IBV_FLUSH_RANGE),
+        /** The whole memory region ({@code IBV_FLUSH_MR}). */
+        MEMORY_REGION(rdma_h.IBV_FLUSH_MR);
+
+        final int code;
+
+        FlushLevel(int code) {
+            this.code = code;
         }
     }
 }

@@ -53,14 +53,14 @@ public final class SharedReceiveQueue extends VerbsObject {
     /** The batch of the first thread, which the data path reads from here. */
     private final ReceiveBatch ownReceives;
 
-    private volatile SharedReceiveQueueAttributes granted;
+    private volatile Attributes granted;
     private final @Nullable LongConsumer destroyer;
 
     private SharedReceiveQueue(
             ObjectLifetime lifetime,
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,
-            SharedReceiveQueueAttributes granted,
+            Attributes granted,
             long address,
             @Nullable LongConsumer destroyer) {
         super(lifetime);
@@ -98,7 +98,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
      */
     public static SharedReceiveQueueOptions basic() {
-        return SharedReceiveQueueOptions.of(SharedReceiveQueueType.BASIC, null, null, 0, 0);
+        return SharedReceiveQueueOptions.of(Type.BASIC, null, null, 0, 0);
     }
 
     /**
@@ -110,7 +110,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
      */
     public static SharedReceiveQueueOptions xrc(XrcDomain xrcDomain, CompletionQueue queue) {
-        return SharedReceiveQueueOptions.of(SharedReceiveQueueType.XRC, xrcDomain, queue, 0, 0);
+        return SharedReceiveQueueOptions.of(Type.XRC, xrcDomain, queue, 0, 0);
     }
 
     /**
@@ -122,7 +122,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @return options for {@link ProtectionDomain#createSharedReceiveQueue}
      */
     public static SharedReceiveQueueOptions tagMatching(CompletionQueue queue, int tags, int operations) {
-        return SharedReceiveQueueOptions.of(SharedReceiveQueueType.TAG_MATCHING, null, queue, tags, operations);
+        return SharedReceiveQueueOptions.of(Type.TAG_MATCHING, null, queue, tags, operations);
     }
 
     static SharedReceiveQueue make(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
@@ -190,18 +190,13 @@ public final class SharedReceiveQueue extends VerbsObject {
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));
             long srq = maker.applyAsLong(init);
             return new SharedReceiveQueue(
-                    lifetime,
-                    domain,
-                    options,
-                    SharedReceiveQueueAttributes.read(ibv_srq_init_attr_ex.attr(init)),
-                    srq,
-                    destroyer);
+                    lifetime, domain, options, Attributes.read(ibv_srq_init_attr_ex.attr(init)), srq, destroyer);
         }
     }
 
     private static long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
         assert ibv_srq_init_attr.attr$offset() == ibv_srq_init_attr_ex.attr$offset();
-        boolean plain = options.type() == SharedReceiveQueueType.BASIC;
+        boolean plain = options.type() == Type.BASIC;
         if (!plain) {
             fillExtended(domain, options, init);
         }
@@ -228,7 +223,7 @@ public final class SharedReceiveQueue extends VerbsObject {
             ibv_srq_init_attr_ex.cq(
                     init, MemorySegment.ofAddress(options.queue().address()));
         }
-        if (options.type() == SharedReceiveQueueType.TAG_MATCHING) {
+        if (options.type() == Type.TAG_MATCHING) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM;
             MemorySegment tags = ibv_srq_init_attr_ex.tm_cap(init);
             ibv_tm_cap.max_num_tags(tags, options.tags());
@@ -282,9 +277,9 @@ public final class SharedReceiveQueue extends VerbsObject {
     /**
      * Returns the type.
      *
-     * @return for example {@link SharedReceiveQueueType#BASIC}
+     * @return for example {@link Type#BASIC}
      */
-    public SharedReceiveQueueType type() {
+    public Type type() {
         lifetime.checkOpen();
         return options.type();
     }
@@ -294,7 +289,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      *
      * @return at least the sizes asked for
      */
-    public SharedReceiveQueueAttributes capabilities() {
+    public Attributes capabilities() {
         lifetime.checkOpen();
         return granted;
     }
@@ -321,12 +316,12 @@ public final class SharedReceiveQueue extends VerbsObject {
      * @return the sizes, and the limit that has not been reached yet
      */
     @CName("ibv_query_srq")
-    public SharedReceiveQueueAttributes query() {
+    public Attributes query() {
         try (Arena scratch = Arena.ofConfined();
                 var _ = lifetime.held()) {
             MemorySegment found = ibv_srq_attr.allocate(scratch);
             Calls.run(Ibv.QUERY_SRQ, this, address, found.address());
-            granted = SharedReceiveQueueAttributes.read(found);
+            granted = Attributes.read(found);
             return granted;
         }
     }
@@ -340,7 +335,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     @CName("ibv_modify_srq")
     public void limit(int receives) {
-        modify(new SharedReceiveQueueAttributes(0, 0, receives), rdma_h.IBV_SRQ_LIMIT, "limit " + receives);
+        modify(new Attributes(0, 0, receives), rdma_h.IBV_SRQ_LIMIT, "limit " + receives);
     }
 
     /**
@@ -355,11 +350,11 @@ public final class SharedReceiveQueue extends VerbsObject {
         if (depth < 1) {
             throw new IllegalArgumentException("A shared receive queue holds at least one receive, not " + depth);
         }
-        modify(new SharedReceiveQueueAttributes(depth, 0, 0), rdma_h.IBV_SRQ_MAX_WR, "depth " + depth);
+        modify(new Attributes(depth, 0, 0), rdma_h.IBV_SRQ_MAX_WR, "depth " + depth);
         query();
     }
 
-    private void modify(SharedReceiveQueueAttributes wanted, int mask, String what) {
+    private void modify(Attributes wanted, int mask, String what) {
         try (Arena scratch = Arena.ofConfined();
                 var _ = lifetime.held()) {
             MemorySegment attributes = ibv_srq_attr.allocate(scratch);
@@ -418,7 +413,7 @@ public final class SharedReceiveQueue extends VerbsObject {
      */
     public TagMatching tags() {
         lifetime.checkOpen();
-        if (options.type() != SharedReceiveQueueType.TAG_MATCHING) {
+        if (options.type() != Type.TAG_MATCHING) {
             throw new IllegalStateException("Tags are for queues made by tagMatching(): " + this);
         }
         return new TagMatching(this);
@@ -441,5 +436,58 @@ public final class SharedReceiveQueue extends VerbsObject {
     @Override
     public String toString() {
         return options.type() + " shared receive queue of " + context.name() + " (" + granted + ")";
+    }
+
+    /**
+     * The sizes of a shared receive queue ({@code struct ibv_srq_attr}).
+     *
+     * @param depth the number of receives that the queue holds ({@code max_wr})
+     * @param sge the number of pieces of memory that a receive can name ({@code max_sge})
+     * @param limit the number of receives below which the device raises an event; 0 for no event ({@code srq_limit})
+     */
+    public record Attributes(int depth, int sge, int limit) {
+        /**
+         * Makes sizes.
+         *
+         * @throws IllegalArgumentException if a size is negative
+         */
+        public Attributes {
+            if (depth < 0 || sge < 0 || limit < 0) {
+                throw new IllegalArgumentException("sizes of a shared receive queue can't be negative, got depth "
+                        + depth + ", " + sge + " pieces, limit " + limit);
+            }
+        }
+
+        static Attributes read(MemorySegment attr) {
+            return new Attributes(ibv_srq_attr.max_wr(attr), ibv_srq_attr.max_sge(attr), ibv_srq_attr.srq_limit(attr));
+        }
+
+        void write(MemorySegment attr) {
+            ibv_srq_attr.max_wr(attr, depth);
+            ibv_srq_attr.max_sge(attr, sge);
+            ibv_srq_attr.srq_limit(attr, limit);
+        }
+
+        /** Returns the sizes, for example {@code 64x1, limit 0}. */
+        @Override
+        public String toString() {
+            return depth + "x" + sge + ", limit " + limit;
+        }
+    }
+
+    /** A type of shared receive queues ({@code enum ibv_srq_type}). */
+    public enum Type {
+        /** A queue of the queue pairs that name it ({@code IBV_SRQT_BASIC}). */
+        BASIC(rdma_h.IBV_SRQT_BASIC),
+        /** A queue of extended reliable connections, whose senders name it ({@code IBV_SRQT_XRC}). */
+        XRC(rdma_h.IBV_SRQT_XRC),
+        /** A queue that finds receives by tag ({@code IBV_SRQT_TM}). */
+        TAG_MATCHING(rdma_h.IBV_SRQT_TM);
+
+        final int code;
+
+        Type(int code) {
+            this.code = code;
+        }
     }
 }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ObjectSnippets.java" region="shared-receive-queue"}
  */
 public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueOptions> {
-    private final SharedReceiveQueueType type;
+    private final SharedReceiveQueue.Type type;
     private final @Nullable XrcDomain xrcDomain;
     private final @Nullable CompletionQueue queue;
     private final int tags;
@@ -22,7 +22,7 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
     private int sge = 1;
 
     private SharedReceiveQueueOptions(
-            SharedReceiveQueueType type,
+            SharedReceiveQueue.Type type,
             @Nullable XrcDomain xrcDomain,
             @Nullable CompletionQueue queue,
             int tags,
@@ -35,7 +35,7 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
     }
 
     static SharedReceiveQueueOptions of(
-            SharedReceiveQueueType type,
+            SharedReceiveQueue.Type type,
             @Nullable XrcDomain xrcDomain,
             @Nullable CompletionQueue queue,
             int tags,
@@ -67,7 +67,7 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
         return copy.frozen();
     }
 
-    SharedReceiveQueueType type() {
+    SharedReceiveQueue.Type type() {
         return type;
     }
 
@@ -90,8 +90,8 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
     }
 
     /** Returns the sizes as C takes them. */
-    SharedReceiveQueueAttributes attributes() {
-        return new SharedReceiveQueueAttributes(depth, sge, 0);
+    SharedReceiveQueue.Attributes attributes() {
+        return new SharedReceiveQueue.Attributes(depth, sge, 0);
     }
 
     @Override

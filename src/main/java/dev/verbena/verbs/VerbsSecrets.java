@@ -97,7 +97,7 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
-    public SharedReceiveQueueType type(SharedReceiveQueueOptions options) {
+    public SharedReceiveQueue.Type type(SharedReceiveQueueOptions options) {
         return options.type();
     }
 

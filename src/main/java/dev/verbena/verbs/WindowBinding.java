@@ -11,7 +11,7 @@ import java.util.Collection;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Posts bindings of memory windows of {@link MemoryWindowType#TYPE_1} to one queue pair ({@code ibv_bind_mw}). All threads
+ * Posts bindings of memory windows of {@link MemoryWindow.Type#TYPE_1} to one queue pair ({@code ibv_bind_mw}). All threads
  * may post at the same time; one binding is posted after the other.
  */
 final class WindowBinding {
@@ -38,7 +38,7 @@ final class WindowBinding {
     /** Posts the end of a binding, which is a binding to no bytes. */
     void unbind(long id, MemoryWindow window) {
         queuePair.lifetime.checkOpen();
-        if (window.type() != MemoryWindowType.TYPE_1) {
+        if (window.type() != MemoryWindow.Type.TYPE_1) {
             throw new IllegalArgumentException("A window of TYPE_2 is invalidated by its key: " + window);
         }
         // Some providers look into the region even when no bytes of it are bound, so name it.

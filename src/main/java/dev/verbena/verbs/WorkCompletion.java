@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.address.Grh;
 import java.util.Arrays;
 import java.util.List;
@@ -19,7 +20,7 @@ public final class WorkCompletion {
     private final long id;
     private final WorkStatus status;
     private final int statusCode;
-    private final WorkOpcode opcode;
+    private final Opcode opcode;
     private final int opcodeNumber;
     private final int vendorError;
     private final int byteLength;
@@ -48,7 +49,7 @@ public final class WorkCompletion {
         this.statusCode = Memory.getInt(address + Completions.STATUS);
         this.status = WorkStatus.of(statusCode);
         this.opcodeNumber = Memory.getInt(address + Completions.OPCODE);
-        this.opcode = WorkOpcode.of(opcodeNumber);
+        this.opcode = Opcode.of(opcodeNumber);
         this.vendorError = Memory.getInt(address + Completions.VENDOR_ERROR);
         this.byteLength = Memory.getInt(address + Completions.BYTE_LENGTH);
         this.immediate = Integer.reverseBytes(Memory.getInt(address + Completions.IMMEDIATE));
@@ -96,7 +97,7 @@ public final class WorkCompletion {
      *
      * @return the opcode; meaningless when the work request failed
      */
-    public WorkOpcode opcode() {
+    public Opcode opcode() {
         return opcode;
     }
 
@@ -166,7 +167,7 @@ public final class WorkCompletion {
     /**
      * Returns the flags as C's bits ({@code wc_flags}).
      *
-     * @return bits of {@link CompletionFlag}
+     * @return bits of {@link Flag}
      */
     public int flagBits() {
         return flagBits;
@@ -241,7 +242,7 @@ public final class WorkCompletion {
      * @return true for all opcodes with the bit {@code IBV_WC_RECV}
      */
     public boolean isReceive() {
-        return isSuccess() && (opcodeNumber & WorkOpcode.RECEIVE.code()) != 0;
+        return isSuccess() && (opcodeNumber & Opcode.RECEIVE.code()) != 0;
     }
 
     /**
@@ -250,7 +251,7 @@ public final class WorkCompletion {
      * @return true if {@link #immediate} is defined
      */
     public boolean hasImmediate() {
-        return isReceive() && flags().contains(CompletionFlag.WITH_IMMEDIATE);
+        return isReceive() && flags().contains(Flag.WITH_IMMEDIATE);
     }
 
     /**
@@ -259,17 +260,17 @@ public final class WorkCompletion {
      * @return true for all datagrams on RoCE
      */
     public boolean hasRoutingHeader() {
-        return isReceive() && flags().contains(CompletionFlag.GRH);
+        return isReceive() && flags().contains(Flag.GRH);
     }
 
     /**
-     * Returns whether the peer's send invalidated a key of this side. Soft-RoCE sets {@link CompletionFlag#IP_CSUM_OK}
+     * Returns whether the peer's send invalidated a key of this side. Soft-RoCE sets {@link Flag#IP_CSUM_OK}
      * instead.
      *
      * @return true if {@link #invalidatedKey} is defined
      */
     public boolean hasInvalidated() {
-        return isReceive() && flags().contains(CompletionFlag.WITH_INVALIDATE);
+        return isReceive() && flags().contains(Flag.WITH_INVALIDATE);
     }
 
     /**
@@ -277,8 +278,8 @@ public final class WorkCompletion {
      *
      * @return the flags that this release knows
      */
-    public Set<CompletionFlag> flags() {
-        return EnumCodec.flags(CompletionFlag.class, CompletionFlag::bit, flagBits);
+    public Set<Flag> flags() {
+        return EnumCodec.flags(Flag.class, Flag::bit, flagBits);
     }
 
     /**
@@ -349,5 +350,116 @@ public final class WorkCompletion {
             text.append(". To try: ").append(status.hint());
         }
         return text.toString();
+    }
+
+    /** A flag of a completion ({@code enum ibv_wc_flags}). */
+    public enum Flag {
+        /** The first 40 bytes of the receive hold a global routing header ({@code IBV_WC_GRH}). */
+        GRH(rdma_h.IBV_WC_GRH),
+        /** Immediate data arrived ({@code IBV_WC_WITH_IMM}). */
+        WITH_IMMEDIATE(rdma_h.IBV_WC_WITH_IMM),
+        /** The adapter found the checksums right ({@code IBV_WC_IP_CSUM_OK}). */
+        IP_CSUM_OK(rdma_h.IBV_WC_IP_CSUM_OK),
+        /** A key was invalidated ({@code IBV_WC_WITH_INV}). */
+        WITH_INVALIDATE(rdma_h.IBV_WC_WITH_INV),
+        /** The list of tags must be synchronised ({@code IBV_WC_TM_SYNC_REQ}). */
+        TM_SYNC_REQUEST(rdma_h.IBV_WC_TM_SYNC_REQ),
+        /** A tag matched ({@code IBV_WC_TM_MATCH}). */
+        TM_MATCH(rdma_h.IBV_WC_TM_MATCH),
+        /** The data of tag matching is valid ({@code IBV_WC_TM_DATA_VALID}). */
+        TM_DATA_VALID(rdma_h.IBV_WC_TM_DATA_VALID);
+
+        private final int bit;
+
+        Flag(int bit) {
+            this.bit = bit;
+        }
+
+        /**
+         * Returns the bit in C.
+         *
+         * @return a number with one bit set
+         */
+        public int bit() {
+            return bit;
+        }
+    }
+
+    /** An opcode of a completion ({@code enum ibv_wc_opcode}). The opcode of a failed completion has no meaning. */
+    public enum Opcode {
+        /** A send ({@code IBV_WC_SEND}). */
+        SEND(rdma_h.IBV_WC_SEND),
+        /** An RDMA write ({@code IBV_WC_RDMA_WRITE}). */
+        RDMA_WRITE(rdma_h.IBV_WC_RDMA_WRITE),
+        /** An RDMA read ({@code IBV_WC_RDMA_READ}). */
+        RDMA_READ(rdma_h.IBV_WC_RDMA_READ),
+        /** A compare-and-swap ({@code IBV_WC_COMP_SWAP}). */
+        COMPARE_AND_SWAP(rdma_h.IBV_WC_COMP_SWAP),
+        /** A fetch-and-add ({@code IBV_WC_FETCH_ADD}). */
+        FETCH_AND_ADD(rdma_h.IBV_WC_FETCH_ADD),
+        /** The binding of a memory window ({@code IBV_WC_BIND_MW}). */
+        BIND_MW(rdma_h.IBV_WC_BIND_MW),
+        /** The invalidation of a local key ({@code IBV_WC_LOCAL_INV}). */
+        LOCAL_INVALIDATE(rdma_h.IBV_WC_LOCAL_INV),
+        /** A segmented TCP send ({@code IBV_WC_TSO}). */
+        TSO(rdma_h.IBV_WC_TSO),
+        /** A flush ({@code IBV_WC_FLUSH}). */
+        FLUSH(rdma_h.IBV_WC_FLUSH),
+        /** An atomic write ({@code IBV_WC_ATOMIC_WRITE}). */
+        ATOMIC_WRITE(rdma_h.IBV_WC_ATOMIC_WRITE),
+        /** A receive ({@code IBV_WC_RECV}). */
+        RECEIVE(rdma_h.IBV_WC_RECV),
+        /** A receive that an RDMA write with immediate data used up ({@code IBV_WC_RECV_RDMA_WITH_IMM}). */
+        RECEIVE_RDMA_WITH_IMMEDIATE(rdma_h.IBV_WC_RECV_RDMA_WITH_IMM),
+        /** The addition of a tag to the list of tag matching ({@code IBV_WC_TM_ADD}). */
+        TM_ADD(rdma_h.IBV_WC_TM_ADD),
+        /** The removal of a tag ({@code IBV_WC_TM_DEL}). */
+        TM_DEL(rdma_h.IBV_WC_TM_DEL),
+        /** The synchronisation of the list of tags ({@code IBV_WC_TM_SYNC}). */
+        TM_SYNC(rdma_h.IBV_WC_TM_SYNC),
+        /** A tagged receive ({@code IBV_WC_TM_RECV}). */
+        TM_RECEIVE(rdma_h.IBV_WC_TM_RECV),
+        /** A receive without a tag ({@code IBV_WC_TM_NO_TAG}). */
+        TM_NO_TAG(rdma_h.IBV_WC_TM_NO_TAG),
+        /** A driver's own operation ({@code IBV_WC_DRIVER1}). */
+        DRIVER1(rdma_h.IBV_WC_DRIVER1),
+        /** A driver's own operation ({@code IBV_WC_DRIVER2}). */
+        DRIVER2(rdma_h.IBV_WC_DRIVER2),
+        /** A driver's own operation ({@code IBV_WC_DRIVER3}). */
+        DRIVER3(rdma_h.IBV_WC_DRIVER3),
+        /** A number that this release does not know. */
+        UNKNOWN(-1);
+
+        private static final Opcode[] VALUES = values();
+
+        private final int code;
+
+        Opcode(int code) {
+            this.code = code;
+        }
+
+        /**
+         * Returns the number in C.
+         *
+         * @return the value of the C constant
+         */
+        public int code() {
+            return code;
+        }
+
+        /**
+         * Returns the opcode with a number.
+         *
+         * @param code the number in C
+         * @return the constant, or {@link #UNKNOWN} for a number that this release does not know
+         */
+        public static Opcode of(int code) {
+            for (Opcode opcode : VALUES) {
+                if (opcode.code == code) {
+                    return opcode;
+                }
+            }
+            return UNKNOWN;
+        }
     }
 }

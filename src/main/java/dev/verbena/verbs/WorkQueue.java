@@ -5,6 +5,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_recv_wr;
@@ -43,7 +44,7 @@ public final class WorkQueue extends VerbsObject {
     /** The ways in which a post keeps the regions of its pieces open. */
     private final int[] ways;
 
-    private volatile WorkQueueState state;
+    private volatile State state;
 
     private WorkQueue(ObjectLifetime lifetime, ProtectionDomain domain, WorkQueueOptions options, long address) {
         super(lifetime);
@@ -56,7 +57,7 @@ public final class WorkQueue extends VerbsObject {
         MemorySegment wq = MemorySegment.ofAddress(address).reinterpret(ibv_wq.sizeof());
         initialise(wq);
         this.number = ibv_wq.wq_num(wq);
-        this.state = WorkQueueState.of(ibv_wq.state(wq));
+        this.state = State.of(ibv_wq.state(wq));
         this.path = new PostPath(
                 lifetime,
                 this,
@@ -68,7 +69,7 @@ public final class WorkQueue extends VerbsObject {
                 address,
                 null,
                 null);
-        path.ready(state == WorkQueueState.READY);
+        path.ready(state == State.READY);
         this.request = Arena.ofAuto().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
         this.pieces = ibv_sge.allocateArray(options.sge(), Arena.ofAuto());
         ibv_recv_wr.sg_list(request, pieces);
@@ -128,7 +129,7 @@ public final class WorkQueue extends VerbsObject {
      *
      * @return the state
      */
-    public WorkQueueState state() {
+    public State state() {
         lifetime.checkOpen();
         return state;
     }
@@ -139,8 +140,8 @@ public final class WorkQueue extends VerbsObject {
      * @param to the new state
      */
     @CName("ibv_modify_wq")
-    public void modify(WorkQueueState to) {
-        if (to == WorkQueueState.UNKNOWN) {
+    public void modify(State to) {
+        if (to == State.UNKNOWN) {
             throw new IllegalArgumentException("state of a work queue must not be UNKNOWN");
         }
         try (Arena scratch = Arena.ofConfined();
@@ -150,7 +151,7 @@ public final class WorkQueue extends VerbsObject {
             ibv_wq_attr.wq_state(change, to.code);
             Calls.run(context.verb(ContextVerb.MODIFY_WQ), this + " to " + to, address, change.address());
             state = to;
-            path.ready(to == WorkQueueState.READY);
+            path.ready(to == State.READY);
         }
     }
 
@@ -161,13 +162,13 @@ public final class WorkQueue extends VerbsObject {
      * @param cleared the flags to clear
      */
     @CName("ibv_modify_wq")
-    public void modify(Set<WorkQueueFlag> set, Set<WorkQueueFlag> cleared) {
+    public void modify(Set<WorkQueueOptions.Flag> set, Set<WorkQueueOptions.Flag> cleared) {
         try (Arena scratch = Arena.ofConfined();
                 var _ = lifetime.held()) {
             MemorySegment change = ibv_wq_attr.allocate(scratch);
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_FLAGS);
-            ibv_wq_attr.flags(change, WorkQueueFlag.bits(set));
-            ibv_wq_attr.flags_mask(change, WorkQueueFlag.bits(set) | WorkQueueFlag.bits(cleared));
+            ibv_wq_attr.flags(change, WorkQueueOptions.Flag.bits(set));
+            ibv_wq_attr.flags_mask(change, WorkQueueOptions.Flag.bits(set) | WorkQueueOptions.Flag.bits(cleared));
             Calls.run(
                     context.verb(ContextVerb.MODIFY_WQ),
                     this + ", set " + set + ", clear " + cleared,
@@ -181,7 +182,7 @@ public final class WorkQueue extends VerbsObject {
      *
      * @param id comes back with the completion
      * @param local the memory for the message, which fills one piece after the other
-     * @throws IllegalStateException if the queue is not {@link WorkQueueState#READY}
+     * @throws IllegalStateException if the queue is not {@link State#READY}
      * @throws IndexOutOfBoundsException if a piece is longer than 4 GiB - 1
      * @throws PostException if the queue is full
      */
@@ -228,5 +229,27 @@ public final class WorkQueue extends VerbsObject {
     @Override
     public String toString() {
         return "work queue " + number + " of " + context.name() + " (" + (isOpen() ? state : "closed") + ")";
+    }
+
+    /** A state of a work queue ({@code enum ibv_wq_state}). */
+    public enum State {
+        /** The queue is new, and nothing can be posted ({@code IBV_WQS_RESET}). */
+        RESET(rdma_h.IBV_WQS_RESET),
+        /** The queue receives ({@code IBV_WQS_RDY}). */
+        READY(rdma_h.IBV_WQS_RDY),
+        /** The queue has failed, and posted receives complete as flushed ({@code IBV_WQS_ERR}). */
+        ERROR(rdma_h.IBV_WQS_ERR),
+        /** The state is unknown to the library ({@code IBV_WQS_UNKNOWN}), or its number to this release. */
+        UNKNOWN(rdma_h.IBV_WQS_UNKNOWN);
+
+        final int code;
+
+        State(int code) {
+            this.code = code;
+        }
+
+        static State of(int code) {
+            return EnumCodec.find(values(), value -> value.code, code, UNKNOWN);
+        }
     }
 }

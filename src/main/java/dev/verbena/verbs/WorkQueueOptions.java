@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.ibv_wq_init_attr;
 import dev.verbena.internal.raw.rdma_h;
@@ -21,7 +22,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
     private CompletionQueue queue;
     private int depth;
     private int sge = 1;
-    private Set<WorkQueueFlag> flags = Set.of();
+    private Set<Flag> flags = Set.of();
 
     private WorkQueueOptions(CompletionQueue queue) {
         this.queue = Objects.requireNonNull(queue, "queue");
@@ -91,9 +92,9 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @param flags the flags; none by default
      * @return a changed copy
      */
-    public WorkQueueOptions flags(Collection<WorkQueueFlag> flags) {
+    public WorkQueueOptions flags(Collection<Flag> flags) {
         WorkQueueOptions copy = copy();
-        copy.flags = set(WorkQueueFlag.class, flags);
+        copy.flags = set(Flag.class, flags);
         return copy.frozen();
     }
 
@@ -106,7 +107,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
         ibv_wq_init_attr.cq(init, MemorySegment.ofAddress(queue.address()));
         if (!flags.isEmpty()) {
             ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS);
-            ibv_wq_init_attr.create_flags(init, WorkQueueFlag.bits(flags));
+            ibv_wq_init_attr.create_flags(init, Flag.bits(flags));
         }
         return init;
     }
@@ -118,5 +119,27 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
                 option("depth", depth, null),
                 option("sge", sge, 1),
                 option("flags", flags, Set.of()));
+    }
+
+    /** A flag for the way that a work queue treats packets ({@code enum ibv_wq_flags}). */
+    public enum Flag {
+        /** Removes the VLAN tag ({@code IBV_WQ_FLAGS_CVLAN_STRIPPING}). */
+        STRIP_VLAN(rdma_h.IBV_WQ_FLAGS_CVLAN_STRIPPING),
+        /** Stores the frame check sequence too ({@code IBV_WQ_FLAGS_SCATTER_FCS}). */
+        SCATTER_FCS(rdma_h.IBV_WQ_FLAGS_SCATTER_FCS),
+        /** Waits a while for a receive before it drops a packet ({@code IBV_WQ_FLAGS_DELAY_DROP}). */
+        DELAY_DROP(rdma_h.IBV_WQ_FLAGS_DELAY_DROP),
+        /** Pads the last cache line ({@code IBV_WQ_FLAGS_PCI_WRITE_END_PADDING}). */
+        PAD_TO_CACHE_LINE(rdma_h.IBV_WQ_FLAGS_PCI_WRITE_END_PADDING);
+
+        final int bit;
+
+        Flag(int bit) {
+            this.bit = bit;
+        }
+
+        static int bits(Collection<Flag> flags) {
+            return EnumCodec.bits(flags, flag -> flag.bit);
+        }
     }
 }

@@ -3,11 +3,8 @@ package dev.verbena.docs;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressSpace;
 import dev.verbena.verbs.CompletionCounter;
-import dev.verbena.verbs.CompletionCounterUnit;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
-import dev.verbena.verbs.CountedOperation;
-import dev.verbena.verbs.CounterKind;
 import dev.verbena.verbs.Counters;
 import dev.verbena.verbs.DeviceMemory;
 import dev.verbena.verbs.DmaHandle;
@@ -17,7 +14,6 @@ import dev.verbena.verbs.Flow;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
@@ -93,7 +89,7 @@ final class ObjectSnippets {
 
     static MemoryWindow window(ProtectionDomain domain) {
         // @start region="window"
-        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         // @end
         return window;
     }
@@ -166,7 +162,7 @@ final class ObjectSnippets {
     static long[] count(Context context, QueuePair pair) {
         // @start region="counters"
         Counters counters = context.createCounters();
-        counters.attach(CounterKind.PACKETS, 0);
+        counters.attach(Counters.Kind.PACKETS, 0);
         Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet(), counters.action()));
         long[] values = counters.read(1, false);
         System.out.println(flow + " has had " + values[0] + " packets");
@@ -227,8 +223,8 @@ final class ObjectSnippets {
     static long completionCounter(QueuePair pair, Endpoint peer, LocalMemory memory, RemoteMemory target) {
         // @start region="completion-counter"
         CompletionCounter written =
-                pair.domain().context().createCompletionCounter(CompletionCounterUnit.WORK_REQUESTS);
-        written.attach(pair, CountedOperation.RDMA_WRITE); // before it connects
+                pair.domain().context().createCompletionCounter(CompletionCounter.Unit.WORK_REQUESTS);
+        written.attach(pair, CompletionCounter.CountedOperation.RDMA_WRITE); // before it connects
         pair.connect(peer);
         for (int i = 0; i < 8; i++) {
             pair.postWrite(i, memory, target);

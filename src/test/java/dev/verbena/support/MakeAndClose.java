@@ -8,7 +8,7 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.SendOperation;
@@ -55,8 +55,8 @@ public final class MakeAndClose {
                 AccessFlag.MW_BIND);
         SharedReceiveQueue shared =
                 domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4));
-        domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
-        domain.allocateMemoryWindow(MemoryWindowType.TYPE_2).close();
+        domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
+        domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2).close();
 
         QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
         pair.connect(pair.endpoint());

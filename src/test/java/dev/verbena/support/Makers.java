@@ -4,7 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionChannel;
-import dev.verbena.verbs.CompletionCounterUnit;
+import dev.verbena.verbs.CompletionCounter;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -14,7 +14,7 @@ import dev.verbena.verbs.DmaHandle;
 import dev.verbena.verbs.DmaHints;
 import dev.verbena.verbs.DriverBuffer;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemoryWindowType;
+import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -192,7 +192,7 @@ public final class Makers implements AutoCloseable {
                         "memory window",
                         "ibv_alloc_mw",
                         Makers::domain,
-                        (it, arena) -> it.domain().allocateMemoryWindow(MemoryWindowType.TYPE_2, arena)),
+                        (it, arena) -> it.domain().allocateMemoryWindow(MemoryWindow.Type.TYPE_2, arena)),
                 new Maker(
                         "address handle",
                         "ibv_create_ah",
@@ -240,7 +240,7 @@ public final class Makers implements AutoCloseable {
                         "ibv_create_comp_cntr",
                         Makers::context,
                         (it, arena) ->
-                                it.context().createCompletionCounter(CompletionCounterUnit.WORK_REQUESTS, arena)),
+                                it.context().createCompletionCounter(CompletionCounter.Unit.WORK_REQUESTS, arena)),
                 new Maker(
                         "DMA handle",
                         "ibv_alloc_dmah",

@@ -35,7 +35,6 @@ import dev.verbena.verbs.AddressSpace;
 import dev.verbena.verbs.AsyncEvents;
 import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionCounter;
-import dev.verbena.verbs.CompletionCounterUnit;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -54,7 +53,6 @@ import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
@@ -178,7 +176,7 @@ public final class Specimens implements AutoCloseable {
     private static final Recipe<MemoryWindow> WINDOW = object(
             "MemoryWindow",
             MemoryWindow.class,
-            it -> it.the(DOMAIN).allocateMemoryWindow(MemoryWindowType.TYPE_2, it.arenaOfThis()));
+            it -> it.the(DOMAIN).allocateMemoryWindow(MemoryWindow.Type.TYPE_2, it.arenaOfThis()));
     private static final Recipe<QueuePair> PAIR = object(
             "QueuePair, connected with itself",
             QueuePair.class,
@@ -298,7 +296,7 @@ public final class Specimens implements AutoCloseable {
     private static final Recipe<CompletionCounter> COMPLETION_COUNTER = rare(
             "CompletionCounter",
             CompletionCounter.class,
-            it -> it.the(CONTEXT).createCompletionCounter(CompletionCounterUnit.BYTES, it.arenaOfThis()));
+            it -> it.the(CONTEXT).createCompletionCounter(CompletionCounter.Unit.BYTES, it.arenaOfThis()));
     private static final Recipe<Flow> FLOW = rare(
             "Flow", Flow.class, it -> it.the(RAW_PAIR).createFlow(FlowRule.of(FlowMatch.ethernet()), it.arenaOfThis()));
     private static final Recipe<ThreadDomain> THREADS =

@@ -108,7 +108,7 @@ class AddressSpaceTest {
     @Test
     void workQueueRefusesAClosedRegion() {
         WorkQueue queue = loopback.domain.createWorkQueue(WorkQueueOptions.of(loopback.left.queue, 4));
-        queue.modify(WorkQueueState.READY);
+        queue.modify(WorkQueue.State.READY);
         queue.postReceive(1, region);
         owner.close();
         assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(2, region));

@@ -46,7 +46,8 @@ class CompletionCounterTest {
         assertThat(Fenced.liveObjects()).isEqualTo(before);
     }
 
-    private CompletionCounter counter(CompletionCounterUnit unit, QueuePair pair, CountedOperation... operations) {
+    private CompletionCounter counter(
+            CompletionCounter.Unit unit, QueuePair pair, CompletionCounter.CountedOperation... operations) {
         CompletionCounter counter = loopback.context.createCompletionCounter(unit);
         counter.attach(pair, operations);
         return counter;
@@ -61,13 +62,18 @@ class CompletionCounterTest {
     void counterCountsEachOperationOfItsOwn() throws InterruptedException {
         QueuePair left = loopback.left.pair;
         QueuePair right = loopback.right.pair;
-        CompletionCounter sends = counter(CompletionCounterUnit.WORK_REQUESTS, left, CountedOperation.SEND);
-        CompletionCounter reads = counter(CompletionCounterUnit.BYTES, left, CountedOperation.RDMA_READ);
-        CompletionCounter writes = counter(CompletionCounterUnit.BYTES, left, CountedOperation.RDMA_WRITE);
-        CompletionCounter received = counter(CompletionCounterUnit.BYTES, right, CountedOperation.RECEIVE);
-        CompletionCounter wasRead = counter(CompletionCounterUnit.BYTES, right, CountedOperation.REMOTE_RDMA_READ);
-        CompletionCounter written =
-                counter(CompletionCounterUnit.WORK_REQUESTS, right, CountedOperation.REMOTE_RDMA_WRITE);
+        CompletionCounter sends =
+                counter(CompletionCounter.Unit.WORK_REQUESTS, left, CompletionCounter.CountedOperation.SEND);
+        CompletionCounter reads =
+                counter(CompletionCounter.Unit.BYTES, left, CompletionCounter.CountedOperation.RDMA_READ);
+        CompletionCounter writes =
+                counter(CompletionCounter.Unit.BYTES, left, CompletionCounter.CountedOperation.RDMA_WRITE);
+        CompletionCounter received =
+                counter(CompletionCounter.Unit.BYTES, right, CompletionCounter.CountedOperation.RECEIVE);
+        CompletionCounter wasRead =
+                counter(CompletionCounter.Unit.BYTES, right, CompletionCounter.CountedOperation.REMOTE_RDMA_READ);
+        CompletionCounter written = counter(
+                CompletionCounter.Unit.WORK_REQUESTS, right, CompletionCounter.CountedOperation.REMOTE_RDMA_WRITE);
         connect();
         right.postReceive(1, loopback.right.buffer);
         left.postSend(1, loopback.left.buffer.slice(0, 8));
@@ -95,11 +101,11 @@ class CompletionCounterTest {
     @Test
     void counterAddsUpTheOperationsOfAllItsQueuePairs() throws InterruptedException {
         CompletionCounter both = counter(
-                CompletionCounterUnit.WORK_REQUESTS,
+                CompletionCounter.Unit.WORK_REQUESTS,
                 loopback.left.pair,
-                CountedOperation.SEND,
-                CountedOperation.RDMA_WRITE);
-        both.attach(loopback.right.pair, List.of(CountedOperation.RDMA_WRITE));
+                CompletionCounter.CountedOperation.SEND,
+                CompletionCounter.CountedOperation.RDMA_WRITE);
+        both.attach(loopback.right.pair, List.of(CompletionCounter.CountedOperation.RDMA_WRITE));
         connect();
         loopback.left.pair.postWrite(1, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote());
         loopback.right.pair.postWrite(2, loopback.right.buffer.slice(0, 8), loopback.left.buffer.remote());
@@ -110,8 +116,10 @@ class CompletionCounterTest {
 
     @Test
     void counterCountsFailuresByThemselves() throws InterruptedException {
-        CompletionCounter writes =
-                counter(CompletionCounterUnit.WORK_REQUESTS, loopback.left.pair, CountedOperation.RDMA_WRITE);
+        CompletionCounter writes = counter(
+                CompletionCounter.Unit.WORK_REQUESTS,
+                loopback.left.pair,
+                CompletionCounter.CountedOperation.RDMA_WRITE);
         connect();
         loopback.left.pair.postWrite(
                 1, loopback.left.buffer.slice(0, 8), new RemoteMemory(loopback.right.buffer.address(), 0x666, 8));
@@ -122,44 +130,47 @@ class CompletionCounterTest {
 
     @Test
     void valuesAreSetAddedToAndUnsigned() {
-        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounterUnit.BYTES);
+        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES);
         counter.set(-3L);
         counter.add(1);
         counter.setErrors(1L << 40);
         counter.addErrors(5);
         assertThat(Long.toUnsignedString(counter.value())).isEqualTo("18446744073709551614");
         assertThat(counter.errors()).isEqualTo((1L << 40) + 5);
-        assertThat(counter.unit()).isEqualTo(CompletionCounterUnit.BYTES);
+        assertThat(counter.unit()).isEqualTo(CompletionCounter.Unit.BYTES);
         assertThat(counter.toString()).isEqualTo("completion counter of fenced0 (BYTES)");
     }
 
     @Test
     void limitsAreRead() {
-        CompletionCounterLimits limits = loopback.context.completionCounterLimits();
+        CompletionCounter.Limits limits = loopback.context.completionCounterLimits();
         assertThat(limits.maxValue()).isEqualTo(-2L);
         assertThat(limits.maxCounters()).isEqualTo(1000);
-        assertThat(limits.operations()).containsExactlyInAnyOrder(CountedOperation.values());
+        assertThat(limits.operations()).containsExactlyInAnyOrder(CompletionCounter.CountedOperation.values());
     }
 
     @Test
     void attachRefusesWhatCanNotBeCounted() {
         CompletionCounter counter = counter(
-                CompletionCounterUnit.BYTES, loopback.left.pair, CountedOperation.SEND, CountedOperation.RECEIVE);
+                CompletionCounter.Unit.BYTES,
+                loopback.left.pair,
+                CompletionCounter.CountedOperation.SEND,
+                CompletionCounter.CountedOperation.RECEIVE);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> counter.attach(loopback.left.pair))
                 .withMessageContaining("at least one operation");
-        assertThatThrownBy(() -> counter.attach(loopback.left.pair, CountedOperation.RECEIVE))
+        assertThatThrownBy(() -> counter.attach(loopback.left.pair, CompletionCounter.CountedOperation.RECEIVE))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("ibv_qp_attach_comp_cntr(" + loopback.left.pair)
                 .hasMessageContaining("EBUSY")
                 .hasMessageContaining("has a counter for one of these operations");
         connect();
-        assertThatThrownBy(() -> counter.attach(loopback.right.pair, CountedOperation.SEND))
+        assertThatThrownBy(() -> counter.attach(loopback.right.pair, CompletionCounter.CountedOperation.SEND))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("before it connects");
         try (Loopback other = Loopback.unconnected(VerbsArena.ofShared(), options -> options)) {
             assertThatIllegalArgumentException()
-                    .isThrownBy(() -> counter.attach(other.left.pair, CountedOperation.SEND))
+                    .isThrownBy(() -> counter.attach(other.left.pair, CompletionCounter.CountedOperation.SEND))
                     .withMessageContaining("another context");
         }
         loopback.left.pair.close();
@@ -168,8 +179,9 @@ class CompletionCounterTest {
 
     @Test
     void refusedAttachmentKeepsAnEarlierOne() {
-        CompletionCounter counter = counter(CompletionCounterUnit.BYTES, loopback.left.pair, CountedOperation.SEND);
-        assertThatThrownBy(() -> counter.attach(loopback.left.pair, CountedOperation.SEND))
+        CompletionCounter counter =
+                counter(CompletionCounter.Unit.BYTES, loopback.left.pair, CompletionCounter.CountedOperation.SEND);
+        assertThatThrownBy(() -> counter.attach(loopback.left.pair, CompletionCounter.CountedOperation.SEND))
                 .isInstanceOf(VerbsException.class);
         assertThatThrownBy(counter::close)
                 .isInstanceOf(ResourceBusyException.class)
@@ -185,9 +197,9 @@ class CompletionCounterTest {
         Context context = TestDevice.get().open(arena);
         QueuePair pair =
                 context.allocateProtectionDomain().createQueuePair(QueuePair.rc(context.createCompletionQueue(4)));
-        CompletionCounter counter = context.createCompletionCounter(CompletionCounterUnit.BYTES);
-        counter.attach(pair, CountedOperation.SEND);
-        counter.attach(pair, CountedOperation.RECEIVE);
+        CompletionCounter counter = context.createCompletionCounter(CompletionCounter.Unit.BYTES);
+        counter.attach(pair, CompletionCounter.CountedOperation.SEND);
+        counter.attach(pair, CompletionCounter.CountedOperation.RECEIVE);
         ResourceBusyException busy = catchThrowableOfType(ResourceBusyException.class, counter::close);
         assertThat(busy.dependents()).containsExactly(pair);
         arena.close();
@@ -199,9 +211,9 @@ class CompletionCounterTest {
     void arenaWithACounterStaysOpenForAQueuePairOfAnotherArena(ArenaKind kind) {
         try (VerbsArena others = kind.make()) {
             VerbsArena arena = kind.make();
-            CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounterUnit.BYTES, arena);
+            CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES, arena);
             QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue), others);
-            counter.attach(pair, CountedOperation.SEND);
+            counter.attach(pair, CompletionCounter.CountedOperation.SEND);
             assertThatThrownBy(arena::close)
                     .isInstanceOf(ResourceBusyException.class)
                     .hasMessageContaining(pair.toString());
@@ -215,7 +227,7 @@ class CompletionCounterTest {
     @ParameterizedTest
     @EnumSource
     void closingBesideAttachingWaitsOrRefuses(Outcome outcome) throws InterruptedException {
-        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounterUnit.BYTES);
+        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES);
         QueuePair pair = loopback.left.pair;
         if (outcome == Outcome.REFUSED) {
             Fenced.fail("ibv_qp_attach_comp_cntr", 1, Errno.EINVAL);
@@ -223,7 +235,8 @@ class CompletionCounterTest {
         Fenced.stop("ibv_qp_attach_comp_cntr");
         AtomicReference<Throwable> failure = new AtomicReference<>();
         Thread attaching = Thread.ofPlatform()
-                .start(() -> failure.set(catchThrowable(() -> counter.attach(pair, CountedOperation.SEND))));
+                .start(() -> failure.set(
+                        catchThrowable(() -> counter.attach(pair, CompletionCounter.CountedOperation.SEND))));
         Fenced.awaitStopped("ibv_qp_attach_comp_cntr", 1);
         assertThatThrownBy(counter::close).isInstanceOf(ResourceBusyException.class);
         Thread closing = Thread.ofPlatform().start(pair::close);
@@ -242,7 +255,7 @@ class CompletionCounterTest {
 
     @Test
     void refusalsNameTheirFunction() {
-        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounterUnit.BYTES);
+        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES);
         Map<String, Consumer<CompletionCounter>> calls = Map.of(
                 "ibv_read_comp_cntr", CompletionCounter::value,
                 "ibv_read_err_comp_cntr", CompletionCounter::errors,
@@ -252,8 +265,9 @@ class CompletionCounterTest {
                 "ibv_inc_err_comp_cntr", it -> it.addErrors(7),
                 "ibv_destroy_comp_cntr", CompletionCounter::close,
                 "ibv_query_comp_cntr_caps", it -> loopback.context.completionCounterLimits(),
-                "ibv_create_comp_cntr", it -> loopback.context.createCompletionCounter(CompletionCounterUnit.BYTES),
-                "ibv_qp_attach_comp_cntr", it -> it.attach(loopback.left.pair, CountedOperation.SEND));
+                "ibv_create_comp_cntr", it -> loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES),
+                "ibv_qp_attach_comp_cntr",
+                        it -> it.attach(loopback.left.pair, CompletionCounter.CountedOperation.SEND));
         calls.forEach((function, call) -> {
             Fenced.fail(function, 1, Errno.EOPNOTSUPP);
             assertThatThrownBy(() -> call.accept(counter))

@@ -106,8 +106,8 @@ class CompletionEventsTest {
             Future<WorkCompletion> received = asleep(threads, () -> right.queue.await(LONG));
             Future<WorkCompletion> sent = asleep(threads, () -> left.queue.await(LONG));
             send(loopback.get(0), 7);
-            assertThat(result(received).orThrow().opcode()).isEqualTo(WorkOpcode.RECEIVE);
-            assertThat(result(sent).orThrow().opcode()).isEqualTo(WorkOpcode.SEND);
+            assertThat(result(received).orThrow().opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE);
+            assertThat(result(sent).orThrow().opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
         }
     }
 

@@ -191,7 +191,7 @@ class CompletionQueueTest {
                     int stepped = 0;
                     while (done.next()) {
                         assertThat(done.orThrow().id()).isEqualTo(seen++);
-                        assertThat(done.opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
+                        assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_WRITE);
                         assertThat(done.queuePairNumber()).isEqualTo(left.pair.number());
                         stepped++;
                     }

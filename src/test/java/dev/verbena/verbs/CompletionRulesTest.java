@@ -105,7 +105,7 @@ class CompletionRulesTest {
                     assertThat(done.next()).isTrue();
                     assertThat(done.id()).isEqualTo(100 + i);
                     assertThat(done.isSuccess()).isTrue();
-                    assertThat(done.opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
+                    assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_WRITE);
                     assertThat(done.flagBits()).isZero();
                     assertThat(done.vendorError()).isZero();
                     if (fields.contains(CompletionField.BYTE_LENGTH)) {
@@ -204,7 +204,7 @@ class CompletionRulesTest {
                 assertThat(done.byteLength()).isEqualTo(21 + i);
                 assertThat(done.isReceive()).isEqualTo(done.id() % 2 == 1);
                 if (done.isReceive()) {
-                    assertThat(done.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+                    assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE);
                     assertThat(done.hasImmediate()).isEqualTo(i == 0);
                     assertThat(done.hasInvalidated()).isEqualTo(i == 1);
                     assertThat(i == 0 ? done.immediate() : done.invalidatedKey())
@@ -215,7 +215,7 @@ class CompletionRulesTest {
                     assertThat(done.pathBits()).isEqualTo(7);
                 } else {
                     assertThat(done.flagBits()).isZero();
-                    assertThat(done.opcode()).isEqualTo(WorkOpcode.SEND);
+                    assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
                 }
             }
         }
@@ -227,8 +227,8 @@ class CompletionRulesTest {
     void sharedExtendedQueueIsNeverPolledCritically(Way way) {
         try (Loopback other = way.connected()) {
             boolean confined = way.arena() == ArenaKind.CONFINED;
-            for (PollingCalls calls : PollingCalls.values()) {
-                boolean may = way.calls().equals("post") && calls != PollingCalls.PLAIN;
+            for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
+                boolean may = way.calls().equals("post") && calls != CompletionQueueOptions.PollingCalls.PLAIN;
                 CompletionQueueOptions options = CompletionQueueOptions.of(4).pollingCalls(calls);
                 CompletionQueue plain = other.context.createCompletionQueue(options);
                 CompletionQueue extended =
@@ -248,7 +248,7 @@ class CompletionRulesTest {
     @MethodSource("ways")
     void cursorsReturnAllCompletions(Way way) {
         try (Loopback other = way.connected()) {
-            for (PollingCalls calls : PollingCalls.values()) {
+            for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
                 CompletionQueueOptions options = CompletionQueueOptions.of(8).pollingCalls(calls);
                 for (CompletionQueue queue : List.of(
                         other.context.createCompletionQueue(options),
@@ -320,7 +320,7 @@ class CompletionRulesTest {
         assertThat(value.hasInvalidated()).isTrue();
         assertThat(value.hasImmediate()).isFalse();
         assertThat(value.hasRoutingHeader()).isFalse();
-        assertThat(value.flags()).containsExactly(CompletionFlag.WITH_INVALIDATE);
+        assertThat(value.flags()).containsExactly(WorkCompletion.Flag.WITH_INVALIDATE);
         assertThat(value).hasToString("#1 RECEIVE on QP " + loopback.right.pair.number() + ": success, 12 bytes");
         assertThat(done.toString()).isEqualTo(value.toString());
         loopback.right.pair.postReceive(3, loopback.right.buffer);
@@ -368,12 +368,14 @@ class CompletionRulesTest {
                     .isEqualTo(CompletionField.VLAN.bit | CompletionField.IMMEDIATE.bit);
             assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask"))
                     .isEqualTo(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS() | rdma_h.IBV_CQ_INIT_ATTR_MASK_PD());
-            assertThat(Fenced.noted("ibv_create_cq_ex.flags")).isEqualTo(CompletionQueueFlag.IGNORE_OVERRUN.bit);
+            assertThat(Fenced.noted("ibv_create_cq_ex.flags"))
+                    .isEqualTo(CompletionQueueOptions.Flag.IGNORE_OVERRUN.bit);
             assertThat(Fenced.noted("ibv_create_cq_ex.comp_vector")).isEqualTo(3);
             assertThat(Fenced.noted("ibv_create_cq_ex.parent_domain")).isEqualTo(domain.address());
             context.createCompletionQueue(CompletionQueueOptions.of(4).singleThreaded(), arena);
             assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask")).isEqualTo(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS());
-            assertThat(Fenced.noted("ibv_create_cq_ex.flags")).isEqualTo(CompletionQueueFlag.SINGLE_THREADED.bit);
+            assertThat(Fenced.noted("ibv_create_cq_ex.flags"))
+                    .isEqualTo(CompletionQueueOptions.Flag.SINGLE_THREADED.bit);
             context.createCompletionQueue(CompletionQueueOptions.of(4).fields(List.of()), arena);
             assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask")).isZero();
         }

@@ -85,8 +85,8 @@ class CursorFieldsTest {
                 (long) PATH_BITS,
                 (long) sender.number(),
                 (long) receiver.number(),
-                (long) CompletionFlag.WITH_IMMEDIATE.bit(),
-                (long) WorkOpcode.RECEIVE.code()));
+                (long) WorkCompletion.Flag.WITH_IMMEDIATE.bit(),
+                (long) WorkCompletion.Opcode.RECEIVE.code()));
         for (long value : more) {
             values.add(value);
         }
@@ -96,14 +96,14 @@ class CursorFieldsTest {
     private void assertCommonFields(Completions done) {
         assertThat(done.id()).isEqualTo(ID);
         assertThat(done.statusCode()).isZero();
-        assertThat(done.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+        assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE);
         assertThat(done.vendorError()).isZero();
         assertThat(done.byteLength()).isEqualTo(LENGTH);
         assertThat(done.immediate()).isEqualTo(IMMEDIATE);
         assertThat(done.invalidatedKey()).isEqualTo(Integer.reverseBytes(IMMEDIATE)); // the same place in C
         assertThat(done.queuePairNumber()).isEqualTo(receiver.number());
         assertThat(done.sourceQueuePair()).isEqualTo(sender.number());
-        assertThat(done.flagBits()).isEqualTo(CompletionFlag.WITH_IMMEDIATE.bit());
+        assertThat(done.flagBits()).isEqualTo(WorkCompletion.Flag.WITH_IMMEDIATE.bit());
         assertThat(done.sourceLid()).isEqualTo(SOURCE_LID);
         assertThat(done.serviceLevel()).isEqualTo(SERVICE_LEVEL);
         assertThat(done.pathBits()).isEqualTo(PATH_BITS);
@@ -112,14 +112,14 @@ class CursorFieldsTest {
     private void assertValue(WorkCompletion value, int pkeyIndex) {
         assertThat(value.id()).isEqualTo(ID);
         assertThat(value.statusCode()).isZero();
-        assertThat(value.opcodeNumber()).isEqualTo(WorkOpcode.RECEIVE.code());
+        assertThat(value.opcodeNumber()).isEqualTo(WorkCompletion.Opcode.RECEIVE.code());
         assertThat(value.vendorError()).isZero();
         assertThat(value.byteLength()).isEqualTo(LENGTH);
         assertThat(value.immediate()).isEqualTo(IMMEDIATE);
         assertThat(value.invalidatedKey()).isEqualTo(Integer.reverseBytes(IMMEDIATE));
         assertThat(value.queuePairNumber()).isEqualTo(receiver.number());
         assertThat(value.sourceQueuePair()).isEqualTo(sender.number());
-        assertThat(value.flagBits()).isEqualTo(CompletionFlag.WITH_IMMEDIATE.bit());
+        assertThat(value.flagBits()).isEqualTo(WorkCompletion.Flag.WITH_IMMEDIATE.bit());
         assertThat(value.pkeyIndex()).isEqualTo(pkeyIndex);
         assertThat(value.sourceLid()).isEqualTo(SOURCE_LID);
         assertThat(value.serviceLevel()).isEqualTo(SERVICE_LEVEL);
@@ -270,7 +270,7 @@ class CursorFieldsTest {
             }
         }
         assertThat(value.pkeyIndex()).isZero();
-        assertThat(value.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+        assertThat(value.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE);
         pair.postRead(7, loopback.left.buffer.slice(0, 8), new RemoteMemory(0, 0, 8));
         assertThat(done.poll()).isEqualTo(1);
         assertThat(done.next()).isTrue();

@@ -62,11 +62,11 @@ class DatagramTest {
 
         WorkCompletion sent = left.done();
         assertThat(sent.id()).isEqualTo(2);
-        assertThat(sent.opcode()).isEqualTo(WorkOpcode.SEND);
+        assertThat(sent.opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
         assertThat(sent.hasRoutingHeader()).isFalse();
         WorkCompletion received = right.done();
         assertThat(received.id()).isEqualTo(1);
-        assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+        assertThat(received.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE);
         assertThat(received.byteLength()).as("the header counts").isEqualTo(Grh.BYTES + 8);
         assertThat(received.hasRoutingHeader()).isTrue();
         assertThat(received.hasImmediate()).isFalse();
@@ -97,9 +97,9 @@ class DatagramTest {
         assertThat(done.sourceLid()).isEqualTo(value.sourceLid());
         assertThat(done.serviceLevel()).isEqualTo(value.serviceLevel());
         assertThat(done.pathBits()).isEqualTo(value.pathBits());
-        assertThat(EnumCodec.flags(CompletionFlag.class, CompletionFlag::bit, done.flagBits()))
+        assertThat(EnumCodec.flags(WorkCompletion.Flag.class, WorkCompletion.Flag::bit, done.flagBits()))
                 .isEqualTo(value.flags())
-                .contains(CompletionFlag.GRH, CompletionFlag.WITH_IMMEDIATE);
+                .contains(WorkCompletion.Flag.GRH, WorkCompletion.Flag.WITH_IMMEDIATE);
     }
 
     @Test

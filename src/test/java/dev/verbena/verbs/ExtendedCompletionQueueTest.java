@@ -94,8 +94,8 @@ class ExtendedCompletionQueueTest {
     @Twin("test_cqex.CQEXAPITest.test_create_cq_ex")
     @ParameterizedTest
     @EnumSource
-    void flagIsGranted(CompletionQueueFlag flag) {
-        CompletionQueueOptions options = flag == CompletionQueueFlag.SINGLE_THREADED
+    void flagIsGranted(CompletionQueueOptions.Flag flag) {
+        CompletionQueueOptions options = flag == CompletionQueueOptions.Flag.SINGLE_THREADED
                 ? CompletionQueueOptions.of(10).singleThreaded()
                 : CompletionQueueOptions.of(10).ignoreOverrun();
         CompletionQueue queue =
@@ -138,13 +138,13 @@ class ExtendedCompletionQueueTest {
                     assertThat(done.queuePairNumber()).isEqualTo(pair.number());
                     if (done.isReceive()) {
                         assertThat(done.id()).isEqualTo(100 + i);
-                        assertThat(done.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+                        assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE);
                         assertThat(done.byteLength()).isEqualTo(100 + i);
                         assertThat(done.hasImmediate()).isTrue();
                         assertThat(done.immediate()).isEqualTo(i);
                     } else {
                         assertThat(done.id()).isEqualTo(200 + i);
-                        assertThat(done.opcode()).isEqualTo(WorkOpcode.SEND);
+                        assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
                     }
                 }
             }

@@ -84,7 +84,7 @@ class ExtendedQueuePairTest {
             left.pair.postSend(1000 + i, left.buffer.slice(0, 12));
             WorkCompletion sent = left.done();
             assertThat(sent.id()).isEqualTo(1000 + i);
-            assertThat(sent.opcode()).isEqualTo(WorkOpcode.SEND);
+            assertThat(sent.opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
             assertThat(right.done().byteLength()).isEqualTo(12);
             assertThat(read(right.buffer, 12)).startsWith("message " + i);
         }
@@ -115,7 +115,7 @@ class ExtendedQueuePairTest {
             left.buffer.segment().set(JAVA_LONG, 0, i);
             left.pair.postWrite(
                     i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote());
-            assertThat(left.done().opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
+            assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_WRITE);
             assertThat(right.buffer.segment().get(JAVA_LONG, 64)).isEqualTo(i);
         }
     }
@@ -131,7 +131,7 @@ class ExtendedQueuePairTest {
                     i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote(), -i);
             left.done();
             WorkCompletion received = right.done();
-            assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE_RDMA_WITH_IMMEDIATE);
+            assertThat(received.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE_RDMA_WITH_IMMEDIATE);
             assertThat(received.immediate()).isEqualTo(-i);
             assertThat(right.buffer.segment().get(JAVA_LONG, 64)).isEqualTo(i);
         }
@@ -155,7 +155,7 @@ class ExtendedQueuePairTest {
         for (int i = 0; i < ROUNDS; i++) {
             right.buffer.segment().set(JAVA_LONG, 8, i);
             left.pair.postRead(i, left.buffer.slice(0, 16), right.buffer.remote());
-            assertThat(left.done().opcode()).isEqualTo(WorkOpcode.RDMA_READ);
+            assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_READ);
             assertThat(left.buffer.segment().get(JAVA_LONG, 8)).isEqualTo(i);
         }
     }
@@ -178,7 +178,7 @@ class ExtendedQueuePairTest {
         connect(COMPARE_AND_SWAP);
         for (int i = 0; i < ROUNDS; i++) {
             left.pair.postCompareAndSwap(i, left.buffer, right.buffer.remote(), i, i + 1);
-            assertThat(left.done().opcode()).isEqualTo(WorkOpcode.COMPARE_AND_SWAP);
+            assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.COMPARE_AND_SWAP);
             assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i);
             assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i + 1);
         }
@@ -190,7 +190,7 @@ class ExtendedQueuePairTest {
         connect(FETCH_AND_ADD);
         for (int i = 0; i < ROUNDS; i++) {
             left.pair.postFetchAndAdd(i, left.buffer, right.buffer.remote(), 3);
-            assertThat(left.done().opcode()).isEqualTo(WorkOpcode.FETCH_AND_ADD);
+            assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.FETCH_AND_ADD);
             assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(3L * i);
         }
         assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(3L * ROUNDS);
@@ -209,7 +209,7 @@ class ExtendedQueuePairTest {
             assertThat(right.buffer.segment().get(JAVA_LONG, 8)).isZero();
             abort("the kernel has no atomic writes");
         }
-        assertThat(written.opcode()).isEqualTo(WorkOpcode.ATOMIC_WRITE);
+        assertThat(written.opcode()).isEqualTo(WorkCompletion.Opcode.ATOMIC_WRITE);
         assertThat(right.buffer.segment().get(JAVA_LONG, 8)).isEqualTo(0x1122334455667788L);
         for (int i = 0; i < ROUNDS; i++) {
             left.pair.postAtomicWrite(i, i, right.buffer.remote());
@@ -277,9 +277,10 @@ class ExtendedQueuePairTest {
         }
         SendBatch batch = left.pair.sendBatch(2);
         batch.write(1, left.buffer.slice(0, 8), flushable.remote()).unsignaled();
-        batch.flush(2, flushable.slice(0, 8).remote(), SelectivityLevel.RANGE, Set.of(PlacementType.GLOBAL));
+        batch.flush(
+                2, flushable.slice(0, 8).remote(), SendBatch.FlushLevel.RANGE, Set.of(SendBatch.FlushPlacement.GLOBAL));
         batch.post();
-        assertThat(left.done().opcode()).isEqualTo(WorkOpcode.FLUSH);
+        assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.FLUSH);
     }
 
     private MemoryRegion bindable() {
@@ -295,9 +296,9 @@ class ExtendedQueuePairTest {
     void windowWithoutRemoteWriteRefusesWrites() throws Exception {
         connect(RDMA_WRITE, SendOperation.BIND_MW);
         MemoryRegion target = bindable();
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         right.pair.postBind(1, window, target.slice(0, 4096), Set.of(AccessFlag.LOCAL_WRITE));
-        assertThat(right.done().opcode()).isEqualTo(WorkOpcode.BIND_MW);
+        assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.BIND_MW);
 
         left.pair.postWrite(2, left.buffer.slice(0, 8), target.remote());
         left.done();
@@ -309,7 +310,7 @@ class ExtendedQueuePairTest {
     void invalidateEndsLocalAndRemoteKeys() throws Exception {
         connect(SendOperation.BIND_MW, SendOperation.LOCAL_INVALIDATE, SendOperation.SEND_WITH_INVALIDATE, RDMA_WRITE);
         MemoryRegion target = bindable();
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         right.pair.postBind(1, window, target, Set.of(AccessFlag.REMOTE_WRITE));
         right.done();
         left.pair.postWrite(2, left.buffer.slice(0, 8), window.remote().slice(0, 8));
@@ -322,7 +323,7 @@ class ExtendedQueuePairTest {
         right.pair.postBind(5, window, target, Set.of(AccessFlag.REMOTE_WRITE));
         right.done();
         right.pair.postLocalInvalidate(6, window.remoteKey());
-        assertThat(right.done().opcode()).isEqualTo(WorkOpcode.LOCAL_INVALIDATE);
+        assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.LOCAL_INVALIDATE);
         left.pair.postWrite(7, left.buffer.slice(0, 8), window.remote().slice(0, 8));
         assertThat(left.next().status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
     }
@@ -427,7 +428,8 @@ class ExtendedQueuePairTest {
         tryTo(
                 only,
                 SendOperation.FLUSH,
-                () -> batch.flush(1, remote, SelectivityLevel.MEMORY_REGION, Set.of(PlacementType.GLOBAL)));
+                () -> batch.flush(
+                        1, remote, SendBatch.FlushLevel.MEMORY_REGION, Set.of(SendBatch.FlushPlacement.GLOBAL)));
         if (only == SEND || only == RDMA_WRITE) {
             assertThatIllegalStateException()
                     .isThrownBy(() -> batch.immediate(1))
@@ -456,7 +458,10 @@ class ExtendedQueuePairTest {
         SendBatch batch = loopback.left.pair.sendBatch(1);
         assertThatIllegalStateException()
                 .isThrownBy(() -> batch.flush(
-                        1, loopback.right.buffer.remote(), SelectivityLevel.RANGE, EnumSet.allOf(PlacementType.class)));
+                        1,
+                        loopback.right.buffer.remote(),
+                        SendBatch.FlushLevel.RANGE,
+                        EnumSet.allOf(SendBatch.FlushPlacement.class)));
     }
 
     @Test
@@ -537,7 +542,7 @@ class ExtendedQueuePairTest {
 
     @ParameterizedTest
     @EnumSource
-    void creationFlagIsGranted(QueuePairCreateFlag flag) {
+    void creationFlagIsGranted(QueuePairOptions.Flag flag) {
         loopback = Loopback.connected();
         CompletionQueue queue = loopback.context.createCompletionQueue(16);
         QueuePairOptions options = QueuePair.ud(queue).flags(flag);

@@ -205,7 +205,7 @@ class MemoryKindsTest {
 
     @ParameterizedTest
     @EnumSource
-    void adviseSucceeds(Advice advice) {
+    void adviseSucceeds(ProtectionDomain.Advice advice) {
         MemoryRegion region = Unsupported.orAborts(
                 "ibv_reg_mr", () -> domain.register(page(), LOCAL_WRITE, REMOTE_WRITE, ON_DEMAND), "on-demand paging");
         Unsupported.orAborts(
@@ -214,13 +214,14 @@ class MemoryKindsTest {
 
     @Test
     void adviseNeedsMemory() {
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.advise(Advice.PREFETCH, false));
+        assertThatIllegalArgumentException().isThrownBy(() -> domain.advise(ProtectionDomain.Advice.PREFETCH, false));
     }
 
     @Test
     void adviseRefusesMemoryOfAnotherDomain() {
         MemoryRegion other = loopback.context.allocateProtectionDomain().register(page(), LOCAL_WRITE);
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.advise(Advice.PREFETCH, false, other));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> domain.advise(ProtectionDomain.Advice.PREFETCH, false, other));
     }
 
     @Test
@@ -350,9 +351,9 @@ class MemoryKindsTest {
         assertSince(
                 RdmaCoreVersion.V65,
                 "ibv_create_comp_cntr",
-                () -> context.createCompletionCounter(CompletionCounterUnit.BYTES, loopback.arena));
+                () -> context.createCompletionCounter(CompletionCounter.Unit.BYTES, loopback.arena));
         CompletionCounter counter = Unsupported.orAborts(
-                "ibv_create_comp_cntr", () -> context.createCompletionCounter(CompletionCounterUnit.WORK_REQUESTS));
+                "ibv_create_comp_cntr", () -> context.createCompletionCounter(CompletionCounter.Unit.WORK_REQUESTS));
         counter.add(3);
         assertThat(counter.value() + counter.errors()).isBetween(0L, 3L);
     }

@@ -43,12 +43,12 @@ class MemoryWindowTest {
     }
 
     /** A window of the right side's that covers the beginning of its target. */
-    private MemoryWindow bound(MemoryWindowType type) throws Exception {
+    private MemoryWindow bound(MemoryWindow.Type type) throws Exception {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(type);
         right.pair.postBind(100, window, target.slice(0, LENGTH), Set.of(REMOTE_WRITE, LOCAL_WRITE));
         WorkCompletion done = right.done();
         assertThat(done.id()).isEqualTo(100);
-        assertThat(done.opcode()).isEqualTo(WorkOpcode.BIND_MW);
+        assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.BIND_MW);
         return window;
     }
 
@@ -69,13 +69,13 @@ class MemoryWindowTest {
     @Test
     @Twin("test_mr.MWTest.test_mw_type1")
     void type1WindowAllowsRemoteWrites() throws Exception {
-        write(bound(MemoryWindowType.TYPE_1).remote());
+        write(bound(MemoryWindow.Type.TYPE_1).remote());
     }
 
     @Test
     @Twin("test_mr.MWTest.test_invalidate_mw_type1")
     void type1WindowRefusesAccessWhenUnbound() throws Exception {
-        MemoryWindow window = bound(MemoryWindowType.TYPE_1);
+        MemoryWindow window = bound(MemoryWindow.Type.TYPE_1);
         RemoteMemory remote = window.remote();
         write(remote);
 
@@ -91,7 +91,7 @@ class MemoryWindowTest {
     @Twin("test_mr.MWTest.test_mw_type2")
     @Covers("ibv_inc_rkey")
     void type2WindowAllowsRemoteWrites() throws Exception {
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         int next = window.nextRemoteKey();
         assertThat(next).isEqualTo(window.remoteKey() & ~0xff | window.remoteKey() + 1 & 0xff);
 
@@ -104,18 +104,18 @@ class MemoryWindowTest {
     @Test
     @Twin("test_mr.MWTest.test_mw_type2_invalidate_local")
     void invalidatedWindowRefusesAccess() throws Exception {
-        RemoteMemory remote = bound(MemoryWindowType.TYPE_2).remote();
+        RemoteMemory remote = bound(MemoryWindow.Type.TYPE_2).remote();
         write(remote);
 
         right.pair.postLocalInvalidate(2, remote.key());
-        assertThat(right.done().opcode()).isEqualTo(WorkOpcode.LOCAL_INVALIDATE);
+        assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.LOCAL_INVALIDATE);
         writeIsRefused(remote);
     }
 
     @Test
     @Twin("test_mr.MWTest.test_mw_type2_invalidate_remote")
     void sendWithInvalidateEndsTheKey() throws Exception {
-        RemoteMemory remote = bound(MemoryWindowType.TYPE_2).remote();
+        RemoteMemory remote = bound(MemoryWindow.Type.TYPE_2).remote();
         write(remote);
 
         right.pair.postReceive(3, right.buffer);
@@ -126,7 +126,7 @@ class MemoryWindowTest {
         WorkCompletion received = right.done();
         assertThat(received.flags())
                 .as("soft-RoCE hands on the kernel's bit, which is another flag's in C")
-                .containsAnyOf(CompletionFlag.WITH_INVALIDATE, CompletionFlag.IP_CSUM_OK);
+                .containsAnyOf(WorkCompletion.Flag.WITH_INVALIDATE, WorkCompletion.Flag.IP_CSUM_OK);
         assertThat(received.hasImmediate()).isFalse();
         assertThat(received.invalidatedKey()).isEqualTo(remote.key());
         writeIsRefused(remote);
@@ -135,7 +135,7 @@ class MemoryWindowTest {
     @Test
     @Twin("test_mr.MWTest.test_mw_type2_invalidate_dealloc")
     void closedWindowRefusesAccess() throws Exception {
-        MemoryWindow window = bound(MemoryWindowType.TYPE_2);
+        MemoryWindow window = bound(MemoryWindow.Type.TYPE_2);
         RemoteMemory remote = window.remote();
         write(remote);
 
@@ -146,21 +146,21 @@ class MemoryWindowTest {
     @Test
     @Twin("test_mr.MWTest.test_reg_mw_wrong_type")
     void bindRefusesTheWrongType() {
-        assertThatThrownBy(() -> loopback.domain.allocateMemoryWindow(MemoryWindowType.UNKNOWN))
+        assertThatThrownBy(() -> loopback.domain.allocateMemoryWindow(MemoryWindow.Type.UNKNOWN))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
     void bindAgainSucceedsAfterInvalidation() throws Exception {
-        MemoryWindow window = bound(MemoryWindowType.TYPE_2);
+        MemoryWindow window = bound(MemoryWindow.Type.TYPE_2);
         RemoteMemory first = window.remote();
         SendBatch batch = right.pair.sendBatch(2);
         batch.localInvalidate(1, first.key());
         batch.bind(2, window, target.slice(8, 16), Set.of(REMOTE_WRITE, REMOTE_READ))
                 .fence();
         assertThat(batch.post()).isEqualTo(2);
-        assertThat(right.done().opcode()).isEqualTo(WorkOpcode.LOCAL_INVALIDATE);
-        assertThat(right.done().opcode()).isEqualTo(WorkOpcode.BIND_MW);
+        assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.LOCAL_INVALIDATE);
+        assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.BIND_MW);
 
         RemoteMemory second = window.remote();
         assertThat(second.key()).isNotEqualTo(first.key());
@@ -173,13 +173,13 @@ class MemoryWindowTest {
 
     @Test
     void bindRefusesRangesBeyondTheRegion() throws Exception {
-        RemoteMemory remote = bound(MemoryWindowType.TYPE_2).remote(); // beyond the window, soft-RoCE lets a peer go
+        RemoteMemory remote = bound(MemoryWindow.Type.TYPE_2).remote(); // beyond the window, soft-RoCE lets a peer go
         writeIsRefused(new RemoteMemory(remote.address() + target.length() - 8, remote.key(), remote.length()));
     }
 
     @Test
     void bindRefusesWindowTwiceInABatch() {
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         int key = window.remoteKey();
         SendBatch batch = right.pair.sendBatch(2);
         batch.bind(1, window, target, Set.of(REMOTE_WRITE)).bind(2, window, target, Set.of(REMOTE_WRITE));
@@ -194,7 +194,7 @@ class MemoryWindowTest {
 
     @Test
     void bindRefusesRightsThatTheRegionLacks() {
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         MemoryRegion readOnly = loopback.domain.register(loopback.arena.allocate(64), MW_BIND);
         SendBatch batch = right.pair.sendBatch(1);
 
@@ -212,7 +212,7 @@ class MemoryWindowTest {
 
     @Test
     void bindRefusesClosedWindowsAndRegions() {
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         MemoryRegion region = loopback.domain.register(loopback.arena.allocate(64), LOCAL_WRITE, MW_BIND);
         SendBatch batch = right.pair.sendBatch(1);
         batch.bind(1, window, region, Set.of(REMOTE_WRITE));
@@ -230,7 +230,7 @@ class MemoryWindowTest {
 
     @Test
     void batchRefusesWindowsOfType1() {
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
 
         assertThatThrownBy(() -> right.pair.sendBatch(1).bind(1, window, target, Set.of(REMOTE_WRITE)))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -242,7 +242,7 @@ class MemoryWindowTest {
 
     @Test
     void closeOfRegionIsRefusedWhileWindowIsBound() throws Exception {
-        MemoryWindow window = bound(MemoryWindowType.TYPE_2);
+        MemoryWindow window = bound(MemoryWindow.Type.TYPE_2);
         try {
             target.close();
             assertThat(target.isOpen()).as("some devices let it go").isFalse();
@@ -256,7 +256,7 @@ class MemoryWindowTest {
 
     @Test
     void arenaClosesWindowBeforeRegion() throws Exception {
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2); // older than the region
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2); // older than the region
         MemoryRegion region = loopback.domain.register(loopback.arena.allocate(64), LOCAL_WRITE, MW_BIND);
         right.pair.postBind(1, window, region, Set.of(REMOTE_WRITE));
         right.done();
@@ -268,7 +268,7 @@ class MemoryWindowTest {
 
     @Test
     void failedBindingNamesItsOperation() throws Exception {
-        MemoryWindow window = bound(MemoryWindowType.TYPE_2);
+        MemoryWindow window = bound(MemoryWindow.Type.TYPE_2);
         right.pair.postBind(5, window, target, Set.of(REMOTE_WRITE)); // it is bound already
 
         WorkCompletion failed = right.next();

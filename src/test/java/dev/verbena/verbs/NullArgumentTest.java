@@ -109,7 +109,7 @@ class NullArgumentTest {
                 () -> batch.fetchAndAdd(2, local, null, 1),
                 () -> batch.compareAndSwap(2, local, null, 1, 2),
                 () -> batch.atomicWrite(2, 1, null),
-                () -> batch.flush(2, null, SelectivityLevel.RANGE, Set.of(PlacementType.GLOBAL)),
+                () -> batch.flush(2, null, SendBatch.FlushLevel.RANGE, Set.of(SendBatch.FlushPlacement.GLOBAL)),
                 () -> batch.bind(2, null, local, List.of()),
                 () -> batch.and(null),
                 () -> inline.andInline(null));

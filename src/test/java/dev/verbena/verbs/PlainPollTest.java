@@ -32,7 +32,8 @@ class PlainPollTest {
         Fenced.stop(call);
         OtherThread<Integer> poller = OtherThread.start(() -> {
             try (VerbsArena arena = kind.make()) {
-                CompletionQueueOptions options = CompletionQueueOptions.of(8).pollingCalls(PollingCalls.PLAIN);
+                CompletionQueueOptions options =
+                        CompletionQueueOptions.of(8).pollingCalls(CompletionQueueOptions.PollingCalls.PLAIN);
                 CompletionQueue queue = TestDevice.get()
                         .open(arena)
                         .createCompletionQueue(extended ? options.fields(List.of()) : options);

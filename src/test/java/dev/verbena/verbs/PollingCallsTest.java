@@ -37,16 +37,23 @@ class PollingCallsTest {
     @Test
     void optionChoosesTheCallsOfAQueue() {
         DriverFunctions mayBlock = driver(true, false);
-        assertThat(mayBlock.pollsCritically(PollingCalls.BY_DRIVER)).isFalse();
-        assertThat(mayBlock.pollsCritically(PollingCalls.CRITICAL)).isTrue();
-        assertThat(mayBlock.pollsCritically(PollingCalls.PLAIN)).isFalse();
-        assertThat(mayBlock.readsCritically(PollingCalls.BY_DRIVER)).isTrue(); // reading a field never blocks
-        assertThat(mayBlock.readsCritically(PollingCalls.PLAIN)).isFalse();
+        assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
+                .isFalse();
+        assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.CRITICAL))
+                .isTrue();
+        assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.PLAIN))
+                .isFalse();
+        assertThat(mayBlock.readsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
+                .isTrue(); // reading a field never blocks
+        assertThat(mayBlock.readsCritically(CompletionQueueOptions.PollingCalls.PLAIN))
+                .isFalse();
         DriverFunctions bounded = driver(true, true);
-        assertThat(bounded.pollsCritically(PollingCalls.BY_DRIVER)).isTrue();
-        assertThat(bounded.pollsCritically(PollingCalls.PLAIN)).isFalse();
+        assertThat(bounded.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
+                .isTrue();
+        assertThat(bounded.pollsCritically(CompletionQueueOptions.PollingCalls.PLAIN))
+                .isFalse();
         DriverFunctions forbidden = driver(false, false); // by -Ddev.verbena.critical=none
-        for (PollingCalls calls : PollingCalls.values()) {
+        for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
             assertThat(forbidden.pollsCritically(calls)).isFalse();
             assertThat(forbidden.readsCritically(calls)).isFalse();
         }
@@ -54,12 +61,12 @@ class PollingCallsTest {
 
     @Test
     void optionsKeepTheKindOfCalls() {
-        CompletionQueueOptions plain = CompletionQueueOptions.of(8).pollingCalls(PollingCalls.PLAIN);
-        assertThat(CompletionQueueOptions.of(8).pollingCalls()).isEqualTo(PollingCalls.BY_DRIVER);
-        assertThat(plain.pollingCalls()).isEqualTo(PollingCalls.PLAIN);
-        assertThat(plain)
-                .isNotEqualTo(CompletionQueueOptions.of(8))
-                .hasToString("capacity 8, polling calls PLAIN");
+        CompletionQueueOptions plain =
+                CompletionQueueOptions.of(8).pollingCalls(CompletionQueueOptions.PollingCalls.PLAIN);
+        assertThat(CompletionQueueOptions.of(8).pollingCalls())
+                .isEqualTo(CompletionQueueOptions.PollingCalls.BY_DRIVER);
+        assertThat(plain.pollingCalls()).isEqualTo(CompletionQueueOptions.PollingCalls.PLAIN);
+        assertThat(plain).isNotEqualTo(CompletionQueueOptions.of(8)).hasToString("capacity 8, polling calls PLAIN");
         for (CompletionQueueOptions changed : new CompletionQueueOptions[] {
             plain.capacity(9),
             plain.channel(null),
@@ -68,7 +75,7 @@ class PollingCallsTest {
             plain.singleThreaded(),
             plain.parentDomain(null)
         }) {
-            assertThat(changed.pollingCalls()).isEqualTo(PollingCalls.PLAIN);
+            assertThat(changed.pollingCalls()).isEqualTo(CompletionQueueOptions.PollingCalls.PLAIN);
         }
         assertThatNullPointerException().isThrownBy(() -> plain.pollingCalls(null));
     }

@@ -399,13 +399,13 @@ class PostedFieldsTest {
         try (Loopback loopback = way.connected()) {
             RemoteMemory there = loopback.right.buffer.remote().slice(1024, 24);
             SendBatch batch = loopback.left.pair.sendBatch(4);
-            assertThatThrownBy(() -> batch.flush(1, there, SelectivityLevel.RANGE, Set.of()))
+            assertThatThrownBy(() -> batch.flush(1, there, SendBatch.FlushLevel.RANGE, Set.of()))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("none");
             batch.atomicWrite(1, 0x1122334455667788L, there)
-                    .flush(2, there, SelectivityLevel.MEMORY_REGION, Set.of(PlacementType.PERSISTENT))
-                    .flush(3, there, SelectivityLevel.RANGE, Set.of(PlacementType.GLOBAL))
-                    .flush(4, there, SelectivityLevel.RANGE, EnumSet.allOf(PlacementType.class));
+                    .flush(2, there, SendBatch.FlushLevel.MEMORY_REGION, Set.of(SendBatch.FlushPlacement.PERSISTENT))
+                    .flush(3, there, SendBatch.FlushLevel.RANGE, Set.of(SendBatch.FlushPlacement.GLOBAL))
+                    .flush(4, there, SendBatch.FlushLevel.RANGE, EnumSet.allOf(SendBatch.FlushPlacement.class));
             batch.post();
             List<PostedRequest> posted = PostedRequest.latest(4);
             check(posted.get(0), loopback, 1, Operation.ATOMIC_WRITE, SIGNALED);
@@ -413,11 +413,11 @@ class PostedFieldsTest {
                     .containsExactly(there.address(), there.key(), 0x1122334455667788L);
             check(posted.get(1), loopback, 2, Operation.FLUSH, SIGNALED);
             assertThat(posted.get(1).atomic())
-                    .containsExactly(there.address(), there.key(), 24L, flush(SelectivityLevel.MEMORY_REGION, 2));
+                    .containsExactly(there.address(), there.key(), 24L, flush(SendBatch.FlushLevel.MEMORY_REGION, 2));
             assertThat(posted.get(2).atomic())
-                    .containsExactly(there.address(), there.key(), 24L, flush(SelectivityLevel.RANGE, 1));
+                    .containsExactly(there.address(), there.key(), 24L, flush(SendBatch.FlushLevel.RANGE, 1));
             assertThat(posted.get(3).atomic())
-                    .containsExactly(there.address(), there.key(), 24L, flush(SelectivityLevel.RANGE, 3));
+                    .containsExactly(there.address(), there.key(), 24L, flush(SendBatch.FlushLevel.RANGE, 3));
             done(loopback, 1, 2, 3, 4);
             assertThat(loopback.right.buffer.segment().get(ValueLayout.JAVA_LONG, 1024))
                     .isEqualTo(0x1122334455667788L);
@@ -428,7 +428,7 @@ class PostedFieldsTest {
         }
     }
 
-    private static long flush(SelectivityLevel level, int placement) {
+    private static long flush(SendBatch.FlushLevel level, int placement) {
         return (long) level.code << 32 | placement;
     }
 
@@ -442,7 +442,7 @@ class PostedFieldsTest {
                     AccessFlag.LOCAL_WRITE,
                     AccessFlag.REMOTE_READ,
                     AccessFlag.MW_BIND);
-            MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+            MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
             QueuePair pair = loopback.left.pair;
             SendBatch batch = pair.sendBatch(3);
             receives(loopback, 2);

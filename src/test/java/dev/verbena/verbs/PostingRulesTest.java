@@ -187,7 +187,7 @@ class PostingRulesTest {
             QueuePair pair = loopback.left.pair;
             pair.postSend(1, local(loopback, 1)); // waits for a receive
             pair.postWrite(2, local(loopback, 2), remote(loopback, 2));
-            MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+            MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
             MemoryRegion region =
                     loopback.domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
             SendBatch batch = pair.sendBatch(2)
@@ -440,7 +440,7 @@ class PostingRulesTest {
     void bindingRefusesAWindowOfAnotherDomain() {
         try (Loopback loopback = Loopback.connected()) {
             ProtectionDomain other = loopback.context.allocateProtectionDomain();
-            MemoryWindow window = other.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+            MemoryWindow window = other.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
             MemoryRegion region =
                     loopback.domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
             SendBatch batch = loopback.left.pair.sendBatch(1);
@@ -541,7 +541,7 @@ class PostingRulesTest {
         try (Loopback loopback = new Way("post", kind, true, true).connected(options -> options.tsoHeader(8))) {
             LocalMemory local = local(loopback, 1);
             RemoteMemory remote = remote(loopback, 1);
-            MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+            MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
             MemoryRegion region =
                     loopback.domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
             SendBatch batch = loopback.left.pair.sendBatch(30).send(1, local).sendInline(2, bytes(1));
@@ -560,7 +560,7 @@ class PostingRulesTest {
                     () -> batch.localInvalidate(2, 1),
                     () -> batch.segmented(2, bytes(1), 5, local),
                     () -> batch.atomicWrite(2, 1, remote),
-                    () -> batch.flush(2, remote, SelectivityLevel.RANGE, Set.of(PlacementType.GLOBAL)),
+                    () -> batch.flush(2, remote, SendBatch.FlushLevel.RANGE, Set.of(SendBatch.FlushPlacement.GLOBAL)),
                     () -> batch.invalidate(1),
                     () -> batch.immediate(1),
                     () -> batch.and(local),

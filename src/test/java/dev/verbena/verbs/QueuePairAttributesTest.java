@@ -89,7 +89,7 @@ class QueuePairAttributesTest {
                         QueuePairAttributes::minRnrTimer),
                 attribute(
                         Attribute.PATH_MIGRATION_STATE,
-                        MigrationState.ARMED,
+                        QueuePairAttributes.MigrationState.ARMED,
                         QueuePairAttributes::pathMigrationState,
                         QueuePairAttributes::pathMigrationState),
                 attribute(
@@ -197,7 +197,8 @@ class QueuePairAttributesTest {
         QueuePairAttributes attributes = QueuePairAttributes.none();
         assertThatIllegalArgumentException().isThrownBy(() -> attributes.pathMtu(Mtu.UNKNOWN));
         assertThatIllegalArgumentException().isThrownBy(() -> attributes.currentState(QueuePairState.UNKNOWN));
-        assertThatIllegalArgumentException().isThrownBy(() -> attributes.pathMigrationState(MigrationState.UNKNOWN));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> attributes.pathMigrationState(QueuePairAttributes.MigrationState.UNKNOWN));
         assertThat(attributes.mask()).isEmpty();
     }
 

@@ -272,7 +272,7 @@ class QueuePairTypesTest {
         QueuePair pair = make(QueuePair.ud(queue));
         pair.toReady(KEY);
 
-        assertThat(pair.dataInOrder(Operation.SEND)).isSubsetOf(DataOrder.values());
+        assertThat(pair.dataInOrder(Operation.SEND)).isSubsetOf(Operation.DataOrder.values());
         if (RdmaCoreVersion.V62.isInstalled()) {
             assertThat(pair.dataInOrderOfDevice(Operation.SEND)).containsAll(pair.dataInOrder(Operation.SEND));
         } else {

@@ -56,7 +56,7 @@ class QueueRulesTest {
     private WorkQueue readyWorkQueue() {
         WorkQueue queue = loopback.domain.createWorkQueue(
                 WorkQueueOptions.of(loopback.left.queue, 4).sge(2));
-        queue.modify(WorkQueueState.READY);
+        queue.modify(WorkQueue.State.READY);
         return queue;
     }
 
@@ -83,24 +83,25 @@ class QueueRulesTest {
     @Test
     void optionsOfAWorkQueueReachC() {
         WorkQueueOptions options = WorkQueueOptions.of(loopback.left.queue, 4);
-        loopback.domain.createWorkQueue(options.flags(Set.of(WorkQueueFlag.SCATTER_FCS, WorkQueueFlag.DELAY_DROP)));
+        loopback.domain.createWorkQueue(
+                options.flags(Set.of(WorkQueueOptions.Flag.SCATTER_FCS, WorkQueueOptions.Flag.DELAY_DROP)));
         assertThat(Fenced.noted("ibv_create_wq.create_flags"))
-                .isEqualTo(WorkQueueFlag.SCATTER_FCS.bit | WorkQueueFlag.DELAY_DROP.bit);
+                .isEqualTo(WorkQueueOptions.Flag.SCATTER_FCS.bit | WorkQueueOptions.Flag.DELAY_DROP.bit);
         assertThat(Fenced.noted("ibv_create_wq.comp_mask")).isEqualTo(rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
         assertThat(Fenced.noted("ibv_create_wq.wq_type")).isEqualTo(rdma_h.IBV_WQT_RQ());
         WorkQueue queue = loopback.domain.createWorkQueue(options);
         assertThat(Fenced.noted("ibv_create_wq.comp_mask")).isZero();
-        queue.modify(WorkQueueState.READY);
+        queue.modify(WorkQueue.State.READY);
         assertThat(Fenced.noted("ibv_modify_wq.attr_mask")).isEqualTo(rdma_h.IBV_WQ_ATTR_STATE());
-        assertThat(Fenced.noted("ibv_modify_wq.wq_state")).isEqualTo(WorkQueueState.READY.code);
-        queue.modify(Set.of(WorkQueueFlag.SCATTER_FCS), Set.of(WorkQueueFlag.DELAY_DROP));
+        assertThat(Fenced.noted("ibv_modify_wq.wq_state")).isEqualTo(WorkQueue.State.READY.code);
+        queue.modify(Set.of(WorkQueueOptions.Flag.SCATTER_FCS), Set.of(WorkQueueOptions.Flag.DELAY_DROP));
         assertThat(Fenced.noted("ibv_modify_wq.attr_mask")).isEqualTo(rdma_h.IBV_WQ_ATTR_FLAGS());
-        assertThat(Fenced.noted("ibv_modify_wq.flags")).isEqualTo(WorkQueueFlag.SCATTER_FCS.bit);
+        assertThat(Fenced.noted("ibv_modify_wq.flags")).isEqualTo(WorkQueueOptions.Flag.SCATTER_FCS.bit);
         assertThat(Fenced.noted("ibv_modify_wq.flags_mask"))
-                .isEqualTo(WorkQueueFlag.SCATTER_FCS.bit | WorkQueueFlag.DELAY_DROP.bit);
-        assertThat(queue.state()).isEqualTo(WorkQueueState.READY);
+                .isEqualTo(WorkQueueOptions.Flag.SCATTER_FCS.bit | WorkQueueOptions.Flag.DELAY_DROP.bit);
+        assertThat(queue.state()).isEqualTo(WorkQueue.State.READY);
         Fenced.fail("ibv_modify_wq", 1, Errno.EOPNOTSUPP);
-        assertThatThrownBy(() -> queue.modify(Set.of(WorkQueueFlag.SCATTER_FCS), Set.of()))
+        assertThatThrownBy(() -> queue.modify(Set.of(WorkQueueOptions.Flag.SCATTER_FCS), Set.of()))
                 .isInstanceOf(UnsupportedVerbException.class)
                 .hasMessageContaining("ibv_modify_wq(" + queue + ", set [SCATTER_FCS], clear [])");
     }
@@ -119,7 +120,7 @@ class QueueRulesTest {
             assertThatIllegalStateException()
                     .isThrownBy(() -> queue.postReceive(1, one, other))
                     .withMessageContaining("READY only");
-            queue.modify(WorkQueueState.READY);
+            queue.modify(WorkQueue.State.READY);
             queue.postReceive(1, one, other);
             OtherThread<Void> closing = OtherThread.start(() -> {
                 one.close();
@@ -146,7 +147,7 @@ class QueueRulesTest {
         XrcDomain xrcDomain = loopback.context.openXrcDomain();
         CompletionQueue completions = loopback.context.createCompletionQueue(4);
         SharedReceiveQueueOptions options = SharedReceiveQueue.xrc(xrcDomain, completions);
-        assertThat(options.type()).isEqualTo(SharedReceiveQueueType.XRC);
+        assertThat(options.type()).isEqualTo(SharedReceiveQueue.Type.XRC);
         assertThat(options.tags()).isZero();
         assertThat(options.tagOperations()).isZero();
         assertThat(options).hasToString("XRC, 64x1");
@@ -155,7 +156,7 @@ class QueueRulesTest {
                 .hasToString("TAG_MATCHING, 64x1, 5 tags")
                 .isNotEqualTo(SharedReceiveQueue.tagMatching(completions, 5, 7));
         SharedReceiveQueue queue = loopback.domain.createSharedReceiveQueue(options.depth(8));
-        assertThat(queue.type()).isEqualTo(SharedReceiveQueueType.XRC);
+        assertThat(queue.type()).isEqualTo(SharedReceiveQueue.Type.XRC);
         assertThat(queue.domain()).isSameAs(loopback.domain);
         assertThat(queue.number()).isPositive();
         assertThat(queue.number())
@@ -236,7 +237,7 @@ class QueueRulesTest {
     @Test
     void bindingsOfType1HaveTheirFields() throws InterruptedException {
         MemoryRegion region = bindable();
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
         QueuePair pair = loopback.left.pair;
         pair.postBind(0x1_0000_0009L, window, region.slice(128, 256), Set.of(AccessFlag.REMOTE_WRITE));
         assertThat(Fenced.noted("ibv_bind_mw.wr_id")).isEqualTo(0x1_0000_0009L);
@@ -261,7 +262,7 @@ class QueueRulesTest {
     void refusedBindingsKeepNothing() throws Throwable {
         MemoryRegion region = bindable();
         ProtectionDomain domain = loopback.domain;
-        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
         QueuePair pair = loopback.left.pair;
         Set<AccessFlag> access = Set.of(AccessFlag.REMOTE_WRITE);
         pair.postSend(5, here.slice(0, 8)); // waits for a receive
@@ -272,13 +273,13 @@ class QueueRulesTest {
         assertThat(refused).hasMessageContaining("ibv_bind_mw").hasMessageContaining("ENOMEM");
         assertThat(refused.posted()).isZero();
         MemoryWindow foreign =
-                loopback.context.allocateProtectionDomain().allocateMemoryWindow(MemoryWindowType.TYPE_1);
+                loopback.context.allocateProtectionDomain().allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
         assertThatIllegalArgumentException().isThrownBy(() -> pair.postBind(1, foreign, region, access));
         MemoryRegion readOnly = domain.register(loopback.arena.allocate(64), AccessFlag.MW_BIND);
         assertThatIllegalArgumentException().isThrownBy(() -> pair.postBind(1, window, readOnly, access));
         MemoryRegion unbindable = domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE);
         assertThatIllegalArgumentException().isThrownBy(() -> pair.postBind(1, window, unbindable, Set.of()));
-        MemoryWindow type2 = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow type2 = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         assertThatIllegalArgumentException().isThrownBy(() -> pair.postUnbind(1, type2));
         try (QueuePair unready = domain.createQueuePair(QueuePair.rc(loopback.left.queue))) {
             assertThatIllegalStateException()
@@ -298,7 +299,7 @@ class QueueRulesTest {
         window.close();
         pair.close();
         assertThatIllegalStateException().isThrownBy(() -> pair.postUnbind(1, type2));
-        MemoryWindow other = domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+        MemoryWindow other = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
         assertThatIllegalStateException()
                 .isThrownBy(() -> pair.postUnbind(1, other))
                 .withMessageContaining("closed");
@@ -309,7 +310,7 @@ class QueueRulesTest {
         try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
             MemoryRegion region = shared.domain.register(
                     shared.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND);
-            MemoryWindow window = shared.domain.allocateMemoryWindow(MemoryWindowType.TYPE_1);
+            MemoryWindow window = shared.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
             for (int i = 0; i < 3; i++) {
                 OtherThread.run(() -> shared.left.pair.postBind(1, window, region, Set.of(AccessFlag.REMOTE_WRITE)));
             }

@@ -66,12 +66,12 @@ class RareObjectsTest {
     private WorkQueue readyQueue(int depth, int sge) {
         WorkQueue queue = loopback.domain.createWorkQueue(
                 WorkQueueOptions.of(loopback.left.queue, depth).sge(sge));
-        assertThat(queue.state()).isEqualTo(WorkQueueState.RESET);
+        assertThat(queue.state()).isEqualTo(WorkQueue.State.RESET);
         assertThatIllegalStateException()
                 .isThrownBy(() -> queue.postReceive(1, loopback.left.buffer))
                 .withMessageContaining("RESET");
-        queue.modify(WorkQueueState.READY);
-        assertThat(queue.state()).isEqualTo(WorkQueueState.READY);
+        queue.modify(WorkQueue.State.READY);
+        assertThat(queue.state()).isEqualTo(WorkQueue.State.READY);
         return queue;
     }
 
@@ -127,13 +127,13 @@ class RareObjectsTest {
                     return null;
                 });
         region.close();
-        queue.modify(WorkQueueState.RESET);
+        queue.modify(WorkQueue.State.RESET);
         assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(3, loopback.left.buffer));
         queue.close();
         assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(3, loopback.left.buffer));
         assertThatIllegalStateException().isThrownBy(queue::number);
         assertThatIllegalStateException().isThrownBy(queue::state);
-        assertThatIllegalStateException().isThrownBy(() -> queue.modify(WorkQueueState.READY));
+        assertThatIllegalStateException().isThrownBy(() -> queue.modify(WorkQueue.State.READY));
     }
 
     @Test
@@ -141,7 +141,7 @@ class RareObjectsTest {
         WorkQueue queue = readyQueue(4, 1);
         queue.postReceive(0x1_0000_0007L, loopback.left.buffer);
         queue.postReceive(8, loopback.left.buffer.slice(0, 8));
-        queue.modify(WorkQueueState.ERROR);
+        queue.modify(WorkQueue.State.ERROR);
         for (long id : new long[] {0x1_0000_0007L, 8}) {
             WorkCompletion done = loopback.left.queue.await(Loopback.DEADLINE);
             assertThat(done.id()).isEqualTo(id);
@@ -172,18 +172,20 @@ class RareObjectsTest {
     @Test
     void adviceReachesCWithEachRange() {
         MemoryRegion other = loopback.domain.register(loopback.arena.allocate(64, 64), AccessFlag.LOCAL_WRITE);
-        for (Advice advice : Advice.values()) {
+        for (ProtectionDomain.Advice advice : ProtectionDomain.Advice.values()) {
             loopback.domain.advise(advice, true, loopback.left.buffer.slice(8, 16), other);
             loopback.domain.advise(advice, false, other.slice(1, 63));
         }
         Fenced.fail("ibv_advise_mr", 1, EINVAL);
-        assertThatThrownBy(() -> loopback.domain.advise(Advice.PREFETCH_WRITE, true, other))
+        assertThatThrownBy(() -> loopback.domain.advise(ProtectionDomain.Advice.PREFETCH_WRITE, true, other))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("ibv_advise_mr(PREFETCH_WRITE, [" + other);
         ProtectionDomain foreign = loopback.context.allocateProtectionDomain();
-        assertThatIllegalArgumentException().isThrownBy(() -> foreign.advise(Advice.PREFETCH, true, other));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> foreign.advise(ProtectionDomain.Advice.PREFETCH, true, other));
         other.close();
-        assertThatIllegalStateException().isThrownBy(() -> loopback.domain.advise(Advice.PREFETCH, true, other));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> loopback.domain.advise(ProtectionDomain.Advice.PREFETCH, true, other));
         foreign.close();
     }
 
@@ -288,7 +290,7 @@ class RareObjectsTest {
 
     @ParameterizedTest
     @EnumSource
-    void completionsArriveByAllPollingCalls(PollingCalls calls) throws InterruptedException {
+    void completionsArriveByAllPollingCalls(CompletionQueueOptions.PollingCalls calls) throws InterruptedException {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             for (CompletionQueueOptions options : List.of(
                     CompletionQueueOptions.of(16),
@@ -320,15 +322,15 @@ class RareObjectsTest {
     @Test
     void flagsOfAQueuePairAddUp() {
         QueuePairOptions options = QueuePair.ud(loopback.left.queue)
-                .flags(QueuePairCreateFlag.SCATTER_FCS)
-                .flags(QueuePairCreateFlag.CVLAN_STRIPPING);
+                .flags(QueuePairOptions.Flag.SCATTER_FCS)
+                .flags(QueuePairOptions.Flag.CVLAN_STRIPPING);
         assertThat(options.flags())
-                .containsExactlyInAnyOrder(QueuePairCreateFlag.SCATTER_FCS, QueuePairCreateFlag.CVLAN_STRIPPING);
-        assertThat(options.sourceNumber(5).flags()).hasSize(3).contains(QueuePairCreateFlag.SOURCE_QPN);
+                .containsExactlyInAnyOrder(QueuePairOptions.Flag.SCATTER_FCS, QueuePairOptions.Flag.CVLAN_STRIPPING);
+        assertThat(options.sourceNumber(5).flags()).hasSize(3).contains(QueuePairOptions.Flag.SOURCE_QPN);
         QueuePairOptions plain = QueuePair.ud(loopback.left.queue);
-        assertThat(plain.flags(QueuePairCreateFlag.SCATTER_FCS))
-                .isEqualTo(plain.flags(QueuePairCreateFlag.SCATTER_FCS))
-                .isNotEqualTo(plain.flags(QueuePairCreateFlag.CVLAN_STRIPPING))
+        assertThat(plain.flags(QueuePairOptions.Flag.SCATTER_FCS))
+                .isEqualTo(plain.flags(QueuePairOptions.Flag.SCATTER_FCS))
+                .isNotEqualTo(plain.flags(QueuePairOptions.Flag.CVLAN_STRIPPING))
                 .isNotEqualTo(plain);
         assertThat(plain.operations(SendOperation.SEND)).isNotEqualTo(plain);
     }
@@ -336,7 +338,8 @@ class RareObjectsTest {
     @Test
     void flagsOfACompletionQueueAddUp() {
         assertThat(CompletionQueueOptions.of(4).singleThreaded().ignoreOverrun().flags())
-                .containsExactlyInAnyOrder(CompletionQueueFlag.SINGLE_THREADED, CompletionQueueFlag.IGNORE_OVERRUN);
+                .containsExactlyInAnyOrder(
+                        CompletionQueueOptions.Flag.SINGLE_THREADED, CompletionQueueOptions.Flag.IGNORE_OVERRUN);
         assertThat(CompletionQueueOptions.of(4).extended()).isFalse();
         assertThat(CompletionQueueOptions.of(4).flags()).isEmpty();
     }
@@ -348,12 +351,12 @@ class RareObjectsTest {
         WorkQueue queue = domain.createWorkQueue(WorkQueueOptions.of(completions, 4));
         assertThatThrownBy(domain::close).isInstanceOf(ResourceBusyException.class);
         assertThatThrownBy(completions::close).isInstanceOf(ResourceBusyException.class);
-        assertThatIllegalArgumentException().isThrownBy(() -> queue.modify(WorkQueueState.UNKNOWN));
+        assertThatIllegalArgumentException().isThrownBy(() -> queue.modify(WorkQueue.State.UNKNOWN));
         Fenced.fail("ibv_modify_wq", 1, EINVAL);
-        assertThatThrownBy(() -> queue.modify(WorkQueueState.READY))
+        assertThatThrownBy(() -> queue.modify(WorkQueue.State.READY))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("to READY");
-        assertThat(queue.state()).isEqualTo(WorkQueueState.RESET);
+        assertThat(queue.state()).isEqualTo(WorkQueue.State.RESET);
         queue.close();
         completions.close();
         domain.close();
@@ -362,7 +365,7 @@ class RareObjectsTest {
     /** What another library, which makes the queue from the same struct, is given. */
     @ParameterizedTest
     @EnumSource
-    void sharedReceiveQueueIsDescribedForC(SharedReceiveQueueType type) {
+    void sharedReceiveQueueIsDescribedForC(SharedReceiveQueue.Type type) {
         XrcDomain xrc = loopback.context.openXrcDomain();
         SharedReceiveQueueOptions options = switch (type) {
             case XRC -> SharedReceiveQueue.xrc(xrc, loopback.left.queue);
@@ -395,8 +398,8 @@ class RareObjectsTest {
                         address -> {},
                         loopback.left.queue))
                 .hasMessage("seen");
-        boolean isXrc = type == SharedReceiveQueueType.XRC;
-        boolean tagged = type == SharedReceiveQueueType.TAG_MATCHING;
+        boolean isXrc = type == SharedReceiveQueue.Type.XRC;
+        boolean tagged = type == SharedReceiveQueue.Type.TAG_MATCHING;
         int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE()
                 | rdma_h.IBV_SRQ_INIT_ATTR_PD()
                 | (isXrc ? rdma_h.IBV_SRQ_INIT_ATTR_XRCD() : 0)
@@ -438,10 +441,10 @@ class RareObjectsTest {
         assertThatIllegalStateException().isThrownBy(batch::post);
         assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(1, loopback.left.buffer));
         assertThatIllegalStateException().isThrownBy(queue::query);
-        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueueAttributes(-1, 0, 0));
-        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueueAttributes(0, -1, 0));
-        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueueAttributes(0, 0, -1));
-        assertThat(new SharedReceiveQueueAttributes(0, 0, 0)).hasToString("0x0, limit 0");
+        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueue.Attributes(-1, 0, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueue.Attributes(0, -1, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueue.Attributes(0, 0, -1));
+        assertThat(new SharedReceiveQueue.Attributes(0, 0, 0)).hasToString("0x0, limit 0");
         assertThat(SharedReceiveQueue.basic().depth(3).sge(2)).hasToString("type BASIC, depth 3, sge 2");
         assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).queue())
                 .isSameAs(loopback.left.queue);
@@ -514,7 +517,7 @@ class RareObjectsTest {
                 .sqdNotification(true)
                 .pathMtu(Mtu.BYTES_2048)
                 .qkey(0x81234567)
-                .pathMigrationState(MigrationState.REARM)
+                .pathMigrationState(QueuePairAttributes.MigrationState.REARM)
                 .access(Set.of(AccessFlag.REMOTE_WRITE))
                 .rateLimit(77);
         try (Arena arena = Arena.ofConfined()) {
@@ -529,7 +532,7 @@ class RareObjectsTest {
             assertThat(ibv_qp_attr.en_sqd_async_notify(struct)).isEqualTo((byte) 1);
             assertThat(ibv_qp_attr.path_mtu(struct)).isEqualTo(Mtu.BYTES_2048.code());
             assertThat(ibv_qp_attr.qkey(struct)).isEqualTo(0x81234567);
-            assertThat(ibv_qp_attr.path_mig_state(struct)).isEqualTo(MigrationState.REARM.code);
+            assertThat(ibv_qp_attr.path_mig_state(struct)).isEqualTo(QueuePairAttributes.MigrationState.REARM.code);
             assertThat(ibv_qp_attr.qp_access_flags(struct)).isEqualTo(AccessFlag.REMOTE_WRITE.bit);
             assertThat(ibv_qp_attr.rate_limit(struct)).isEqualTo(77);
         }

@@ -47,10 +47,10 @@ class ReliableConnectionTest {
 
         WorkCompletion sent = left.done();
         assertThat(sent.id()).isEqualTo(2);
-        assertThat(sent.opcode()).isEqualTo(WorkOpcode.SEND);
+        assertThat(sent.opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
         WorkCompletion received = right.done();
         assertThat(received.id()).isEqualTo(1);
-        assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE);
+        assertThat(received.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE);
         assertThat(received.byteLength()).isEqualTo(7);
         assertThat(received.queuePairNumber()).isEqualTo(right.pair.number());
         assertThat(read(right.buffer, 7)).isEqualTo("verbena");
@@ -73,7 +73,7 @@ class ReliableConnectionTest {
         left.pair.postWrite(
                 3, left.buffer.slice(0, 7), right.buffer.slice(100, 7).remote());
 
-        assertThat(left.done().opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
+        assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_WRITE);
         assertThat(right.buffer.segment().asSlice(100, 7).toArray(JAVA_BYTE))
                 .asString()
                 .isEqualTo("written");
@@ -89,7 +89,7 @@ class ReliableConnectionTest {
 
         left.done();
         WorkCompletion received = right.done();
-        assertThat(received.opcode()).isEqualTo(WorkOpcode.RECEIVE_RDMA_WITH_IMMEDIATE);
+        assertThat(received.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE_RDMA_WITH_IMMEDIATE);
         assertThat(received.immediate()).isEqualTo(-2);
         assertThat(right.buffer.segment().asSlice(8, 4).toArray(JAVA_BYTE))
                 .asString()
@@ -102,7 +102,7 @@ class ReliableConnectionTest {
         left.pair.postRead(6, left.buffer.slice(0, 6), right.buffer.remote());
 
         WorkCompletion read = left.done();
-        assertThat(read.opcode()).isEqualTo(WorkOpcode.RDMA_READ);
+        assertThat(read.opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_READ);
         assertThat(read(left.buffer, 6)).isEqualTo("remote");
     }
 
@@ -111,7 +111,7 @@ class ReliableConnectionTest {
         right.buffer.segment().set(JAVA_LONG, 0, 40);
         left.pair.postFetchAndAdd(7, left.buffer, right.buffer.remote(), 2);
 
-        assertThat(left.done().opcode()).isEqualTo(WorkOpcode.FETCH_AND_ADD);
+        assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.FETCH_AND_ADD);
         assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(40);
         assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(42);
     }
@@ -120,7 +120,7 @@ class ReliableConnectionTest {
     void compareAndSwapSwapsOnlyTheExpectedValue() throws Exception {
         right.buffer.segment().set(JAVA_LONG, 0, 5);
         left.pair.postCompareAndSwap(8, left.buffer, right.buffer.remote(), 4, 9);
-        assertThat(left.done().opcode()).isEqualTo(WorkOpcode.COMPARE_AND_SWAP);
+        assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.COMPARE_AND_SWAP);
         assertThat(right.buffer.segment().get(JAVA_LONG, 0))
                 .as("another value was expected")
                 .isEqualTo(5);

@@ -213,7 +213,7 @@ class RequestFieldsTest {
     void bindingsHaveAllFields() {
         MemoryRegion region =
                 loopback.domain.register(loopback.arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         int before = window.key();
         SendBatch batch = batch().bind(9, window, region.slice(128, 256), Set.of(AccessFlag.REMOTE_READ));
         MemorySegment request = request(batch, 0);

@@ -81,7 +81,7 @@ class SendersThatCloseTest {
             pair.connect(pair.endpoint());
             for (int i = 0; i < TIMES; i++) {
                 MemoryWindow window = peers.domain.allocateMemoryWindow(
-                        i % 2 == 0 ? MemoryWindowType.TYPE_1 : MemoryWindowType.TYPE_2);
+                        i % 2 == 0 ? MemoryWindow.Type.TYPE_1 : MemoryWindow.Type.TYPE_2);
                 race(
                         () -> pair.postBind(1, window, region, Set.of(AccessFlag.REMOTE_WRITE)),
                         queue::poll,

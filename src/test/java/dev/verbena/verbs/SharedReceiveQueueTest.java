@@ -129,7 +129,7 @@ class SharedReceiveQueueTest {
         assertThat(shared.capabilities().depth()).isGreaterThanOrEqualTo(16);
         assertThat(shared.capabilities().sge()).isGreaterThanOrEqualTo(2);
 
-        SharedReceiveQueueAttributes found = shared.query();
+        SharedReceiveQueue.Attributes found = shared.query();
         assertThat(found.depth()).isGreaterThanOrEqualTo(16);
         assertThat(found.limit()).isZero();
     }

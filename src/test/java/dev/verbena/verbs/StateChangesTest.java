@@ -406,19 +406,19 @@ class StateChangesTest {
         for (int errno : new int[] {Errno.EOPNOTSUPP, Errno.EINVAL, Errno.ENOMEM}) {
             Fenced.fail("ibv_alloc_mw", 1, errno);
             assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(() -> domain.allocateMemoryWindow(MemoryWindowType.TYPE_2))
+                    .isThrownBy(() -> domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2))
                     .withMessageStartingWith("ibv_alloc_mw(fenced0, TYPE_2): ")
                     .satisfies(refused -> assertThat(refused.getMessage().contains("no memory windows of this type"))
                             .isEqualTo(errno != Errno.ENOMEM));
         }
-        assertThatIllegalArgumentException().isThrownBy(() -> domain.allocateMemoryWindow(MemoryWindowType.UNKNOWN));
+        assertThatIllegalArgumentException().isThrownBy(() -> domain.allocateMemoryWindow(MemoryWindow.Type.UNKNOWN));
     }
 
     @Test
     void closedWindowFreesItsRegion() throws InterruptedException {
         pair.connect(pair.endpoint());
         MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
-        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindowType.TYPE_2);
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         pair.postBind(1, window, region, List.of(AccessFlag.REMOTE_WRITE));
         queue.await(Loopback.DEADLINE).orThrow();
         RegionChange change = RegionChange.of(AccessFlag.LOCAL_WRITE);
@@ -436,7 +436,7 @@ class StateChangesTest {
     void windowOfAnotherDomainIsRefused() {
         pair.connect(pair.endpoint());
         MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
-        for (MemoryWindowType type : List.of(MemoryWindowType.TYPE_1, MemoryWindowType.TYPE_2)) {
+        for (MemoryWindow.Type type : List.of(MemoryWindow.Type.TYPE_1, MemoryWindow.Type.TYPE_2)) {
             MemoryWindow foreign = context.allocateProtectionDomain().allocateMemoryWindow(type);
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> pair.postBind(1, foreign, region, List.of(AccessFlag.REMOTE_WRITE)))

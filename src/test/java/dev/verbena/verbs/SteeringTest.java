@@ -50,7 +50,7 @@ class SteeringTest {
     @Test
     void countersAreRead() {
         Counters counters = Unsupported.orAborts("ibv_create_counters", () -> context.createCounters(arena));
-        counters.attach(CounterKind.PACKETS, 0);
+        counters.attach(Counters.Kind.PACKETS, 0);
         assertThat(counters.read(1, false)).hasSize(1);
     }
 
@@ -58,7 +58,7 @@ class SteeringTest {
     void workQueueReceives() {
         WorkQueue work = Unsupported.orAborts(
                 "ibv_create_wq", () -> domain.createWorkQueue(WorkQueueOptions.of(queue, 8), arena));
-        work.modify(WorkQueueState.READY);
+        work.modify(WorkQueue.State.READY);
         work.postReceive(1, domain.register(arena.allocate(2048), AccessFlag.LOCAL_WRITE));
         IndirectionTable table = context.createIndirectionTable(List.of(work), arena);
         ReceiveHash hash = ReceiveHash.of(table, new byte[40], Set.of(ReceiveSideScaling.HashField.SOURCE_IPV4));

@@ -113,7 +113,7 @@ class StructsForCTest {
         QueuePair pair = domain.createQueuePair(QueuePair.ud(queue)
                 .sharedReceiveQueue(shared)
                 .operations(SendOperation.SEND, SendOperation.SEND_WITH_IMMEDIATE)
-                .flags(QueuePairCreateFlag.SCATTER_FCS)
+                .flags(QueuePairOptions.Flag.SCATTER_FCS)
                 .sourceNumber(0x4321)
                 .tsoHeader(99));
         MemorySegment init = Fenced.given("ibv_create_qp_ex");
@@ -122,7 +122,7 @@ class StructsForCTest {
         assertThat(ibv_qp_init_attr_ex.max_tso_header(init)).isEqualTo((short) 99);
         assertThat(ibv_qp_init_attr_ex.source_qpn(init)).isEqualTo(0x4321);
         assertThat(ibv_qp_init_attr_ex.create_flags(init))
-                .isEqualTo(QueuePairCreateFlag.SCATTER_FCS.bit | QueuePairCreateFlag.SOURCE_QPN.bit);
+                .isEqualTo(QueuePairOptions.Flag.SCATTER_FCS.bit | QueuePairOptions.Flag.SOURCE_QPN.bit);
         assertThat(ibv_qp_init_attr_ex.send_ops_flags(init))
                 .isEqualTo(SendOperation.SEND.bit() | SendOperation.SEND_WITH_IMMEDIATE.bit());
         assertThat(ibv_qp_init_attr_ex.comp_mask(init))
@@ -292,7 +292,7 @@ class StructsForCTest {
     @Test
     void orderOfDataIsAskedForAnOperation() {
         QueuePair pair = loopback.left.pair;
-        for (DataOrder order : DataOrder.values()) {
+        for (Operation.DataOrder order : Operation.DataOrder.values()) {
             answerOrder(order.bit);
             assertThat(pair.dataInOrder(Operation.RDMA_WRITE)).containsExactly(order);
             MemorySegment asked = Fenced.given("ibv_query_qp_data_in_order");
@@ -315,7 +315,7 @@ class StructsForCTest {
         QueuePair pair = loopback.left.pair;
         answerOrder(0);
         Fenced.calm();
-        assertThat(pair.dataInOrder(Operation.RDMA_WRITE)).containsExactly(DataOrder.WHOLE_MESSAGE);
+        assertThat(pair.dataInOrder(Operation.RDMA_WRITE)).containsExactly(Operation.DataOrder.WHOLE_MESSAGE);
         assertThat(Fenced.calls("ibv_query_qp_data_in_order")).isEqualTo(2);
         Fenced.fail("ibv_query_qp_data_in_order", 2, Errno.EINVAL);
         assertThat(pair.dataInOrder(Operation.RDMA_WRITE)).isEmpty();
@@ -593,7 +593,7 @@ class StructsForCTest {
     @Test
     void adviceNamesEachRange() {
         MemoryRegion region = loopback.left.buffer;
-        domain.advise(Advice.PREFETCH, true, region.slice(8, 16), region.slice(100, 7));
+        domain.advise(ProtectionDomain.Advice.PREFETCH, true, region.slice(8, 16), region.slice(100, 7));
         MemorySegment list = Fenced.given("ibv_advise_mr");
         assertThat(list.byteSize()).isEqualTo(2 * ibv_sge.sizeof());
         long[][] ranges = {{8, 16}, {100, 7}};
@@ -604,7 +604,7 @@ class StructsForCTest {
             assertThat(ibv_sge.lkey(range)).isEqualTo(region.localKey());
         }
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.advise(Advice.PREFETCH, true))
+                .isThrownBy(() -> domain.advise(ProtectionDomain.Advice.PREFETCH, true))
                 .withMessageContaining("at least one range");
     }
 
@@ -651,15 +651,15 @@ class StructsForCTest {
         QueuePair pair = domain.createQueuePair(QueuePair.rawPacket(queue));
         Flow flow = pair.createFlow(FlowRule.of(FlowMatch.ethernet()));
         Counters counters = context.createCounters();
-        counters.attach(CounterKind.BYTES, 3);
+        counters.attach(Counters.Kind.BYTES, 3);
         MemorySegment given = Fenced.given("ibv_attach_counters_point_flow");
         assertThat(word(given, 0)).isEqualTo(counters.address());
-        assertThat(word(given, 1)).isEqualTo(CounterKind.BYTES.code);
+        assertThat(word(given, 1)).isEqualTo(Counters.Kind.BYTES.code);
         assertThat(word(given, 2)).isEqualTo(3);
         assertThat(word(given, 3)).as("no flow").isZero();
-        counters.attach(CounterKind.PACKETS, 65535, flow);
+        counters.attach(Counters.Kind.PACKETS, 65535, flow);
         given = Fenced.given("ibv_attach_counters_point_flow");
-        assertThat(word(given, 1)).isEqualTo(CounterKind.PACKETS.code);
+        assertThat(word(given, 1)).isEqualTo(Counters.Kind.PACKETS.code);
         assertThat(word(given, 2)).isEqualTo(65535);
         assertThat(word(given, 3)).as("the flow's handle").isPositive();
         assertThat(counters.read(3, false)).containsExactly(100, 101, 102);
@@ -669,12 +669,12 @@ class StructsForCTest {
         }
         assertThat(counters.read(65536, false)).hasSize(65536);
         for (int index : new int[] {-1, 65536}) {
-            assertThatThrownBy(() -> counters.attach(CounterKind.BYTES, index))
+            assertThatThrownBy(() -> counters.attach(Counters.Kind.BYTES, index))
                     .isInstanceOf(IndexOutOfBoundsException.class)
                     .hasMessageContaining("from 0 to 65535, got " + index);
         }
         Fenced.fail("ibv_attach_counters_point_flow", 1, Errno.EINVAL);
-        assertThatThrownBy(() -> counters.attach(CounterKind.BYTES, 4, flow))
+        assertThatThrownBy(() -> counters.attach(Counters.Kind.BYTES, 4, flow))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageStartingWith("ibv_attach_counters_point_flow(BYTES as 4, " + flow + "): EINVAL");
         Fenced.fail("ibv_read_counters", 1, Errno.EINVAL);
@@ -683,8 +683,8 @@ class StructsForCTest {
                 .hasMessageStartingWith("ibv_read_counters(" + counters + "): EINVAL");
         counters.close();
         flow.close(); // no call has kept either open
-        assertThatIllegalStateException().isThrownBy(() -> counters.attach(CounterKind.BYTES, 3));
-        assertThatIllegalStateException().isThrownBy(() -> counters.attach(CounterKind.BYTES, 3, flow));
+        assertThatIllegalStateException().isThrownBy(() -> counters.attach(Counters.Kind.BYTES, 3));
+        assertThatIllegalStateException().isThrownBy(() -> counters.attach(Counters.Kind.BYTES, 3, flow));
         assertThatIllegalStateException().isThrownBy(() -> counters.read(1, false));
     }
 

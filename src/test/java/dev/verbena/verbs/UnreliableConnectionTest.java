@@ -53,7 +53,7 @@ class UnreliableConnectionTest {
         right.postReceive(1, target);
         left.postSend(2, source);
 
-        assertThat(done(sent).opcode()).isEqualTo(WorkOpcode.SEND);
+        assertThat(done(sent).opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
         assertThat(done(received).byteLength()).isEqualTo(8192);
         assertThat(target.segment().mismatch(source.segment())).isEqualTo(-1);
     }
@@ -75,7 +75,7 @@ class UnreliableConnectionTest {
         left.postWrite(2, source.slice(0, 8), target.remote());
         left.postWriteImmediate(3, source.slice(0, 8), target.slice(8, 8).remote(), 7);
 
-        assertThat(done(sent).opcode()).isEqualTo(WorkOpcode.RDMA_WRITE);
+        assertThat(done(sent).opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_WRITE);
         done(sent);
         assertThat(done(received).immediate()).isEqualTo(7);
         assertThat(target.segment().get(JAVA_LONG, 0)).isEqualTo(42);

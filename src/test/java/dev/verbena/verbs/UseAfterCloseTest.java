@@ -72,7 +72,7 @@ class UseAfterCloseTest {
             "QueuePair.toReady()",
             "SendBatch.toShared(int)",
             "SendBatch.segmented(long, MemorySegment, int, LocalMemory)",
-            "SendBatch.flush(long, RemoteMemory, SelectivityLevel, Set)");
+            "SendBatch.flush(long, RemoteMemory, FlushLevel, Set)");
 
     /** Classes that hold an object as a value: to make another, which checks it. Records are values by themselves. */
     private static final Set<Class<?>> VALUES = Set.of(

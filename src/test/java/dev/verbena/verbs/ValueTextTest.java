@@ -37,7 +37,7 @@ class ValueTextTest {
 
     @Test
     void sizesOfQueuesAreShownInTheirOrder() {
-        assertThat(new SharedReceiveQueueAttributes(4, 2, 1)).hasToString("4x2, limit 1");
+        assertThat(new SharedReceiveQueue.Attributes(4, 2, 1)).hasToString("4x2, limit 1");
         assertThat(QueueCapabilities.none()).hasToString("send 0x0, receive 0x0, inline 0");
         assertThat(QueueCapabilities.of(5, 6).sendSge(7).receiveSge(8).inlineSize(9))
                 .hasToString("send 5x7, receive 6x8, inline 9");

@@ -1,7 +1,7 @@
 package dev.verbena.walk;
 
 import dev.verbena.verbs.Operation;
-import dev.verbena.verbs.WorkOpcode;
+import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
 import org.jspecify.annotations.Nullable;
 
@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 record Done(
         long id,
         WorkStatus status,
-        WorkOpcode opcode,
+        WorkCompletion.Opcode opcode,
         long length,
         Node.PairNode pair,
         int source,

@@ -11,7 +11,6 @@ import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -409,7 +408,7 @@ final class Making {
             world.skip();
             return;
         }
-        MemoryWindowType type = step.c() % 2 == 0 ? MemoryWindowType.TYPE_1 : MemoryWindowType.TYPE_2;
+        MemoryWindow.Type type = step.c() % 2 == 0 ? MemoryWindow.Type.TYPE_1 : MemoryWindow.Type.TYPE_2;
         String name = world.name("window");
         world.say(step, () -> name + " = " + domain + ".allocateMemoryWindow(" + type + ", " + arena + ")");
         MemoryWindow made = world.call(

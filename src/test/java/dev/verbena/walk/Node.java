@@ -16,7 +16,6 @@ import dev.verbena.verbs.IndirectionTable;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairState;
@@ -25,7 +24,6 @@ import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.WorkQueue;
-import dev.verbena.verbs.WorkQueueState;
 import dev.verbena.verbs.XrcDomain;
 import dev.verbena.verbs.address.Gid;
 import java.lang.foreign.MemorySegment;
@@ -414,7 +412,7 @@ abstract sealed class Node {
             super(name, arena, window, domain);
             this.domain = domain;
             this.window = window;
-            this.second = window.type() == MemoryWindowType.TYPE_2;
+            this.second = window.type() == MemoryWindow.Type.TYPE_2;
             this.key = window.remoteKey();
         }
 
@@ -432,7 +430,7 @@ abstract sealed class Node {
         /** The ids of the receives that C has, the oldest first. */
         final ArrayDeque<Long> pending = new ArrayDeque<>();
 
-        WorkQueueState state = WorkQueueState.RESET;
+        WorkQueue.State state = WorkQueue.State.RESET;
 
         WorkQueueNode(
                 String name, ArenaNode arena, DomainNode domain, QueueNode completions, int depth, WorkQueue queue) {

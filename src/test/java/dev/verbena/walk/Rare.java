@@ -12,7 +12,6 @@ import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkQueue;
 import dev.verbena.verbs.WorkQueueOptions;
-import dev.verbena.verbs.WorkQueueState;
 import dev.verbena.verbs.WorkStatus;
 import dev.verbena.verbs.XrcDomain;
 import dev.verbena.verbs.address.Gid;
@@ -38,8 +37,8 @@ import org.jspecify.annotations.Nullable;
 /** Steps with objects that few devices have: work queues and tables of them, XRC domains, and multicast groups. */
 final class Rare {
     private static final int CAPACITY = 64;
-    private static final WorkQueueState[] STATES = {
-        WorkQueueState.READY, WorkQueueState.READY, WorkQueueState.ERROR, WorkQueueState.RESET
+    private static final WorkQueue.State[] STATES = {
+        WorkQueue.State.READY, WorkQueue.State.READY, WorkQueue.State.ERROR, WorkQueue.State.RESET
     };
     private static final Gid[] GROUPS = {
         Gid.parse("::ffff:239.1.1.1"), Gid.parse("::ffff:239.1.1.2"), Gid.parse("ff0e::1")
@@ -104,13 +103,13 @@ final class Rare {
             world.skip();
             return;
         }
-        WorkQueueState to = STATES[step.b() % STATES.length];
+        WorkQueue.State to = STATES[step.b() % STATES.length];
         world.say(step, () -> queue + ".modify(" + to + ") with the receives " + queue.pending);
         if (!world.run(new Faults(step.actor()).needs(queue), () -> queue.queue.modify(to))) {
             return;
         }
         queue.state = to;
-        if (to == WorkQueueState.ERROR) {
+        if (to == WorkQueue.State.ERROR) {
             for (long id : queue.pending) {
                 WorkCompletion done = world.call(
                         new Faults(step.actor()),
@@ -121,7 +120,7 @@ final class Rare {
                 world.note("work queue flushed");
             }
         }
-        if (to != WorkQueueState.READY) {
+        if (to != WorkQueue.State.READY) {
             queue.pending.clear();
         }
         if (queue.completions.open) {
@@ -132,7 +131,7 @@ final class Rare {
 
     static void receive(World world, Step step) {
         WorkQueueNode queue =
-                world.choose(world.workQueues, step.a(), step.actor(), each -> each.state == WorkQueueState.READY);
+                world.choose(world.workQueues, step.a(), step.actor(), each -> each.state == WorkQueue.State.READY);
         if (queue == null) {
             world.skip();
             return;
@@ -146,7 +145,7 @@ final class Rare {
         world.say(step, () -> queue + ".postReceive(" + id + (pieces.length == 0 ? "" : ", " + region) + ")");
         Faults faults = new Faults(step.actor())
                 .needs(queue)
-                .when(queue.state != WorkQueueState.READY, IllegalStateException.class, queue, " is in " + queue.state)
+                .when(queue.state != WorkQueue.State.READY, IllegalStateException.class, queue, " is in " + queue.state)
                 .when(queue.pending.size() == queue.depth, VerbsException.class, queue, " is full");
         if (pieces.length > 0 && region != null) {
             faults.needs(region);

@@ -15,7 +15,6 @@ import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RegionChange;
@@ -224,7 +223,7 @@ final class Storm {
                         random,
                         need(domains.any(random))
                                 .allocateMemoryWindow(
-                                        random.nextBoolean() ? MemoryWindowType.TYPE_1 : MemoryWindowType.TYPE_2,
+                                        random.nextBoolean() ? MemoryWindow.Type.TYPE_1 : MemoryWindow.Type.TYPE_2,
                                         arena(random)));
             case 13 -> closeAny(random);
             case 14, 15, 16 -> connect(random);
@@ -318,7 +317,7 @@ final class Storm {
                 need(regions.any(random)).slice(0, 16),
                 need(regions.any(random)).remote());
         MemoryWindow window = windows.any(random);
-        if (window != null && window.type() == MemoryWindowType.TYPE_2) {
+        if (window != null && window.type() == MemoryWindow.Type.TYPE_2) {
             batch.bind(3, window, need(regions.any(random)), List.of(AccessFlag.REMOTE_READ));
         }
         batch.post();

@@ -4,7 +4,7 @@ import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.Operation;
 import dev.verbena.verbs.QueuePairState;
-import dev.verbena.verbs.WorkOpcode;
+import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
 import dev.verbena.walk.Node.DomainNode;
 import dev.verbena.walk.Node.PairNode;
@@ -139,15 +139,15 @@ final class Wire {
         return new Done(request.id, status, opcode(request.operation), bytes, pair, 0, null, request, pair.epoch);
     }
 
-    private static WorkOpcode opcode(Operation operation) {
+    private static WorkCompletion.Opcode opcode(Operation operation) {
         return switch (operation) {
-            case RDMA_WRITE, RDMA_WRITE_WITH_IMMEDIATE -> WorkOpcode.RDMA_WRITE;
-            case RDMA_READ -> WorkOpcode.RDMA_READ;
-            case COMPARE_AND_SWAP -> WorkOpcode.COMPARE_AND_SWAP;
-            case FETCH_AND_ADD -> WorkOpcode.FETCH_AND_ADD;
-            case BIND_MW -> WorkOpcode.BIND_MW;
-            case LOCAL_INVALIDATE -> WorkOpcode.LOCAL_INVALIDATE;
-            default -> WorkOpcode.SEND;
+            case RDMA_WRITE, RDMA_WRITE_WITH_IMMEDIATE -> WorkCompletion.Opcode.RDMA_WRITE;
+            case RDMA_READ -> WorkCompletion.Opcode.RDMA_READ;
+            case COMPARE_AND_SWAP -> WorkCompletion.Opcode.COMPARE_AND_SWAP;
+            case FETCH_AND_ADD -> WorkCompletion.Opcode.FETCH_AND_ADD;
+            case BIND_MW -> WorkCompletion.Opcode.BIND_MW;
+            case LOCAL_INVALIDATE -> WorkCompletion.Opcode.LOCAL_INVALIDATE;
+            default -> WorkCompletion.Opcode.SEND;
         };
     }
 
@@ -173,7 +173,7 @@ final class Wire {
         return new Done(
                 receive.id,
                 status,
-                written ? WorkOpcode.RECEIVE_RDMA_WITH_IMMEDIATE : WorkOpcode.RECEIVE,
+                written ? WorkCompletion.Opcode.RECEIVE_RDMA_WITH_IMMEDIATE : WorkCompletion.Opcode.RECEIVE,
                 bytes,
                 pair,
                 source,

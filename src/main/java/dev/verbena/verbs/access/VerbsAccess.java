@@ -17,7 +17,6 @@ import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
-import dev.verbena.verbs.SharedReceiveQueueType;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
@@ -145,7 +144,7 @@ public interface VerbsAccess {
     QueuePairType type(QueuePairOptions options);
 
     /** Returns the kind of shared receive queue that the options name. */
-    SharedReceiveQueueType type(SharedReceiveQueueOptions options);
+    SharedReceiveQueue.Type type(SharedReceiveQueueOptions options);
 
     /** Returns true if the options name a shared receive queue. */
     boolean hasSharedReceiveQueue(QueuePairOptions options);

@@ -8,7 +8,6 @@ import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.QueuePairCreateFlag;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
@@ -73,7 +72,7 @@ final class Mckey extends CmTool {
     @Override
     QueuePairOptions queuePair(CompletionQueue sends, CompletionQueue receives) {
         QueuePairOptions wanted = QueuePair.ud(sends, receives);
-        return options.has("-l") ? wanted.flags(QueuePairCreateFlag.BLOCK_SELF_MULTICAST) : wanted;
+        return options.has("-l") ? wanted.flags(QueuePairOptions.Flag.BLOCK_SELF_MULTICAST) : wanted;
     }
 
     @Override

@@ -10,7 +10,6 @@ import dev.verbena.tools.pingpong.PingPong.Kind;
 import dev.verbena.tools.pingpong.PingPong.Setting;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
-import dev.verbena.verbs.Advice;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -167,7 +166,7 @@ final class PingPongEnd {
     /** Asks for the pages of the memory in advance. As in C, a refusal does not end the tool. */
     private void prefetch(MemoryRegion region) {
         try {
-            domain.advise(Advice.PREFETCH_WRITE, true, region);
+            domain.advise(ProtectionDomain.Advice.PREFETCH_WRITE, true, region);
         } catch (VerbsException e) {
             System.err.println("going on without a prefetch: " + e.getMessage());
         }

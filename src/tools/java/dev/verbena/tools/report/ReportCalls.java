@@ -10,7 +10,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.device.LoopbackPair;
-import dev.verbena.verbs.CompletionCounterUnit;
+import dev.verbena.verbs.CompletionCounter;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -21,7 +21,6 @@ import dev.verbena.verbs.DmaHints;
 import dev.verbena.verbs.ExtendedCompletions;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
-import dev.verbena.verbs.MemoryWindowType;
 import dev.verbena.verbs.Operation;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
@@ -166,8 +165,8 @@ final class ReportCalls {
                         .register(page(arena), LOCAL_WRITE)
                         .reregister(RegionChange.of(LOCAL_WRITE, REMOTE_READ)));
         call("ibv_alloc_null_mr", arena -> domain(arena).allocateNullRegion());
-        call("ibv_alloc_mw of type 1", arena -> domain(arena).allocateMemoryWindow(MemoryWindowType.TYPE_1));
-        call("ibv_alloc_mw of type 2", arena -> domain(arena).allocateMemoryWindow(MemoryWindowType.TYPE_2));
+        call("ibv_alloc_mw of type 1", arena -> domain(arena).allocateMemoryWindow(MemoryWindow.Type.TYPE_1));
+        call("ibv_alloc_mw of type 2", arena -> domain(arena).allocateMemoryWindow(MemoryWindow.Type.TYPE_2));
         call("ibv_alloc_dm", arena -> open(arena).allocateDeviceMemory(64));
         call("ibv_alloc_dmah", arena -> open(arena).allocateDmaHandle(DmaHints.none()));
         call("ibv_alloc_buf, ibv_reg_buf_mr", arena -> {
@@ -245,7 +244,9 @@ final class ReportCalls {
         call("ibv_alloc_td", arena -> open(arena).allocateThreadDomain());
         call("ibv_alloc_parent_domain", arena -> domain(arena).allocateParentDomain(ParentDomainOptions.defaults()));
         call("ibv_open_xrcd", arena -> open(arena).openXrcDomain());
-        call("ibv_create_comp_cntr", arena -> open(arena).createCompletionCounter(CompletionCounterUnit.WORK_REQUESTS));
+        call(
+                "ibv_create_comp_cntr",
+                arena -> open(arena).createCompletionCounter(CompletionCounter.Unit.WORK_REQUESTS));
     }
 
     /** One end of a connection of this device with itself. */
@@ -331,7 +332,7 @@ final class ReportCalls {
         });
         path("binding of a window, invalidation", (loop, pair, memory) -> {
             MemoryRegion region = pair.domain().register(page(pair.arena()), LOCAL_WRITE, MW_BIND);
-            MemoryWindow window = pair.domain().allocateMemoryWindow(MemoryWindowType.TYPE_2);
+            MemoryWindow window = pair.domain().allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
             pair.postBind(1, window, region, List.of(REMOTE_WRITE));
             loop.done();
             pair.postLocalInvalidate(2, window.remoteKey());

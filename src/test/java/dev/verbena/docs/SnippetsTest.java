@@ -268,7 +268,7 @@ class SnippetsTest {
         }
     }
 
-    private static void datagram(QueuePair sender, DatagramPair.Side from, QueuePair receiver) {
+    private static void datagram(QueuePair sender, Loopback.Side from, QueuePair receiver) {
         try {
             DatagramSnippets.send(sender, from.queue, from.buffer, receiver.endpoint(), DEADLINE);
         } catch (InterruptedException e) {

@@ -6,6 +6,7 @@ import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
@@ -15,6 +16,7 @@ import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.WorkCompletion;
 import java.time.Duration;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
@@ -34,17 +36,16 @@ public final class Loopback implements AutoCloseable {
     public final Side left;
     public final Side right;
 
-    /** One end. */
+    /** One end of two. */
     public static final class Side {
         public final CompletionQueue queue;
         public final QueuePair pair;
         public final MemoryRegion buffer;
 
-        private Side(Context context, ProtectionDomain domain, UnaryOperator<QueuePairOptions> options) {
-            queue = context.createCompletionQueue(256);
-            pair = domain.createQueuePair(options.apply(QueuePair.rc(queue)));
-            buffer = domain.register(
-                    domain.arena().allocate(SIZE, 4096), LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
+        Side(ProtectionDomain domain, Function<CompletionQueue, QueuePairOptions> options, AccessFlag... access) {
+            queue = domain.context().createCompletionQueue(256);
+            pair = domain.createQueuePair(options.apply(queue));
+            buffer = domain.register(domain.arena().allocate(SIZE, 4096), access);
         }
 
         /** Waits for the next completion with any status. */
@@ -62,8 +63,18 @@ public final class Loopback implements AutoCloseable {
         this.arena = arena;
         context = TestDevice.get().open(arena);
         domain = context.allocateProtectionDomain();
-        left = new Side(context, domain, options);
-        right = new Side(context, domain, options);
+        left = side(options);
+        right = side(options);
+    }
+
+    private Side side(UnaryOperator<QueuePairOptions> options) {
+        return new Side(
+                domain,
+                queue -> options.apply(QueuePair.rc(queue)),
+                LOCAL_WRITE,
+                REMOTE_READ,
+                REMOTE_WRITE,
+                REMOTE_ATOMIC);
     }
 
     /** Makes a connected pair in a confined arena, with room for inline data and three pieces of memory. */

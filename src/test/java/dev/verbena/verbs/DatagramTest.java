@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 @DeviceTest
 class DatagramTest {
     private DatagramPair peers;
-    private DatagramPair.Side left;
-    private DatagramPair.Side right;
+    private Loopback.Side left;
+    private Loopback.Side right;
     private AddressHandle toRight;
 
     @BeforeEach
@@ -31,7 +31,7 @@ class DatagramTest {
         peers = DatagramPair.ready(VerbsArena.ofConfined());
         left = peers.left;
         right = peers.right;
-        toRight = right.path();
+        toRight = DatagramPair.path(right);
     }
 
     @AfterEach
@@ -205,7 +205,7 @@ class DatagramTest {
 
     @Test
     void batchSendsToManyAddresses() throws Exception {
-        AddressHandle toLeft = left.path();
+        AddressHandle toLeft = DatagramPair.path(left);
         left.pair.postReceive(10, left.buffer.slice(1024, 1024));
         right.pair.postReceive(11, right.buffer.slice(0, 1024));
         right.pair.postReceive(12, right.buffer.slice(1024, 1024));

@@ -135,7 +135,7 @@ class QueuePairDrainerTest {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofConfined())) {
             QueuePair pair = peers.left.pair;
             pair.postReceive(1, peers.left.buffer);
-            pair.postSend(2, peers.left.buffer.slice(0, 8), peers.right.path(), peers.right.pair.number(), 0);
+            pair.postSend(2, peers.left.buffer.slice(0, 8), DatagramPair.path(peers.right), peers.right.pair.number(), 0);
             drain(pair);
 
             assertThat(ids()).containsExactlyInAnyOrder(1L, 2L);
@@ -164,7 +164,7 @@ class QueuePairDrainerTest {
             peers.left.pair.postSend(
                     2,
                     peers.left.buffer.slice(0, 8),
-                    peers.right.path(),
+                    DatagramPair.path(peers.right),
                     peers.right.pair.number(),
                     DatagramPair.RIGHT_KEY);
             assertThat(peers.left.done().id()).as("the sender never knows").isEqualTo(2);

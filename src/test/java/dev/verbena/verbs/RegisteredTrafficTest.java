@@ -60,7 +60,7 @@ class RegisteredTrafficTest {
             MemoryRegion from = region(pair.domain, flag);
             // No device claims that datagrams can be received into memory that is paged on demand.
             MemoryRegion to = flag == ON_DEMAND ? pair.right.buffer : region(pair.domain, flag);
-            AddressHandle path = pair.right.path();
+            AddressHandle path = DatagramPair.path(pair.right);
             for (int round = 1; round <= ROUNDS; round++) {
                 from.segment().fill((byte) round);
                 pair.right.pair.postReceive(1, to.slice(0, Grh.BYTES + 512));

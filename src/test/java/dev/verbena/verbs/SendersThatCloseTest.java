@@ -48,8 +48,8 @@ class SendersThatCloseTest {
             SendBatch batch = pair.sendBatch(2); // of the thread that closes: it posts too
             MemorySegment data = MemorySegment.ofArray(new byte[8]);
             for (int i = 0; i < TIMES; i++) {
-                AddressHandle path = peers.right.path();
-                AddressHandle own = peers.left.path();
+                AddressHandle path = DatagramPair.path(peers.right);
+                AddressHandle own = DatagramPair.path(peers.left);
                 batch.clear();
                 batch.sendInline(1, data).to(own, pair.number(), 0);
                 race(

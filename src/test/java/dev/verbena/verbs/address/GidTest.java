@@ -37,6 +37,15 @@ class GidTest {
     }
 
     @Test
+    void kindsAreToldByAllBitsOfTheirPrefixes() {
+        assertThat(new Gid(1, MAPPED.interfaceId()).isIpv4Mapped()).isFalse();
+        assertThat(new Gid(0, 0x0000_fffe_0a09_0901L).isIpv4Mapped()).isFalse();
+        assertThat(Gid.parse("febf::1").isLinkLocal()).isTrue();
+        assertThat(Gid.parse("fec0::1").isLinkLocal()).isFalse();
+        assertThat(Gid.parse("7e80::1").isLinkLocal()).isFalse();
+    }
+
+    @Test
     void toBytesIsInNetworkOrder() {
         byte[] bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 9, 9, 1};
         assertThat(MAPPED.toBytes()).isEqualTo(bytes);

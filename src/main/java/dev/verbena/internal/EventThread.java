@@ -324,14 +324,4 @@ public final class EventThread {
         wakeUp.close();
         SystemCall.close(poll);
     }
-
-    /** Returns the epoll descriptor of the running thread, for tests; -1 if none runs. */
-    static int pollDescriptor() {
-        LOCK.lock();
-        try {
-            return running == null ? -1 : running.poll;
-        } finally {
-            LOCK.unlock();
-        }
-    }
 }

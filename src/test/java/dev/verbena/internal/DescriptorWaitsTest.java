@@ -217,7 +217,7 @@ class DescriptorWaitsTest {
         for (int i = 0; i < 100; i++) {
             Sleeper sleeper = box.sleeper();
             assertThat(sleeper.isInC()).isTrue();
-            assertThat(EventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+            assertThat(RunningEventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
             send(box);
             assertThat(sleeper.end()).isEqualTo("event");
         }
@@ -228,7 +228,7 @@ class DescriptorWaitsTest {
         Box box = new Box();
         Sleeper sleeper = box.virtualSleeper();
         assertThat(sleeper.isInC()).isFalse();
-        assertThat(EventThread.pollDescriptor()).as("the event thread watches").isNotEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).as("the event thread watches").isNotEqualTo(-1);
         send(box);
         assertThat(sleeper.end()).isEqualTo("event");
     }
@@ -242,7 +242,7 @@ class DescriptorWaitsTest {
         Sleeper virtual = other.virtualSleeper();
         assertThat(leader.isInC()).isTrue();
         assertThat(follower.isInC()).isFalse();
-        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
         send(other);
         send(other);
         assertThat(follower.end()).isEqualTo("event");
@@ -391,10 +391,10 @@ class DescriptorWaitsTest {
         Box other = new Box();
         Sleeper leader = box.sleeper();
         Sleeper virtual = other.virtualSleeper();
-        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
         send(box);
         assertThat(leader.end()).isEqualTo("event");
-        Await.until("the event thread watches", () -> EventThread.pollDescriptor() != -1);
+        Await.until("the event thread watches", () -> RunningEventThread.pollDescriptor() != -1);
         Sleeper beside = box.sleeper();
         assertThat(beside.isInC())
                 .as("sleeps in C although the event thread watches")
@@ -405,7 +405,7 @@ class DescriptorWaitsTest {
         assertThat(virtual.end()).isEqualTo("event");
         Sleeper later = box.sleeper();
         assertThat(later.isInC()).as("no virtual thread waits any more").isTrue();
-        Await.until("the event thread ends", () -> EventThread.pollDescriptor() == -1);
+        Await.until("the event thread ends", () -> RunningEventThread.pollDescriptor() == -1);
         send(box);
         assertThat(later.end()).isEqualTo("event");
     }

@@ -108,7 +108,7 @@ class EventThreadHammerTest {
             Await.end(thread);
         }
         assertThat(failure.get()).isNull();
-        Await.until("the end of the event thread", () -> EventThread.pollDescriptor() == -1);
+        Await.until("the end of the event thread", () -> RunningEventThread.pollDescriptor() == -1);
     }
 
     @Test
@@ -166,7 +166,7 @@ class EventThreadHammerTest {
     @Test
     void retiredEventThreadsLeaveNoDescriptors() throws Exception {
         new Watched(false, false).end();
-        Await.until("the end of the event thread", () -> EventThread.pollDescriptor() == -1);
+        Await.until("the end of the event thread", () -> RunningEventThread.pollDescriptor() == -1);
         int before = openFiles();
         hammer(n -> {
             Watched watched = new Watched(false, false);

@@ -90,7 +90,7 @@ class EventThreadTest {
     /** Replaces the file of the epoll descriptor, so that the next wait of the thread fails. */
     private static void breakThread(int wakeUp) {
         MemorySegment dup2 = Linker.nativeLinker().defaultLookup().find("dup2").orElseThrow();
-        int poll = EventThread.pollDescriptor();
+        int poll = RunningEventThread.pollDescriptor();
         int other = SystemCall.EVENTFD.call(0, 0);
         assertThat((int) CFunction.at("function", dup2).call(other, poll)).isEqualTo(poll);
         SystemCall.close(other);
@@ -195,7 +195,7 @@ class EventThreadTest {
         for (Recorded handler : handlers) {
             assertThat(handler.failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
         }
-        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
         for (EventThread.Watch watch : watches) {
             assertThatCode(watch::again).doesNotThrowAnyException();
             assertThatCode(watch::close).doesNotThrowAnyException();
@@ -229,7 +229,7 @@ class EventThreadTest {
         long before = OpenFileLimit.count();
         assertThatThrownBy(() -> EventThread.watch(-1, false, new Recorded(() -> {})))
                 .hasMessage("epoll_ctl: " + Errno.describe(Errno.EBADF));
-        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
         Await.until("as few descriptors as before", () -> OpenFileLimit.count() <= before);
     }
 
@@ -241,11 +241,11 @@ class EventThreadTest {
         EventThread.Watch watch = EventThread.watch(descriptor, false, new Recorded(events::incrementAndGet));
         assertThatThrownBy(() -> EventThread.watch(-1, false, new Recorded(() -> {})))
                 .isInstanceOf(SystemCallException.class);
-        assertThat(EventThread.pollDescriptor()).isNotEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isNotEqualTo(-1);
         raise(descriptor);
         Await.until("the event", () -> events.get() > 0);
         watch.close();
-        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
     }
 
     @Test
@@ -282,7 +282,7 @@ class EventThreadTest {
                     return EventThread.watch(descriptor, false, new Recorded(() -> {}));
                 }))
                 .isInstanceOf(OutOfMemoryError.class);
-        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
         assertThat(OpenFileLimit.count()).isEqualTo(before);
     }
 }

@@ -114,7 +114,7 @@ class VirtualWaitsTest {
     void awaitReturnsWhatIsThereAtOnce() throws Exception {
         write(1);
         assertThat(read()).isEqualTo(1);
-        assertThat(EventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
     }
 
     @Test
@@ -237,7 +237,7 @@ class VirtualWaitsTest {
      */
     private static void breakEventThread() {
         int poll;
-        while ((poll = EventThread.pollDescriptor()) == -1) {
+        while ((poll = RunningEventThread.pollDescriptor()) == -1) {
             Thread.yield();
         }
         int ready = SystemCall.EVENTFD.call(1, 0);
@@ -379,15 +379,15 @@ class VirtualWaitsTest {
 
     @Test
     void closedDescriptorIsWatchedAgainOnlyOnceItIsReopened() throws Exception {
-        Await.until("the end of earlier watches", () -> EventThread.pollDescriptor() == -1);
+        Await.until("the end of earlier watches", () -> RunningEventThread.pollDescriptor() == -1);
         descriptor.watch();
-        assertThat(EventThread.pollDescriptor()).isNotEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isNotEqualTo(-1);
         descriptor.close();
         descriptor.watch();
-        assertThat(EventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
         descriptor.reopen();
         descriptor.watch();
-        assertThat(EventThread.pollDescriptor()).isNotEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isNotEqualTo(-1);
     }
 
     /** The watch that the closing has ended had asked for an event. That says nothing of the next watch. */
@@ -463,7 +463,7 @@ class VirtualWaitsTest {
     /** At the limit of threads, a watch fails; once there are threads, waits begin as ever. */
     @Test
     void watchWithoutAThreadFailsAndCanBeRepeated() throws Throwable {
-        Await.until("the end of earlier watches", () -> EventThread.pollDescriptor() == -1);
+        Await.until("the end of earlier watches", () -> RunningEventThread.pollDescriptor() == -1);
         VirtualWaits wanted = VirtualWaits.readApart(number, this::tryToRead, IllegalStateException::new);
         assertThatThrownBy(() -> OtherThread.call(() -> {
                     SystemCallFilter.forbidThreadsHere();
@@ -472,9 +472,9 @@ class VirtualWaitsTest {
                 }))
                 .isInstanceOf(OutOfMemoryError.class)
                 .hasMessageContaining("thread");
-        assertThat(EventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
         wanted.watch();
-        assertThat(EventThread.pollDescriptor()).isNotEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor()).isNotEqualTo(-1);
         wanted.close();
         awaitSleepsUntilDataArrives();
     }

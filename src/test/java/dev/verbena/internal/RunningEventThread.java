@@ -1,0 +1,33 @@
+package dev.verbena.internal;
+
+import java.lang.reflect.Field;
+import java.util.Objects;
+import java.util.concurrent.locks.Lock;
+import org.jspecify.annotations.Nullable;
+
+/** The event thread that runs, which the library itself asks nobody for. */
+final class RunningEventThread {
+    private RunningEventThread() {}
+
+    /** Returns its epoll descriptor, or -1 if none runs. */
+    static int pollDescriptor() {
+        Lock lock = (Lock) Objects.requireNonNull(read("LOCK", null));
+        lock.lock();
+        try {
+            Object running = read("running", null);
+            return running == null ? -1 : (int) Objects.requireNonNull(read("poll", running));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static @Nullable Object read(String name, @Nullable Object of) {
+        try {
+            Field field = EventThread.class.getDeclaredField(name);
+            field.setAccessible(true);
+            return field.get(of);
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -449,7 +449,7 @@ class RareObjectsTest {
         assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).queue())
                 .isSameAs(loopback.left.queue);
         assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).toString())
-                .contains("5 tags");
+                .contains("tags 5");
         assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6)
                         .depth(9)
                         .tagOperations())

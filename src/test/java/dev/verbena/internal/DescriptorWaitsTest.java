@@ -217,7 +217,9 @@ class DescriptorWaitsTest {
         for (int i = 0; i < 100; i++) {
             Sleeper sleeper = box.sleeper();
             assertThat(sleeper.isInC()).isTrue();
-            assertThat(RunningEventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+            assertThat(RunningEventThread.pollDescriptor())
+                    .as("nothing is watched")
+                    .isEqualTo(-1);
             send(box);
             assertThat(sleeper.end()).isEqualTo("event");
         }
@@ -228,7 +230,9 @@ class DescriptorWaitsTest {
         Box box = new Box();
         Sleeper sleeper = box.virtualSleeper();
         assertThat(sleeper.isInC()).isFalse();
-        assertThat(RunningEventThread.pollDescriptor()).as("the event thread watches").isNotEqualTo(-1);
+        assertThat(RunningEventThread.pollDescriptor())
+                .as("the event thread watches")
+                .isNotEqualTo(-1);
         send(box);
         assertThat(sleeper.end()).isEqualTo("event");
     }

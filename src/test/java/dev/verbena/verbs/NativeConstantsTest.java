@@ -130,9 +130,8 @@ class NativeConstantsTest {
     @ParameterizedTest
     @MethodSource("all")
     void constantsHaveTheNumberOfTheirNameInC(Class<?> type) throws IOException {
-        String source = Files.readString(SOURCES.resolve(type.getName().replace('.', '/') + ".java"));
         int found = 0;
-        Matcher constants = CONSTANT.matcher(source);
+        Matcher constants = CONSTANT.matcher(constantsInSource(type));
         while (constants.find()) {
             String name = constants.group(2);
             if (name.equals("UNKNOWN") || name.equals("RECEIVE") && type == Operation.class) {
@@ -158,6 +157,14 @@ class NativeConstantsTest {
             found++;
         }
         assertThat(found).isEqualTo(type.getEnumConstants().length);
+    }
+
+    /** Returns the lines of an enum's constants, up to the semicolon that ends them. */
+    private static String constantsInSource(Class<?> type) throws IOException {
+        String file = type.getNestHost().getName().replace('.', '/') + ".java";
+        String source = Files.readString(SOURCES.resolve(file));
+        int from = source.indexOf("enum " + type.getSimpleName() + " {");
+        return source.substring(from, source.indexOf(";\n", from));
     }
 
     private static Object constantOf(Class<?> type, String name) {

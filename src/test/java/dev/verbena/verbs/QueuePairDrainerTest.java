@@ -135,7 +135,8 @@ class QueuePairDrainerTest {
         try (DatagramPair peers = DatagramPair.ready(VerbsArena.ofConfined())) {
             QueuePair pair = peers.left.pair;
             pair.postReceive(1, peers.left.buffer);
-            pair.postSend(2, peers.left.buffer.slice(0, 8), DatagramPair.path(peers.right), peers.right.pair.number(), 0);
+            pair.postSend(
+                    2, peers.left.buffer.slice(0, 8), DatagramPair.path(peers.right), peers.right.pair.number(), 0);
             drain(pair);
 
             assertThat(ids()).containsExactlyInAnyOrder(1L, 2L);

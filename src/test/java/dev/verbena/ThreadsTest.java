@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.internal.lifetime.ArenaLifetime;
-import dev.verbena.internal.lifetime.CloseGuard;
+import dev.verbena.internal.lifetime.Lifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.support.OtherThread;
 import java.lang.foreign.MemorySegment;
@@ -246,7 +246,7 @@ class ThreadsTest {
         }
     }
 
-    private static void awaitClosing(CloseGuard guarded) {
+    private static void awaitClosing(Lifetime guarded) {
         while (!guarded.isClosed()) {
             Thread.onSpinWait();
         }

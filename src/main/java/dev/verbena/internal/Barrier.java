@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <h2>Why no call is under way when an object is destroyed</h2>
  *
- * The steps of {@code CloseGuard}, with their memory order, for a user U that has the flag and a closing thread C:
+ * The steps of {@code SharedGuard}, with their memory order, for a user U that has the flag and a closing thread C:
  *
  * <pre>
  * U1  busy = true      opaque            C1  closed = true       volatile

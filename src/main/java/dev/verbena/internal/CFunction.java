@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * where C returns an {@code int}.
  *
  * <p>Each call keeps {@code errno} for its thread: see {@link #errno()}. The data path has handles of its own, in
- * {@link DataPathCalls}. All threads may call a function at once.
+ * {@link Driver}. All threads may call a function at once.
  */
 public final class CFunction {
     private static final int MOST = 6;

@@ -1,6 +1,6 @@
 package dev.verbena.net;
 
-import dev.verbena.verbs.MemorySlice;
+import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -32,7 +32,7 @@ final class Buffer {
     private static final VarHandle TURN = field("turn", int.class);
 
     final int index;
-    private final MemorySlice whole;
+    private final LocalMemory whole;
     private final MemorySegment memory;
 
     /** The message that methods lend which allocate nothing. */
@@ -54,11 +54,11 @@ final class Buffer {
     private long length;
 
     /** The first bytes of the memory, as they were last asked for. So messages of equal lengths allocate nothing. */
-    private MemorySlice slice;
+    private LocalMemory slice;
 
     private MemorySegment view;
 
-    Buffer(Channel channel, int index, MemorySlice whole) {
+    Buffer(Channel channel, int index, LocalMemory whole) {
         this.index = index;
         this.whole = whole;
         this.memory = whole.segment();
@@ -128,8 +128,8 @@ final class Buffer {
     }
 
     /** Returns the bytes to send. */
-    MemorySlice slice() {
-        MemorySlice known = slice;
+    LocalMemory slice() {
+        LocalMemory known = slice;
         if (known.length() != length) {
             known = whole.slice(0, length);
             slice = known;
@@ -138,7 +138,7 @@ final class Buffer {
     }
 
     /** Returns the whole memory, for receives. */
-    MemorySlice whole() {
+    LocalMemory whole() {
         return whole;
     }
 

@@ -2,8 +2,8 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.ProtectionDomain;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
@@ -181,12 +181,12 @@ public final class BufferPool {
     public static final class Buffer implements AutoCloseable {
         private final BufferPool pool;
         private final int index;
-        private final MemorySlice memory;
+        private final LocalMemory memory;
         private final MemorySegment segment;
         /** Guarded by the pool's lock. */
         private boolean taken;
 
-        private Buffer(BufferPool pool, int index, MemorySlice memory) {
+        private Buffer(BufferPool pool, int index, LocalMemory memory) {
             this.pool = pool;
             this.index = index;
             this.memory = memory;
@@ -207,7 +207,7 @@ public final class BufferPool {
          *
          * @return the registered memory
          */
-        public MemorySlice memory() {
+        public LocalMemory memory() {
             return memory;
         }
 

@@ -2,7 +2,6 @@ package dev.verbena.net;
 
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.ValueLayout;
@@ -35,7 +34,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     /** The memory of the results of atomics: 8 bytes for each operation, behind the messages. */
     private final long atomics;
 
-    private final @Nullable MemorySlice[] results;
+    private final @Nullable LocalMemory[] results;
 
     /**
      * Makes the requests.
@@ -46,7 +45,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         this.region = region;
         distance = distance(options, trailer);
         atomics = distance * messages;
-        results = new MemorySlice[options.operations()];
+        results = new LocalMemory[options.operations()];
     }
 
     private static long distance(NodeOptions options, int trailer) {
@@ -59,18 +58,18 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     }
 
     /** Returns a piece of memory. */
-    final MemorySlice piece(int index, long size) {
+    final LocalMemory piece(int index, long size) {
         return region.slice(index * distance, size);
     }
 
     /** Returns the index of the piece that memory of this link begins with. */
-    final int index(MemorySlice memory) {
+    final int index(LocalMemory memory) {
         return (int) ((memory.address() - region.address()) / distance);
     }
 
     /** Returns the memory of the result of an atomic operation. */
-    final MemorySlice result(int number) {
-        MemorySlice known = results[number];
+    final LocalMemory result(int number) {
+        LocalMemory known = results[number];
         if (known == null) {
             known = region.slice(atomics + (long) Long.BYTES * number, Long.BYTES);
             results[number] = known;
@@ -86,7 +85,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     abstract QueuePair pair();
 
     /** Posts a message. */
-    abstract void send(long id, MemorySlice data, int immediate);
+    abstract void send(long id, LocalMemory data, int immediate);
 
     /** Posts a message without bytes. */
     abstract void send(long id, int immediate);
@@ -104,7 +103,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     abstract void probe(long id);
 
     /** Posts memory for a message of the peer. */
-    abstract void receive(long id, MemorySlice memory);
+    abstract void receive(long id, LocalMemory memory);
 
     /** Notes that all receives are posted, by a thread that usually posts no more. No other thread has posted yet. */
     void prepared() {

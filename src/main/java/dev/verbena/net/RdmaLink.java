@@ -8,7 +8,6 @@ import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -37,10 +36,10 @@ final class RdmaLink extends Link {
     private final int trailer;
 
     /** The pieces with the trailers of their messages. */
-    private final @Nullable MemorySlice[] trailing;
+    private final @Nullable LocalMemory[] trailing;
 
     /** The trailers of the sends without bytes that may be under way. */
-    private final MemorySlice[] bare;
+    private final LocalMemory[] bare;
 
     private int nextBare;
 
@@ -73,8 +72,8 @@ final class RdmaLink extends Link {
         super(register(domain, options, pieces, trailer, arena), options, pieces, trailer);
         this.domain = domain;
         this.trailer = trailer;
-        trailing = new MemorySlice[trailer == 0 ? 0 : pieces];
-        bare = new MemorySlice[trailer == 0 ? 0 : ChannelCore.CONTROL_SENDS];
+        trailing = new LocalMemory[trailer == 0 ? 0 : pieces];
+        bare = new LocalMemory[trailer == 0 ? 0 : ChannelCore.CONTROL_SENDS];
         for (int i = 0; i < bare.length; i++) {
             bare[i] = piece(pieces - 1, (long) bare.length * trailer).slice((long) i * trailer, trailer);
         }
@@ -100,12 +99,12 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    void send(long id, MemorySlice data, int immediate) {
+    void send(long id, LocalMemory data, int immediate) {
         verbs.takeOver(sends);
         if (trailer == 0) {
             sends.clear().send(id, data).immediate(immediate).post();
         } else {
-            MemorySlice whole = withTrailer(data);
+            LocalMemory whole = withTrailer(data);
             whole.segment().set(Wire.INT, data.length(), immediate);
             sends.clear().send(id, whole).post();
         }
@@ -117,7 +116,7 @@ final class RdmaLink extends Link {
         if (trailer == 0) {
             sends.clear().send(id).immediate(immediate).post();
         } else {
-            MemorySlice number = bare[nextBare];
+            LocalMemory number = bare[nextBare];
             nextBare = (nextBare + 1) % bare.length;
             number.segment().set(Wire.INT, 0, immediate);
             sends.clear().send(id, number).post();
@@ -125,9 +124,9 @@ final class RdmaLink extends Link {
     }
 
     /** Returns a message with the bytes behind it. */
-    private MemorySlice withTrailer(MemorySlice message) {
+    private LocalMemory withTrailer(LocalMemory message) {
         int index = index(message);
-        MemorySlice known = trailing[index];
+        LocalMemory known = trailing[index];
         if (known == null || known.length() != message.length() + trailer) {
             known = piece(index, message.length() + trailer);
             trailing[index] = known;
@@ -182,7 +181,7 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    void receive(long id, MemorySlice memory) {
+    void receive(long id, LocalMemory memory) {
         verbs.takeOver(receives);
         receives.clear()
                 .receive(id, trailer == 0 ? memory : withTrailer(memory))

@@ -3,7 +3,6 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
-import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.util.ArrayDeque;
@@ -55,7 +54,7 @@ final class TcpLink extends Link {
     // Posting
 
     @Override
-    void send(long id, MemorySlice data, int immediate) {
+    void send(long id, LocalMemory data, int immediate) {
         TcpFrame request = request(TcpFrame.SEND, id, data, data.length());
         request.number = immediate;
         post(request);
@@ -126,7 +125,7 @@ final class TcpLink extends Link {
     }
 
     @Override
-    void receive(long id, MemorySlice into) {
+    void receive(long id, LocalMemory into) {
         receives.add(new Receive(id, into.address(), memory.keyOf(into.region()), into.length()));
     }
 

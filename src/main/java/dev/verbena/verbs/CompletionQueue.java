@@ -9,15 +9,17 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
-import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.Driver;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.lifetime.GuardedDriver;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_cq;
 import dev.verbena.internal.raw.ibv_cq_init_attr_ex;
@@ -54,6 +56,7 @@ public final class CompletionQueue extends VerbsObject {
     static final String BROKEN =
             "The completion queue is broken, most often because more completions came than it holds";
 
+    private static final String POLL = "ibv_poll_cq";
     private static final int SPINS = 200;
     private static final long PAUSE_NANOS = 20_000;
 
@@ -63,8 +66,7 @@ public final class CompletionQueue extends VerbsObject {
     private final @Nullable CompletionEvents events;
     private final Completions one;
     private final @Nullable CompletionReaders readers;
-    private final boolean criticalPoll;
-    private final long pollFunction;
+    private final Driver driver;
     /** The cursors, which end with the queue. Their memory is kept here as long as C may fill it. */
     private final Queue<Completions> cursors = new ConcurrentLinkedQueue<>();
 
@@ -80,18 +82,25 @@ public final class CompletionQueue extends VerbsObject {
         lifetime.destroyedBy(this::destroy);
         this.capacity = currentCapacity();
         this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
-        this.pollFunction = context.provider().pollCq();
-        boolean critical = context.provider().pollsCritically(options.pollingCalls());
-        this.readers = options.extended() ? readers(critical) : null;
-        // Another thread may hold the lock of an extended queue while it runs Java code: see ExtendedCalls.
-        this.criticalPoll = critical && (readers == null || lifetime.isConfined());
+        this.readers = options.extended() ? readers() : null;
+        this.driver = GuardedDriver.of(context.provider().forPolls(pollsCritically()), lifetime);
         this.one = keep(new PlainCompletions(this, 1));
         expectEvents();
     }
 
-    private CompletionReaders readers(boolean critical) {
-        boolean reads = context.provider().readsCritically(options.pollingCalls());
-        CompletionReaders found = new CompletionReaders(address, reads, critical, lifetime.isConfined());
+    /** Another thread may hold the lock of an extended queue while it runs Java code: see {@link ExtendedCalls}. */
+    boolean pollsCritically() {
+        return context.provider().pollsCritically(options.pollingCalls())
+                && (!options.extended() || lifetime.isConfined());
+    }
+
+    private CompletionReaders readers() {
+        DriverFunctions functions = context.provider();
+        CompletionReaders found = new CompletionReaders(
+                address,
+                functions.calls(options.pollingCalls() != CompletionQueueOptions.PollingCalls.PLAIN),
+                functions.calls(pollsCritically()),
+                functions.calls(functions.pollsCritically(options.pollingCalls())));
         Set<CompletionField> missing = found.missing(options.fields());
         if (!missing.isEmpty()) {
             throw new UnsupportedVerbException(
@@ -364,18 +373,12 @@ public final class CompletionQueue extends VerbsObject {
         return cursor;
     }
 
-    long pollFunction() {
-        return pollFunction;
+    Driver driver() {
+        return driver;
     }
 
-    boolean pollsCritically() {
-        return criticalPoll;
-    }
-
-    /** Returns the only thread that may use the queue, or null. */
-    @Nullable
-    Thread onlyThread() {
-        return lifetime.owner();
+    ObjectLifetime lifetime() {
+        return lifetime;
     }
 
     private CompletionReaders requireExtended() {
@@ -412,7 +415,7 @@ public final class CompletionQueue extends VerbsObject {
      * that came before raise no event. {@link #await} does both. Call this to wait at the {@link CompletionChannel}.
      *
      * @param solicitedOnly whether to raise the event only for a failure, or for a receive that the peer sent with
-     *     {@link SendFlag#SOLICITED}
+     *     {@link SendBatch#solicited}
      * @throws IllegalStateException if the queue has no channel
      */
     @CName("ibv_req_notify_cq")
@@ -422,18 +425,9 @@ public final class CompletionQueue extends VerbsObject {
             throw new IllegalStateException(
                     this + " has no channel to notify: make it with CompletionQueueOptions.channel()");
         }
-        int result;
-        int way = lifetime.enter();
-        try {
-            result = DataPathCalls.requestNotification(
-                    context.provider().requestNotification(), address, solicitedOnly ? 1 : 0);
-        } finally {
-            lifetime.exit(way);
-        }
+        int result = driver.ask(address, solicitedOnly ? 1 : 0);
         if (result != 0) {
-            if (result != 0) {
-                throw Failures.failure(DataPathCalls.ASK_NAME, Failures.errnoOf(result), toString(), "");
-            }
+            throw Failures.failure("ibv_req_notify_cq", Failures.errnoOf(result), toString(), "");
         }
     }
 
@@ -454,7 +448,7 @@ public final class CompletionQueue extends VerbsObject {
     }
 
     /**
-     * Waits as {@link #await} does, but sleeps through receives that were sent without {@link SendFlag#SOLICITED}. By the
+     * Waits as {@link #await} does, but sleeps through receives that were sent without {@link SendBatch#solicited}. By the
      * rules of InfiniBand, a failure ends the wait too. Soft-RoCE of newer kernels raises no event for a failure: the wait
      * finds it when the time is over. Takes any completion that there is by then.
      *
@@ -476,7 +470,7 @@ public final class CompletionQueue extends VerbsObject {
         T found = events == null ? pollUntil(attempt, timeout) : events.await(attempt, solicitedOnly, timeout);
         if (found == null) {
             throw new VerbsTimeoutException(
-                    DataPathCalls.POLL_NAME,
+                    POLL,
                     toString(),
                     timeout,
                     "Was the work request posted and signaled and, for a receive, has the peer sent?");
@@ -508,35 +502,9 @@ public final class CompletionQueue extends VerbsObject {
         return events;
     }
 
-    /** Fills an array of {@code struct ibv_wc}, and returns what C returned. */
-    int fill(int max, long completions) {
-        if (lifetime.isConfined()) { // the cursor has checked that the queue is open, and the thread
-            return DataPathCalls.poll(criticalPoll, pollFunction, address, max, completions);
-        }
-        int way = lifetime.enter();
-        try {
-            return DataPathCalls.poll(criticalPoll, pollFunction, address, max, completions);
-        } finally {
-            lifetime.exit(way);
-        }
-    }
-
     /** Makes the exception for a poll that returned less than 0. */
     VerbsException broken(int result) {
-        return new VerbsException(DataPathCalls.POLL_NAME, toString(), 0, "It returned " + result + ". " + BROKEN);
-    }
-
-    /** Fills the memory of a cursor through the functions of an extended queue. */
-    int fillExtended(ExtendedCompletions cursor) {
-        if (lifetime.isConfined()) {
-            return cursor.take();
-        }
-        int way = lifetime.enter();
-        try {
-            return cursor.take();
-        } finally {
-            lifetime.exit(way);
-        }
+        return new VerbsException(POLL, toString(), 0, "It returned " + result + ". " + BROKEN);
     }
 
     @Override

@@ -12,19 +12,19 @@ import java.util.Set;
  * made for is a null pointer, which C calls without a check: {@link #missing} finds those.
  */
 final class CompletionReaders {
-    static final int STATUS_INT = (int) (ibv_cq_ex.status$offset() % Long.BYTES) / Integer.BYTES;
+    private static final int STATUS_INT = (int) (ibv_cq_ex.status$offset() % Long.BYTES) / Integer.BYTES;
 
-    final long queue;
-    final long idAddress;
+    private final long queue;
+    private final long idAddress;
     /** The address of the word with the status, which is its {@code int} of the number {@link #STATUS_INT}. */
-    final long statusAddress;
+    private final long statusAddress;
 
-    private final boolean critical;
-    private final boolean criticalStart;
-    private final boolean criticalNext;
-    final long start;
-    final long next;
-    final long end;
+    private final ExtendedCalls reads;
+    private final ExtendedCalls starts;
+    private final ExtendedCalls steps;
+    private final MemorySegment start;
+    private final MemorySegment next;
+    private final MemorySegment end;
 
     final Reader opcode;
     final Reader vendorError;
@@ -33,24 +33,24 @@ final class CompletionReaders {
 
     /** A function {@code ibv_wc_read_...} of the queue. */
     static final class Reader {
-        private final boolean critical;
+        private final ExtendedCalls calls;
         private final long queue;
-        final long function;
+        private final MemorySegment function;
 
         private Reader(CompletionReaders of, MemorySegment function) {
-            this.critical = of.critical;
+            this.calls = of.reads;
             this.queue = of.queue;
-            this.function = function.address();
+            this.function = function;
         }
 
         /** Returns the value of the current completion. Cut it to the width of the field. */
         long read() {
-            return ExtendedCalls.call(critical, function, queue);
+            return calls.call(function, queue);
         }
 
         /** Fills a struct with the value of the current completion. */
         void read(long into) {
-            ExtendedCalls.call(critical, function, queue, into);
+            calls.call(function, queue, into);
         }
     }
 
@@ -58,21 +58,21 @@ final class CompletionReaders {
      * Reads the functions of a queue.
      *
      * @param queue the {@code struct ibv_cq_ex}
-     * @param critical whether the functions that never block are called critically
-     * @param criticalSteps whether those are too that look at the next completion
-     * @param confined whether one thread uses the queue
+     * @param reads calls the functions that never block
+     * @param starts calls the function that takes a lock: see {@link ExtendedCalls}
+     * @param steps calls the function that looks at the next completion
      */
-    CompletionReaders(long queue, boolean critical, boolean criticalSteps, boolean confined) {
+    CompletionReaders(long queue, ExtendedCalls reads, ExtendedCalls starts, ExtendedCalls steps) {
         this.queue = queue;
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
         this.idAddress = queue + ibv_cq_ex.wr_id$offset();
         this.statusAddress = queue + (ibv_cq_ex.status$offset() & -Long.BYTES);
-        this.critical = critical;
-        this.criticalStart = criticalSteps && confined; // it takes a lock: see ExtendedCalls
-        this.criticalNext = criticalSteps;
-        this.start = ibv_cq_ex.start_poll(struct).address();
-        this.next = ibv_cq_ex.next_poll(struct).address();
-        this.end = ibv_cq_ex.end_poll(struct).address();
+        this.reads = reads;
+        this.starts = starts;
+        this.steps = steps;
+        this.start = ibv_cq_ex.start_poll(struct);
+        this.next = ibv_cq_ex.next_poll(struct);
+        this.end = ibv_cq_ex.end_poll(struct);
         this.opcode = new Reader(this, ibv_cq_ex.read_opcode(struct));
         this.vendorError = new Reader(this, ibv_cq_ex.read_vendor_err(struct));
         this.flags = new Reader(this, ibv_cq_ex.read_wc_flags(struct));
@@ -98,16 +98,11 @@ final class CompletionReaders {
     Set<CompletionField> missing(Set<CompletionField> fields) {
         EnumSet<CompletionField> missing = EnumSet.noneOf(CompletionField.class);
         for (CompletionField field : fields) {
-            if (optional[field.ordinal()].function == 0) {
+            if (optional[field.ordinal()].function.address() == 0) {
                 missing.add(field);
             }
         }
         return missing;
-    }
-
-    /** Returns true if all functions are called critically. */
-    boolean allCritical() {
-        return critical && criticalStart && criticalNext;
     }
 
     Reader of(CompletionField field) {
@@ -116,17 +111,17 @@ final class CompletionReaders {
 
     /** Takes the provider's lock and steps to the first completion. Returns 0, or an error number without the lock. */
     int start(long attributes) {
-        return (int) ExtendedCalls.call(criticalStart, start, queue, attributes);
+        return (int) starts.call(start, queue, attributes);
     }
 
     /** Steps to the next completion. Returns 0 or an error number; the lock stays taken either way. */
     int next() {
-        return (int) ExtendedCalls.call(criticalNext, next, queue);
+        return (int) steps.call(next, queue);
     }
 
     /** Removes the completions that were visited from the queue, and gives the lock back. */
     void end() {
-        ExtendedCalls.call(critical, end, queue);
+        reads.call(end, queue);
     }
 
     long id() {

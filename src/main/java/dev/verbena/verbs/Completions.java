@@ -3,9 +3,8 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.internal.DataPathCalls;
+import dev.verbena.internal.Driver;
 import dev.verbena.internal.Memory;
-import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.Arena;
@@ -48,20 +47,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     final long address;
 
     private final MemorySegment memory;
-    /** True if {@link #poll} calls C itself, because no other thread can close the queue meanwhile. */
-    private final boolean direct;
-
-    /** True if {@link #fetchAfterAll} calls C itself, by a call with a change of thread state. */
-    private final boolean plain;
-
-    /** Keeps the queue open while a critical call polls for one of several threads; null if there is no such call. */
-    private final @Nullable ObjectLifetime guard;
-
-    /** True if the function that polls is the first driver's, which has a constant handle. */
-    private final boolean firstDriver;
-
+    private final Driver driver;
     private final long cq;
-    private final long pollFunction;
 
     /** The poll of {@link #await}, made for the first one. */
     private @Nullable Supplier<@Nullable Completions> attempt;
@@ -76,15 +63,9 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private long last;
     /** The number of completions up to {@link #last}. A poll that finds as many as the one before leaves both as they are. */
     private int fetched;
-    /** The thread that this belongs to, if that thread has polled and {@link #direct} is true: one check for both. */
-    private @Nullable Thread poller;
 
-    /**
-     * Makes a cursor without completions.
-     *
-     * @param simple whether {@link #fetch} does no more than poll by {@code ibv_poll_cq}
-     */
-    Completions(CompletionQueue queue, int max, boolean simple) {
+    /** Makes a cursor without completions. */
+    Completions(CompletionQueue queue, int max) {
         super(queue);
         this.queue = queue;
         this.memory = Arena.ofAuto().allocate(max * SIZE, 64);
@@ -93,20 +74,13 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         this.stride = SIZE;
         this.max = max;
         forget();
-        this.firstDriver = DataPathCalls.isFirstPoll(queue.pollFunction());
+        this.driver = queue.driver();
         this.cq = queue.address();
-        this.pollFunction = queue.pollFunction();
-        boolean alone = simple && queue.onlyThread() != null;
-        this.direct = alone && queue.pollsCritically() && firstDriver;
-        this.plain = alone && !queue.pollsCritically();
-        boolean guarded = queue.onlyThread() == null && queue.pollsCritically() && firstDriver;
-        this.guard = guarded ? ObjectLifetime.of(queue) : null;
     }
 
     @Override
     final void end() {
         super.end(); // first: the owner that finds nothing then finds out why
-        poller = null;
         forget();
     }
 
@@ -125,16 +99,11 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      */
     @CName("ibv_poll_cq")
     public final int poll() {
-        int count;
-        if (poller == Thread.currentThread()) {
-            if (base < last) {
-                leave();
-            }
-            count = DataPathCalls.pollFirst(cq, max, address);
-        } else {
-            checkUser();
-            count = guard == null ? fetchAfterAll() : fetchGuarded(guard);
+        checkUser();
+        if (base < last) {
+            leave();
         }
+        int count = fetch();
         if (count != 0) {
             if (count != fetched) {
                 fetchedIs(count);
@@ -144,35 +113,6 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
             forget();
         }
         return count;
-    }
-
-    private int fetchAfterAll() {
-        if (plain) {
-            if (base < last) {
-                leave();
-            }
-            return DataPathCalls.poll(false, pollFunction, cq, max, address);
-        }
-        if (direct) {
-            poller = Thread.currentThread();
-        }
-        if (fetched != 0) {
-            leave();
-            forget(); // before the poll, which may throw
-        }
-        return fetch();
-    }
-
-    private int fetchGuarded(ObjectLifetime shared) {
-        if (base < last) {
-            leave();
-        }
-        int way = shared.enter();
-        try {
-            return DataPathCalls.pollFirst(cq, max, address);
-        } finally {
-            shared.exit(way);
-        }
     }
 
     /** Notes the number of fetched completions, which most often stays the same. */
@@ -194,7 +134,9 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     /** Fills the memory from its beginning. Returns the number of completions, or less than 0 if the poll failed. */
-    abstract int fetch();
+    int fetch() {
+        return driver.poll(cq, max, address);
+    }
 
     /**
      * Waits until there are completions, and fetches them as {@link #poll} does. A queue with a channel sleeps until then;
@@ -214,7 +156,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     /**
-     * Waits as {@link #await} does, but sleeps through receives that were sent without {@link SendFlag#SOLICITED}. By the
+     * Waits as {@link #await} does, but sleeps through receives that were sent without {@link SendBatch#solicited}. By the
      * rules of InfiniBand, a failure ends the wait too. Soft-RoCE of newer kernels raises no event for a failure: the wait
      * finds it when the time is over. Fetches all completions that there are by then.
      *

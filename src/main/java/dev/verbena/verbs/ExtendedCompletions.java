@@ -4,9 +4,9 @@ import dev.verbena.CName;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.failures.Failures;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
 import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
@@ -46,28 +46,11 @@ public final class ExtendedCompletions extends Completions {
     private final CompletionReaders readers;
     /** True if {@code ibv_poll_cq} fetches all fields that the queue reports. */
     private final boolean plain;
-    /** True if {@link #fetch} may call all functions itself. */
-    private final boolean direct;
-
-    // What most polls read and call, which fetch() has here.
-    private final long queueAddress;
-    private final long idAddress;
-    private final long statusAddress;
-    private final long startPoll;
-    private final long readOpcode;
-    private final long readFlags;
-    private final long readLength;
-    private final long endPoll;
 
     private final boolean oneByOne;
     private final int asked;
     private final long attributes;
     private final MemorySegment tagInfo;
-    private final CompletionReaders.Reader length;
-    /** True if the queue reports more than the length. */
-    private final boolean asksForMore;
-
-    private final boolean hasLength;
 
     private final int[] sourceLids;
     private final long[] timestamps;
@@ -90,25 +73,13 @@ public final class ExtendedCompletions extends Completions {
             boolean plain,
             boolean oneByOne,
             int max) {
-        super(queue, max, plain);
+        super(queue, max);
         Arena arena = Arena.ofAuto(); // keeps all its memory while one segment of it is reachable
         this.readers = readers;
         this.plain = plain;
-        this.direct = readers.allCritical() && !oneByOne;
-        this.queueAddress = readers.queue;
-        this.idAddress = readers.idAddress;
-        this.statusAddress = readers.statusAddress;
-        this.startPoll = readers.start;
-        this.readOpcode = readers.opcode.function;
-        this.readFlags = readers.flags.function;
-        this.readLength = readers.of(CompletionField.BYTE_LENGTH).function;
-        this.endPoll = readers.end;
         this.oneByOne = oneByOne;
         this.asked = EnumCodec.bits(fields, field -> field.bit);
         this.attributes = ibv_poll_cq_attr.allocate(arena).address();
-        this.length = readers.of(CompletionField.BYTE_LENGTH);
-        this.asksForMore = (asked & ~CompletionField.BYTE_LENGTH.bit) != 0;
-        this.hasLength = has(CompletionField.BYTE_LENGTH);
         this.tagInfo = ibv_wc_tm_info.allocate(arena);
         this.sourceLids = new int[has(CompletionField.SOURCE_LID) && !plain ? max : 0];
         this.timestamps = new long[has(CompletionField.TIMESTAMP) ? max : 0];
@@ -123,70 +94,28 @@ public final class ExtendedCompletions extends Completions {
         return (asked & field.bit) != 0;
     }
 
-    /** Fetches as {@link #take} does. The usual cases are flat: see {@link Memory#LONG_AT}. */
     @Override
     int fetch() {
         if (plain) {
-            return queue.fill(max, address);
+            return super.fetch();
         }
-        if (!direct) {
-            return queue.fillExtended(this);
-        }
-        long of = queueAddress;
-        int errno = (int) ExtendedCalls.callCritical(startPoll, of, attributes);
-        if (errno != 0) {
-            return nothing(errno);
-        }
-        int taken = 0;
+        ObjectLifetime open = queue.lifetime();
+        int way = open.enter();
         try {
-            do {
-                long at = address + taken++ * SIZE;
-                long word = Memory.word(at);
-                int status = (int) Memory.INT_AT.get(
-                        Memory.ALL, Memory.atInt(Memory.word(statusAddress), CompletionReaders.STATUS_INT));
-                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, 0), (long)
-                        Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(idAddress), 0)));
-                if (status != 0) {
-                    copyFailed(at, status);
-                    continue;
-                }
-                Memory.LONG_AT.set(
-                        Memory.ALL,
-                        Memory.at(word, STATE_WORD),
-                        ExtendedCalls.callCritical(readOpcode, of) << Integer.SIZE);
-                Memory.LONG_AT.set(
-                        Memory.ALL,
-                        Memory.at(word, FLAGS_WORD),
-                        ExtendedCalls.callCritical(readFlags, of) << Integer.SIZE);
-                long bytes = hasLength ? ExtendedCalls.callCritical(readLength, of) << Integer.SIZE : 0;
-                Memory.LONG_AT.set(Memory.ALL, Memory.at(word, LENGTH_WORD), bytes); // and no vendor error
-                if (asksForMore) {
-                    copyMore(taken - 1, at);
-                }
-            } while (taken < max && readers.next() == 0);
+            return take();
         } finally {
-            ExtendedCalls.callCritical(endPoll, of);
+            open.exit(way);
         }
-        return taken;
-    }
-
-    /** Returns 0, the number of completions, if the queue is empty, and throws for all other errors. */
-    private int nothing(int errno) {
-        if (errno != Errno.ENOENT) {
-            throw Failures.failure("ibv_start_poll", errno, queue.toString(), CompletionQueue.BROKEN);
-        }
-        return 0;
     }
 
     /**
-     * Takes completions out of the queue, at most as many as the cursor holds. The caller makes sure that the queue stays
-     * open.
+     * Takes completions out of the queue, at most as many as the cursor holds.
      *
      * <p>The soft-RoCE provider before rdma-core 59 unlocks twice when {@code ibv_next_poll} finds nothing more. It then
      * returns false completions or stops for ever. One completion between each start and end is right in all releases,
      * and the cost is small for a software device.
      */
-    int take() {
+    private int take() {
         int taken = 0;
         do {
             int errno = readers.start(attributes);
@@ -208,8 +137,8 @@ public final class ExtendedCompletions extends Completions {
     }
 
     /**
-     * Copies the current completion of C, in whole words: this frame does all of the usual ones, because of the depth. All
-     * but the status of a failed completion, its id, vendor error and queue pair is undefined.
+     * Copies the current completion of C, in whole words. All but the status of a failed completion, its id, vendor error and
+     * queue pair is undefined.
      */
     private void copy(int index) {
         long at = address + index * SIZE;
@@ -222,11 +151,11 @@ public final class ExtendedCompletions extends Completions {
         }
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, STATE_WORD), readers.opcode.read() << Integer.SIZE);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), readers.flags.read() << Integer.SIZE);
-        Memory.LONG_AT.set(
-                Memory.ALL,
-                Memory.at(word, LENGTH_WORD),
-                hasLength ? length.read() << Integer.SIZE : 0L); // and no vendor error
-        if (asksForMore) {
+        long bytes = has(CompletionField.BYTE_LENGTH)
+                ? readers.of(CompletionField.BYTE_LENGTH).read() << Integer.SIZE
+                : 0;
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, LENGTH_WORD), bytes); // and no vendor error
+        if ((asked & ~CompletionField.BYTE_LENGTH.bit) != 0) {
             copyMore(index, at);
         }
     }
@@ -301,9 +230,7 @@ public final class ExtendedCompletions extends Completions {
     @CName("ibv_wc_read_byte_len")
     @Override
     public int byteLength() {
-        if (!hasLength) {
-            require(CompletionField.BYTE_LENGTH);
-        }
+        require(CompletionField.BYTE_LENGTH);
         return length();
     }
 

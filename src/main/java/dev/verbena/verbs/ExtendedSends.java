@@ -6,7 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.ContextVerb;
-import dev.verbena.internal.DataPathCalls;
+import dev.verbena.internal.Driver;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
@@ -15,6 +15,7 @@ import dev.verbena.internal.raw.ibv_send_wr;
 import dev.verbena.internal.raw.ibv_sge;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -39,7 +40,7 @@ final class ExtendedSends {
     private static final long PIECE_LENGTH = ibv_sge.length$offset();
     private static final long PIECE_KEY = ibv_sge.lkey$offset();
     private static final long LOW = 0xffff_ffffL;
-    private static final int INLINE = SendFlag.INLINE.bit();
+    private static final int INLINE = SendBatch.INLINE;
 
     /** The columns of the table of operations that each request needs, by code. */
     private static final Operation.Shape[] SHAPES = new Operation.Shape[Operation.CODES];
@@ -80,20 +81,19 @@ final class ExtendedSends {
     private final long queue;
     private final long idAddress;
     private final long flagsAddress;
-    private final long[] builders = new long[Operation.CODES];
-    private final long start;
-    private final long complete;
-    private final long abort;
-    private final long setAddress;
-    private final long setSharedReceiveQueue;
-    private final long setInline;
-    private final long setPiece;
-    private final long setPieces;
-    private final boolean critical;
-    private final boolean criticalStart;
-    private final boolean criticalComplete;
-    private final boolean datagrams;
-    private final boolean namesSharedReceiveQueue;
+    private final MemorySegment[] builders = new MemorySegment[Operation.CODES];
+    private final MemorySegment start;
+    private final MemorySegment complete;
+    private final MemorySegment abort;
+    private final MemorySegment setAddress;
+    private final MemorySegment setSharedReceiveQueue;
+    private final MemorySegment setInline;
+    private final MemorySegment setPiece;
+    private final MemorySegment setPieces;
+    private final ExtendedCalls calls;
+    private final ExtendedCalls startCalls; // start takes a lock: see ExtendedCalls
+    private final ExtendedCalls completeCalls;
+    private final Driver driver;
     /**
      * The value of {@link #plain()}. It would have to be 0 for pairs of type DRIVER, which Verbena does not make: EFA's
      * {@code ibv_post_send} refuses their writes and reads.
@@ -104,15 +104,15 @@ final class ExtendedSends {
     private final boolean assumesEqualPieces;
     private final QueuePair queuePair;
     private final AllowedOperations allowed;
-    private final long plainQueue;
-    private final long plainPost;
 
     /**
      * Reads the functions of a queue pair.
      *
+     * @param assumesEqualPieces whether the driver takes all pieces of a request to be as long as the first
      * @throws UnsupportedVerbException if the driver has not made it an extended one, or lacks a function
      */
-    ExtendedSends(QueuePair queuePair, AllowedOperations allowed, DriverFunctions provider) {
+    ExtendedSends(
+            QueuePair queuePair, AllowedOperations allowed, DriverFunctions provider, boolean assumesEqualPieces) {
         long queue = Ibv.QP_TO_QP_EX.call(queuePair.address);
         if (queue == 0) {
             throw new UnsupportedVerbException(
@@ -125,48 +125,59 @@ final class ExtendedSends {
         this.queue = queue;
         this.idAddress = queue + ibv_qp_ex.wr_id$offset();
         this.flagsAddress = queue + ibv_qp_ex.wr_flags$offset(); // with the padding before the functions
+        Arrays.fill(builders, MemorySegment.NULL);
         for (SendOperation operation : queuePair.options.operations()) {
-            builders[operation.operation().code()] =
-                    operation.operation().builder(struct).address();
+            builders[operation.operation().code()] = operation.operation().builder(struct);
         }
         checkComplete(queuePair);
-        this.start = ibv_qp_ex.wr_start(struct).address();
-        this.complete = ibv_qp_ex.wr_complete(struct).address();
-        this.abort = ibv_qp_ex.wr_abort(struct).address();
-        this.setAddress = ibv_qp_ex.wr_set_ud_addr(struct).address();
-        this.setSharedReceiveQueue = ibv_qp_ex.wr_set_xrc_srqn(struct).address();
-        this.setInline = ibv_qp_ex.wr_set_inline_data(struct).address();
-        this.setPiece = ibv_qp_ex.wr_set_sge(struct).address();
-        this.setPieces = ibv_qp_ex.wr_set_sge_list(struct).address();
-        this.critical = provider.criticalCalls();
-        this.criticalStart = critical && queuePair.lifetime.isConfined(); // the call takes a lock: see ExtendedCalls
-        this.criticalComplete = provider.criticalPost();
-        this.datagrams = queuePair.options.type() == QueuePairType.UD;
-        this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
+        this.start = ibv_qp_ex.wr_start(struct);
+        this.complete = ibv_qp_ex.wr_complete(struct);
+        this.abort = ibv_qp_ex.wr_abort(struct);
+        this.setAddress = ibv_qp_ex.wr_set_ud_addr(struct);
+        this.setSharedReceiveQueue = ibv_qp_ex.wr_set_xrc_srqn(struct);
+        this.setInline = ibv_qp_ex.wr_set_inline_data(struct);
+        this.setPiece = ibv_qp_ex.wr_set_sge(struct);
+        this.setPieces = ibv_qp_ex.wr_set_sge_list(struct);
+        boolean confined = queuePair.lifetime.isConfined();
+        this.calls = provider.calls();
+        this.startCalls = provider.calls(confined);
+        this.completeCalls = provider.calls(provider.postsCritically());
+        this.driver = confined ? provider.forPosts() : provider.forPlainPosts();
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;
-        this.assumesEqualPieces = provider.equalPieces();
-        boolean may = criticalStart && criticalComplete && !provider.software();
-        this.plain = may && !datagrams && !namesSharedReceiveQueue ? USUAL & offered() : 0;
+        this.assumesEqualPieces = assumesEqualPieces;
+        boolean may = confined && provider.postsCritically() && !provider.software();
         this.queuePair = queuePair;
+        this.plain = may && !isOf(QueuePairType.UD) && !isOf(QueuePairType.XRC_SEND) ? USUAL & offered() : 0;
         this.allowed = allowed;
-        this.plainQueue = queuePair.address;
-        this.plainPost = provider.postSend();
+    }
+
+    private boolean isOf(QueuePairType type) {
+        return queuePair.options.type() == type;
+    }
+
+    /** Returns the driver, whose posts take the lock too. */
+    Driver driver() {
+        return driver;
     }
 
     /** Returns the operations that have a function, a bit for each code. */
     private int offered() {
         int codes = 0;
         for (int code = 0; code < Operation.CODES; code++) {
-            codes |= builders[code] == 0 ? 0 : 1 << code;
+            codes |= isMissing(builders[code]) ? 0 : 1 << code;
         }
         return codes;
+    }
+
+    private static boolean isMissing(MemorySegment function) {
+        return function.address() == 0;
     }
 
     /** Checks that the driver has a function for each operation that it made the queue pair with. */
     private void checkComplete(QueuePair made) {
         List<SendOperation> missing = made.options.operations().stream()
-                .filter(operation -> builders[operation.operation().code()] == 0)
+                .filter(operation -> isMissing(builders[operation.operation().code()]))
                 .toList();
         if (!missing.isEmpty()) {
             List<String> lacking = missing.stream()
@@ -221,14 +232,14 @@ final class ExtendedSends {
         int opcode =
                 (int) ((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(request), WorkBatch.NUM_SGE_WORD))
                         >>> Integer.SIZE);
-        if (builders[opcode] == 0) {
+        if (isMissing(builders[opcode])) {
             throw allowed.refusal(Operation.of(opcode));
         }
     }
 
     /** Checks that the driver has inline data. */
     void checkInline() {
-        if (setInline == 0) {
+        if (isMissing(setInline)) {
             throw new UnsupportedVerbException(
                     "ibv_wr_set_inline_data",
                     queuePair.toString(),
@@ -259,23 +270,23 @@ final class ExtendedSends {
     private int postPlainly(long first, long last, long next, long firstRefused) {
         MEMORY.set(JAVA_LONG, last + NEXT, 0);
         try {
-            return DataPathCalls.post(criticalStart && criticalComplete, plainPost, plainQueue, first, firstRefused);
+            return driver.postSends(queuePair.address, first, firstRefused);
         } finally {
             MEMORY.set(JAVA_LONG, last + NEXT, next);
         }
     }
 
     private int postRun(long first, long end) {
-        ExtendedCalls.call(criticalStart, start, queue);
+        startCalls.call(start, queue);
         try {
             for (long request = first; request != end; request = next(request)) {
                 build(request);
             }
         } catch (Throwable broken) { // only an error of the virtual machine leads here
-            ExtendedCalls.call(critical, abort, queue);
+            calls.call(abort, queue);
             throw broken;
         }
-        return (int) ExtendedCalls.call(criticalComplete, complete, queue);
+        return (int) completeCalls.call(complete, queue);
     }
 
     /** Returns the operations whose requests {@code ibv_post_send} posts, a bit for each code; 0 if there are none. */
@@ -292,10 +303,10 @@ final class ExtendedSends {
     }
 
     private void build(long request, int opcode, int sendFlags) {
-        long function = builders[opcode];
+        MemorySegment function = builders[opcode];
         switch (SHAPES[opcode]) {
-            case SEND -> ExtendedCalls.call(critical, function, queue);
-            case IMMEDIATE_OR_KEY -> ExtendedCalls.call(critical, function, queue, word(request + SendBatch.IMMEDIATE));
+            case SEND -> calls.call(function, queue);
+            case IMMEDIATE_OR_KEY -> calls.call(function, queue, word(request + SendBatch.IMMEDIATE));
             case REMOTE ->
                 call(
                         function,
@@ -339,8 +350,7 @@ final class ExtendedSends {
                         Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_MSS)),
                         0);
             case FLUSH ->
-                ExtendedCalls.flush(
-                        critical,
+                calls.call(
                         function,
                         queue,
                         word(request + SendBatch.ATOMIC_KEY),
@@ -350,15 +360,15 @@ final class ExtendedSends {
                         word(request + SendBatch.SWAP + Integer.BYTES));
             case NONE -> throw new AssertionError(Operation.of(opcode));
         }
-        if (datagrams) {
+        if (isOf(QueuePairType.UD)) {
             call(
                     setAddress,
                     MEMORY.get(JAVA_LONG, request + SendBatch.HANDLE),
                     word(request + SendBatch.REMOTE_QP),
                     word(request + SendBatch.REMOTE_QKEY),
                     0);
-        } else if (namesSharedReceiveQueue) {
-            ExtendedCalls.call(critical, setSharedReceiveQueue, queue, word(request + SendBatch.REMOTE_SRQ));
+        } else if (isOf(QueuePairType.XRC_SEND)) {
+            calls.call(setSharedReceiveQueue, queue, word(request + SendBatch.REMOTE_SRQ));
         }
         if (CARRY_DATA[opcode]) {
             setData(request, (sendFlags & INLINE) != 0);
@@ -384,8 +394,8 @@ final class ExtendedSends {
         }
     }
 
-    private void call(long function, long a, long b, long c, long d) {
-        ExtendedCalls.call(critical, function, queue, a, b, c, d);
+    private void call(MemorySegment function, long a, long b, long c, long d) {
+        calls.call(function, queue, a, b, c, d, 0);
     }
 
     private static long word(long at) {

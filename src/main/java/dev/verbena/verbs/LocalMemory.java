@@ -4,7 +4,7 @@ import java.lang.foreign.MemorySegment;
 
 /**
  * Registered memory of this process that a work request reads or writes: a {@link MemoryRegion} or a part of one
- * ({@code struct ibv_sge}).
+ * ({@code struct ibv_sge}). Make a part once, and post it often.
  *
  * <p>The threads that can use the region can use its parts. The memory ends with the region.
  *

@@ -343,13 +343,6 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @return true if C does not notice that this region is closed: each post must keep it open
      */
     boolean checkUsableIn(@Nullable ProtectionDomain wanted) {
-        if (checkedIn == wanted && lifetime.isOpenTo(Thread.currentThread())) {
-            return false;
-        }
-        return checkRarely(wanted);
-    }
-
-    private boolean checkRarely(@Nullable ProtectionDomain wanted) {
         lifetime.checkOpen();
         if (checkedIn == wanted) {
             return false;
@@ -472,7 +465,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     @Override
-    public MemorySlice slice(long offset, long size) {
+    public LocalMemory slice(long offset, long size) {
         lifetime.checkOpen();
         Objects.checkFromIndexSize(offset, size, backing.length());
         return new MemorySlice(this, offset, size);

@@ -3,11 +3,8 @@ package dev.verbena.verbs;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
-/**
- * A part of a {@link MemoryRegion}. Make a slice once, and post it often. The threads that can use the region can use
- * the slice, which ends with the region.
- */
-public final class MemorySlice implements LocalMemory {
+/** A part of a {@link MemoryRegion}, or all of it: the address, length and key of a {@code struct ibv_sge}. */
+final class MemorySlice implements LocalMemory {
     // The data path reads these fields itself, once it has checked that the region is open.
     final MemoryRegion region;
     final long start;
@@ -25,9 +22,9 @@ public final class MemorySlice implements LocalMemory {
         this.lengthAndKey = WorkBatch.lengthAndKey(length, region.keyWhenOpen());
     }
 
-    /** Returns the address, for a caller that has just checked that the region is open. */
-    long startWhenOpen() {
-        return start;
+    /** Returns local memory as a slice, which is what requests name. */
+    static MemorySlice of(LocalMemory local) {
+        return local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
     }
 
     @Override
@@ -56,7 +53,7 @@ public final class MemorySlice implements LocalMemory {
     }
 
     @Override
-    public MemorySlice slice(long from, long size) {
+    public LocalMemory slice(long from, long size) {
         Objects.checkFromIndexSize(from, size, length);
         return new MemorySlice(region, offset + from, size);
     }

@@ -11,12 +11,7 @@ final class PlainCompletions extends Completions {
     private static final long SOURCE_LID = ibv_wc.slid$offset();
 
     PlainCompletions(CompletionQueue queue, int max) {
-        super(queue, max, true);
-    }
-
-    @Override
-    int fetch() {
-        return queue.fill(max, address);
+        super(queue, max);
     }
 
     @Override

@@ -34,8 +34,8 @@ final class PostedOperations {
     private int through = NOTHING;
 
     private boolean open;
-    /** The operations that {@link #through} may be, a bit for each code. */
-    private int mayPass;
+    /** The operations that need no more checks, a bit for each code. */
+    private int usual;
     /** The kind of the requests before each was logged, or {@link #NOTHING}. */
     private int before = NOTHING;
 
@@ -78,25 +78,39 @@ final class PostedOperations {
         return kind == through;
     }
 
-    /** Returns true if requests of any kind must be added, and the queue lets them through. */
-    boolean letsThroughEach() {
-        return through == EACH;
+    /**
+     * Logs one request if its kind must be logged, and returns true, if the queue lets it through without more checks. Else
+     * returns false, and has not logged the request.
+     */
+    boolean takes(long id, int kind) {
+        if (kind == through) {
+            return true;
+        }
+        if (through != EACH || !isUsual(kind)) {
+            return false;
+        }
+        note(id, kind);
+        return true;
+    }
+
+    private boolean isUsual(int kind) {
+        return kind > SEVERAL && (usual >>> kind & 1) != 0;
     }
 
     /**
-     * Notes whether the queue lets requests through that a batch posts by a critical call, with no more checks.
+     * Notes whether the queue's state lets requests through.
      *
-     * @param kinds the operations of such requests, a bit for each code
+     * @param kinds the operations that need no more checks, a bit for each code
      */
-    void open(boolean now, int kinds) {
+    synchronized void open(boolean now, int kinds) {
         open = now;
-        mayPass = kinds;
+        usual = kinds;
         noteThrough();
     }
 
+    /** The caller has the lock: else a thread could let a kind through that another thread shuts at the same time. */
     private void noteThrough() {
-        boolean passes = only == EACH || (only > SEVERAL && (mayPass >>> only & 1) != 0);
-        through = open && passes ? only : NOTHING;
+        through = open && (only == EACH || isUsual(only)) ? only : NOTHING;
     }
 
     /**
@@ -140,8 +154,7 @@ final class PostedOperations {
         return 1;
     }
 
-    /** Adds one request to a log that {@link #letsThroughEach}. */
-    void note(long id, int kind) {
+    private void note(long id, int kind) {
         if (sole != kind) {
             mix(kind);
         }
@@ -166,15 +179,20 @@ final class PostedOperations {
 
     /** Returns true if the log keeps the kind alone, also with requests of this kind. */
     private boolean isEnough(int kind) {
+        if (only != EACH && only != kind) {
+            settle(kind);
+        }
+        return only == kind;
+    }
+
+    private synchronized void settle(int kind) {
         if (only == NOTHING && kind != SEVERAL && !idsTellSides) {
             only = kind;
-        }
-        if (only != EACH && only != kind) {
+        } else if (only != EACH && only != kind) {
             before = only;
             only = EACH;
         }
         noteThrough();
-        return only == kind;
     }
 
     /** Copies ids in a plain loop, for which the compiler checks the bounds of the array once. */
@@ -198,7 +216,7 @@ final class PostedOperations {
     }
 
     /** Empties the log. */
-    void clear() {
+    synchronized void clear() {
         only = NOTHING;
         before = NOTHING;
         next = 0;

@@ -5,34 +5,32 @@ import org.jspecify.annotations.Nullable;
 /** The requests that were posted to a queue pair: a log of its sends, and one of its receives. */
 final class PostedRequests {
     private final PostedOperations sends;
-    private final PostedOperations receives;
-    private final boolean sharesReceives;
-    private final boolean ownsReceives;
-    private final @Nullable CompletionQueue receiveQueue;
-    /** True if sends and receives complete in one queue. */
-    private final boolean oneQueue;
+    private final PostedOperations ownReceives;
+    private final QueuePairOptions options;
 
     PostedRequests(QueuePairOptions options, QueueCapabilities granted) {
-        SharedReceiveQueue shared = options.sharedReceiveQueue();
-        this.sharesReceives = shared != null;
-        this.ownsReceives = shared == null && options.receiveQueue() != null;
-        this.receiveQueue = options.receiveQueue();
-        this.oneQueue = options.sendQueue() == options.receiveQueue();
-        this.sends = new PostedOperations(granted.sendDepth(), oneQueue);
-        this.receives = shared == null ? new PostedOperations(granted.receiveDepth(), oneQueue) : shared.log();
+        this.options = options;
+        this.sends = new PostedOperations(granted.sendDepth(), isOneQueue());
+        this.ownReceives = new PostedOperations(granted.receiveDepth(), isOneQueue());
+    }
+
+    /** Returns true if sends and receives complete in one queue. */
+    private boolean isOneQueue() {
+        return options.sendQueue() == options.receiveQueue();
     }
 
     PostedOperations sends() {
         return sends;
     }
 
-    PostedOperations receives() {
-        return receives;
+    /** Returns the log of receives that are posted to the queue pair itself. */
+    PostedOperations ownReceives() {
+        return ownReceives;
     }
 
     /** Returns true if receives are posted to the queue pair, and not to a shared receive queue. */
     boolean ownsReceives() {
-        return ownsReceives;
+        return options.sharedReceiveQueue() == null && options.receiveQueue() != null;
     }
 
     /** Returns true if a send was posted. */
@@ -42,15 +40,13 @@ final class PostedRequests {
 
     /** Returns true if a receive was posted to the queue pair itself. */
     boolean hasOwnReceives() {
-        return ownsReceives && !receives.isEmpty();
+        return !ownReceives.isEmpty();
     }
 
     /** Forgets all requests, which a reset drops. Receives of a shared receive queue stay. */
     void clear() {
         sends.clear();
-        if (!sharesReceives) {
-            receives.clear();
-        }
+        ownReceives.clear();
     }
 
     /**
@@ -60,12 +56,13 @@ final class PostedRequests {
      */
     @Nullable
     Operation operationOf(long id, WorkStatus status, CompletionQueue reportedTo) {
-        if (!oneQueue) {
-            return reportedTo == receiveQueue ? Operation.RECEIVE : sends.find(id);
+        if (!isOneQueue()) {
+            return reportedTo == options.receiveQueue() ? Operation.RECEIVE : sends.find(id);
         }
         Operation send = sends.find(id);
-        Operation receive = receives.find(id);
-        if (send == null && receive == null && sharesReceives) {
+        SharedReceiveQueue shared = options.sharedReceiveQueue();
+        Operation receive = (shared == null ? ownReceives : shared.log()).find(id);
+        if (send == null && receive == null && shared != null) {
             return Operation.RECEIVE; // other queue pairs share the receives, perhaps more than the log remembers
         }
         if (send == null || receive == null) {

@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Driver;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.failures.Calls;
@@ -65,8 +66,9 @@ public final class QueuePair extends VerbsObject {
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
     private final SendBatch ownSends; // those of the first thread, which the data path reads from here
     private final ReceiveBatch ownReceives;
-    private final long queue; // that ownSends posts to, and its request
+    private final long queue; // that they post to, and their requests
     private final long request;
+    private final long receive;
 
     /**
      * Wraps a queue pair in C.
@@ -96,10 +98,13 @@ public final class QueuePair extends VerbsObject {
         this.addressing = new QueuePairAddress(lifetime, context.queries(), options, number);
         this.posted = new PostedRequests(options, granted);
         this.operations = AllowedOperations.of(options, this);
-        DriverFunctions driver = context.provider();
-        this.extended = options.operations().isEmpty() ? null : new ExtendedSends(this, operations, driver);
-        this.sendPath = PostPath.ofSends(this, driver, extended);
-        this.receivePath = PostPath.ofReceives(this, driver);
+        DriverFunctions functions = context.provider();
+        this.extended = options.operations().isEmpty()
+                ? null
+                : new ExtendedSends(this, operations, functions, functions.equalPieces());
+        Driver driver = extended == null ? functions.forPosts() : extended.driver();
+        this.sendPath = PostPath.ofSends(this, driver, extended, operations);
+        this.receivePath = PostPath.ofReceives(this, functions.forPosts());
         this.states = new QueuePairStateMachine(this, addressing, longestMessage, sendPath, receivePath, posted);
         this.windowBinding = new WindowBinding(this, sendPath, posted.sends(), operations);
         boolean one = lifetime.isConfined();
@@ -109,6 +114,7 @@ public final class QueuePair extends VerbsObject {
         this.singleReceives = new SingleRequestBatches<>(ownReceives, one ? ownReceives : keep(newReceiveBatch(1)));
         this.queue = ownSends.queueAddress;
         this.request = ownSends.address;
+        this.receive = ownReceives.address;
         context.add(this);
         context.eventsEvenIfClosed().add(address, this);
     }
@@ -516,7 +522,7 @@ public final class QueuePair extends VerbsObject {
 
     /** Makes a batch that the caller keeps until no thread uses it. */
     SendBatch newSendBatch(int capacity) {
-        return new SendBatch(this, sendPath, posted.sends(), capacity, operations);
+        return new SendBatch(this, sendPath, capacity, operations);
     }
 
     /**
@@ -533,7 +539,7 @@ public final class QueuePair extends VerbsObject {
 
     /** Makes a batch that the caller keeps until no thread uses it. */
     ReceiveBatch newReceiveBatch(int capacity) {
-        return new ReceiveBatch(this, domain, receivePath, posted.receives(), capacity, granted.receiveSge());
+        return new ReceiveBatch(this, domain, receivePath, capacity, granted.receiveSge());
     }
 
     private <B extends WorkBatch<B>> B keep(B batch) {
@@ -550,9 +556,10 @@ public final class QueuePair extends VerbsObject {
     @CName({"ibv_post_send", "rdma_post_send"})
     public void postSend(long id, LocalMemory local) {
         if (ownSends.isUser()) {
-            ownSends.postOne(queue, request, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+            ownSends.put(request, request + WorkBatch.STRIDE, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+            ownSends.postOne(queue, request, id, SendBatch.SEND);
         } else {
-            SendBatch.postOne(singleSends, id, SendBatch.SEND, local, null);
+            SendBatch.postOne(singleSends, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
         }
     }
 
@@ -565,7 +572,12 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postSendImmediate(long id, LocalMemory local, int immediate) {
-        SendBatch.postImmediate(singleSends, id, Operation.SEND_WITH_IMMEDIATE, local, null, immediate);
+        SendBatch one = singleSends.claim();
+        try {
+            one.send(id, local).immediate(immediate).post();
+        } finally {
+            singleSends.release(one);
+        }
     }
 
     /**
@@ -578,8 +590,7 @@ public final class QueuePair extends VerbsObject {
     public void postSendInline(long id, MemorySegment data) {
         SendBatch one = singleSends.claim();
         try {
-            one.putInline(id, SendBatch.SEND, data, SendBatch.NO_LIMIT);
-            one.postAll();
+            one.sendInline(id, data).post();
         } finally {
             singleSends.release(one);
         }
@@ -598,9 +609,7 @@ public final class QueuePair extends VerbsObject {
     public void postSend(long id, LocalMemory local, AddressHandle path, int queuePairNumber, int qkey) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, SendBatch.SEND, local, SendBatch.NO_LIMIT);
-            one.setDestination(path, queuePairNumber, qkey);
-            one.postAll();
+            one.send(id, local).to(path, queuePairNumber, qkey).post();
         } finally {
             singleSends.release(one);
         }
@@ -621,10 +630,10 @@ public final class QueuePair extends VerbsObject {
             long id, LocalMemory local, int immediate, AddressHandle path, int queuePairNumber, int qkey) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.SEND_WITH_IMMEDIATE.code(), local, SendBatch.NO_LIMIT);
-            one.setImmediate(immediate);
-            one.setDestination(path, queuePairNumber, qkey);
-            one.postAll();
+            one.send(id, local)
+                    .immediate(immediate)
+                    .to(path, queuePairNumber, qkey)
+                    .post();
         } finally {
             singleSends.release(one);
         }
@@ -643,9 +652,7 @@ public final class QueuePair extends VerbsObject {
     public void postSendInline(long id, MemorySegment data, AddressHandle path, int queuePairNumber, int qkey) {
         SendBatch one = singleSends.claim();
         try {
-            one.putInline(id, SendBatch.SEND, data, SendBatch.NO_LIMIT);
-            one.setDestination(path, queuePairNumber, qkey);
-            one.postAll();
+            one.sendInline(id, data).to(path, queuePairNumber, qkey).post();
         } finally {
             singleSends.release(one);
         }
@@ -661,10 +668,19 @@ public final class QueuePair extends VerbsObject {
     @CName({"ibv_post_send", "rdma_post_write"})
     public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
         if (ownSends.isUser()) {
-            ownSends.postOne(
-                    queue, request, id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
+            ownSends.put(
+                    request,
+                    request + WorkBatch.STRIDE,
+                    id,
+                    SendBatch.RDMA_WRITE,
+                    local,
+                    remote.length(),
+                    remote.address(),
+                    remote.key());
+            ownSends.postOne(queue, request, id, SendBatch.RDMA_WRITE);
         } else {
-            SendBatch.postOne(singleSends, id, SendBatch.RDMA_WRITE, local, remote);
+            SendBatch.postOne(
+                    singleSends, id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
         }
     }
 
@@ -678,7 +694,12 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postWriteImmediate(long id, LocalMemory local, RemoteMemory remote, int immediate) {
-        SendBatch.postImmediate(singleSends, id, Operation.RDMA_WRITE_WITH_IMMEDIATE, local, remote, immediate);
+        SendBatch one = singleSends.claim();
+        try {
+            one.write(id, local, remote).immediate(immediate).post();
+        } finally {
+            singleSends.release(one);
+        }
     }
 
     /**
@@ -692,9 +713,7 @@ public final class QueuePair extends VerbsObject {
     public void postWriteInline(long id, MemorySegment data, RemoteMemory remote) {
         SendBatch one = singleSends.claim();
         try {
-            one.putInline(id, SendBatch.RDMA_WRITE, data, remote.length());
-            one.remote(remote);
-            one.postAll();
+            one.writeInline(id, data, remote).post();
         } finally {
             singleSends.release(one);
         }
@@ -711,10 +730,19 @@ public final class QueuePair extends VerbsObject {
     @CName({"ibv_post_send", "rdma_post_read"})
     public void postRead(long id, LocalMemory local, RemoteMemory remote) {
         if (ownSends.isUser()) {
-            ownSends.postOne(
-                    queue, request, id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
+            ownSends.put(
+                    request,
+                    request + WorkBatch.STRIDE,
+                    id,
+                    SendBatch.RDMA_READ,
+                    local,
+                    remote.length(),
+                    remote.address(),
+                    remote.key());
+            ownSends.postOne(queue, request, id, SendBatch.RDMA_READ);
         } else {
-            SendBatch.postOne(singleSends, id, SendBatch.RDMA_READ, local, remote);
+            SendBatch.postOne(
+                    singleSends, id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
         }
     }
 
@@ -731,8 +759,7 @@ public final class QueuePair extends VerbsObject {
     public void postFetchAndAdd(long id, LocalMemory local, RemoteMemory remote, long value) {
         SendBatch one = singleSends.claim();
         try {
-            one.putAtomic(id, Operation.FETCH_AND_ADD, local, remote, value, 0);
-            one.postAll();
+            one.fetchAndAdd(id, local, remote, value).post();
         } finally {
             singleSends.release(one);
         }
@@ -752,8 +779,7 @@ public final class QueuePair extends VerbsObject {
     public void postCompareAndSwap(long id, LocalMemory local, RemoteMemory remote, long expected, long value) {
         SendBatch one = singleSends.claim();
         try {
-            one.putAtomic(id, Operation.COMPARE_AND_SWAP, local, remote, expected, value);
-            one.postAll();
+            one.compareAndSwap(id, local, remote, expected, value).post();
         } finally {
             singleSends.release(one);
         }
@@ -778,8 +804,7 @@ public final class QueuePair extends VerbsObject {
         }
         SendBatch one = singleSends.claim();
         try {
-            one.putBind(id, window, part, access);
-            one.postAll();
+            one.bind(id, window, part, access).post();
         } finally {
             singleSends.release(one);
         }
@@ -808,8 +833,7 @@ public final class QueuePair extends VerbsObject {
     public void postLocalInvalidate(long id, int key) {
         SendBatch one = singleSends.claim();
         try {
-            one.putLocalInvalidate(id, key);
-            one.postAll();
+            one.localInvalidate(id, key).post();
         } finally {
             singleSends.release(one);
         }
@@ -826,9 +850,7 @@ public final class QueuePair extends VerbsObject {
     public void postSendInvalidate(long id, LocalMemory local, int key) {
         SendBatch one = singleSends.claim();
         try {
-            one.put(id, Operation.SEND_WITH_INVALIDATE.code(), local, SendBatch.NO_LIMIT);
-            one.setKey(key);
-            one.postAll();
+            one.send(id, local).invalidate(key).post();
         } finally {
             singleSends.release(one);
         }
@@ -846,8 +868,7 @@ public final class QueuePair extends VerbsObject {
     public void postAtomicWrite(long id, long value, RemoteMemory remote) {
         SendBatch one = singleSends.claim();
         try {
-            one.putAtomicWrite(id, value, remote);
-            one.postAll();
+            one.atomicWrite(id, value, remote).post();
         } finally {
             singleSends.release(one);
         }
@@ -862,7 +883,8 @@ public final class QueuePair extends VerbsObject {
     @CName({"ibv_post_recv", "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
         if (ownReceives.isUser()) {
-            ownReceives.postOne(id, local);
+            ownReceives.put(receive, receive + WorkBatch.STRIDE, id, local);
+            ownReceives.postOne(queue, receive, id, ReceiveBatch.RECEIVE);
         } else {
             ReceiveBatch.postOne(singleReceives, id, local);
         }

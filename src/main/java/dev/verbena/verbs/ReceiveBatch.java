@@ -2,9 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
-import java.lang.ref.Reference;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -20,16 +18,15 @@ import org.jspecify.annotations.Nullable;
  */
 @CName("ibv_post_recv")
 public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
-    private static final int RECEIVE = Operation.RECEIVE.code();
+    static final int RECEIVE = Operation.RECEIVE.code();
 
-    ReceiveBatch(
-            VerbsObject queue,
-            @Nullable ProtectionDomain domain,
-            PostPath path,
-            PostedOperations log,
-            int capacity,
-            int maxPieces) {
-        super(queue, domain, path, log, capacity, maxPieces, 0);
+    ReceiveBatch(VerbsObject queue, @Nullable ProtectionDomain domain, PostPath path, int capacity, int maxPieces) {
+        super(queue, domain, path, capacity, maxPieces, 0);
+    }
+
+    @Override
+    int drive(long of, long requests) {
+        return driver.postReceives(of, requests, refused);
     }
 
     @Override
@@ -53,8 +50,9 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     @CName("rdma_post_recvv")
     public ReceiveBatch receive(long id, LocalMemory local) {
         checkUser();
-        put(id, local);
-        return this;
+        long request = place(RECEIVE);
+        put(request, firstPiece(request), id, local);
+        return added(request);
     }
 
     /**
@@ -72,7 +70,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         if ((int) (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(base), NUM_SGE_WORD)) != 1) {
             throw new IllegalStateException("Only a receive with one piece of memory takes another range");
         }
-        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+        MemorySlice piece = MemorySlice.of(local);
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         Objects.checkFromIndexSize(offset, length, piece.length);
         checkPiece(length);
@@ -83,16 +81,19 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         return this;
     }
 
-    /** Adds a receive. This method is flat: see {@link Memory#LONG_AT}. */
-    void put(long id, LocalMemory local) {
-        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+    /** Writes a receive. This method is flat: see {@link Memory#LONG_AT}. */
+    void put(long request, long firstPiece, long id, LocalMemory local) {
+        MemorySlice piece = MemorySlice.of(local);
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         checkPiece(piece.length);
-        kindIsNext(RECEIVE);
-        long word = Memory.word(next());
+        RequestParts named = parts;
+        if (named != null) {
+            forgetParts(named, request);
+        }
+        long word = Memory.word(request);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), 1L);
-        long first = Memory.word((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SG_LIST_WORD)));
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), 1L); // one piece
+        long first = Memory.word(firstPiece);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
         if (watched) {
@@ -102,43 +103,12 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
 
     /** Posts a receive of a thread that is not the first one, or is not known yet. */
     static void postOne(SingleRequestBatches<ReceiveBatch> batches, long id, LocalMemory local) {
-        ReceiveBatch one = batches.claimRarely();
+        ReceiveBatch one = batches.claim();
         try {
-            one.postOne(id, local);
+            one.put(one.address, one.pieces, id, local);
+            one.postOne(one.queueAddress, one.address, id, RECEIVE);
         } finally {
             batches.release(one);
-        }
-    }
-
-    /**
-     * Posts a receive, as {@link #put} and {@link #postAll} do with an empty batch. The usual one is written and posted at
-     * once, and the batch does not note that it holds one.
-     */
-    void postOne(long id, LocalMemory local) {
-        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
-        boolean logs = log.letsThroughEach();
-        if ((!logs && !log.letsThrough(RECEIVE))
-                || piece.length > LONGEST_PIECE
-                || piece.region.openIn != home
-                || !isSimple()) {
-            reset();
-            put(id, local);
-            postAll();
-            return;
-        }
-        long word = Memory.word(address);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), 1L);
-        long first = Memory.word(pieces);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
-        if (logs) {
-            log.note(id, RECEIVE);
-        }
-        int errno = isDirect() ? DataPathCalls.receiveFirst(queueAddress, address, refused) : postSimply();
-        Reference.reachabilityFence(this);
-        if (errno != 0) {
-            throw failed(errno, 1, logs ? 1 : 0);
         }
     }
 
@@ -151,8 +121,11 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
      */
     public ReceiveBatch receive(long id) {
         checkUser();
-        begin(id, RECEIVE, 0);
-        return this;
+        long request = place(RECEIVE);
+        long word = Memory.word(request);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), 0L); // no piece
+        return added(request);
     }
 
     /**

@@ -69,12 +69,12 @@ final class RequestParts {
      * @return 0 or an error number
      * @throws IllegalStateException if a part is closed, or a datagram has no address
      */
-    int post(WorkBatch<?> batch, long requests, long firstRefused) {
+    int post(WorkBatch<?> batch) {
         int entered = enter(batch.size());
         try {
             int regionsEntered = enterRegions();
             try {
-                return binds ? bind(batch, requests, firstRefused) : batch.path.post(requests, firstRefused);
+                return binds ? bind(batch) : batch.driveRarely();
             } finally {
                 exitRegions(regionsEntered);
             }
@@ -103,7 +103,7 @@ final class RequestParts {
     }
 
     /** Gives the windows their next keys, posts, and notes the bindings that were posted. */
-    private int bind(WorkBatch<?> batch, long requests, long firstRefused) {
+    private int bind(WorkBatch<?> batch) {
         int begun = 0;
         int posted = 0;
         try {
@@ -114,7 +114,7 @@ final class RequestParts {
                     Memory.set(batch.addressOf(begun) + SendBatch.WINDOW_KEY, MemoryWindow.after(window.key()));
                 }
             }
-            int errno = batch.path.post(requests, firstRefused);
+            int errno = batch.driveRarely();
             posted = errno == 0 ? batch.size() : batch.postedBefore();
             return errno;
         } finally {

@@ -2,18 +2,15 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.internal.Checks;
-import dev.verbena.internal.DataPathCalls;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
 import dev.verbena.internal.raw.ibv_send_wr;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
-import java.lang.ref.Reference;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A batch of work requests for a queue pair's send queue, posted with one call into C ({@code ibv_post_send}). Make a batch
@@ -75,9 +72,11 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     /** The bytes of the remote memory. C does not read this word of a send, a write or a read. */
     private static final int LIMIT_WORD = (int) SWAP / Long.BYTES;
 
-    private static final int SIGNALED = SendFlag.SIGNALED.bit();
-    private static final long SIGNALED_WORD = SIGNALED;
-    private static final int INLINE = SendFlag.INLINE.bit();
+    // enum ibv_send_flags
+    static final int FENCE = 1;
+    static final int SIGNALED = 1 << 1;
+    static final int SOLICITED = 1 << 2;
+    static final int INLINE = 1 << 3;
     private static final long ATOMIC_SIZE = 8;
 
     /** The limit of a request that only the longest message of the transport limits. */
@@ -85,35 +84,51 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     private final QueuePair queuePair;
     private final AllowedOperations operations;
-    /** The operations that {@link #postOne} posts itself, a bit for each code. */
-    private final int usual;
-
     private final int maxInline;
     private final int maxHeader;
-    private final boolean datagrams;
-    private final boolean namesSharedReceiveQueue;
 
     /** Makes an empty batch. */
-    SendBatch(QueuePair queuePair, PostPath path, PostedOperations log, int capacity, AllowedOperations operations) {
+    SendBatch(QueuePair queuePair, PostPath path, int capacity, AllowedOperations operations) {
         super(
                 queuePair,
                 queuePair.domain,
                 path,
-                log,
                 capacity,
                 queuePair.granted.sendSge(),
                 (long) capacity * Math.max(queuePair.granted.inlineSize(), queuePair.options.tsoHeader()));
         this.queuePair = queuePair;
         this.operations = operations;
-        this.usual = path.extended == null ? operations.codes() : path.extended.plain();
         this.maxInline = queuePair.granted.inlineSize();
         this.maxHeader = queuePair.options.tsoHeader();
-        this.datagrams = queuePair.options.type() == QueuePairType.UD;
-        this.namesSharedReceiveQueue = queuePair.options.type() == QueuePairType.XRC_SEND;
-        if (datagrams) {
+        if (isOf(QueuePairType.UD)) {
             makeParts(true); // each datagram names its address
+        } else if (isOf(QueuePairType.XRC_SEND)) {
+            makeParts(false); // each request forgets the queue that an earlier one named
         }
-        rare |= namesSharedReceiveQueue;
+    }
+
+    private boolean isOf(QueuePairType type) {
+        return queuePair.options.type() == type;
+    }
+
+    @Override
+    int drive(long of, long requests) {
+        return driver.postSends(of, requests, refused);
+    }
+
+    @Override
+    int driveRarely() {
+        return path.postSends(address, refused);
+    }
+
+    @Override
+    String verbOfDriver() {
+        return "ibv_post_send";
+    }
+
+    @Override
+    void checkOperation(int code) {
+        operations.check(Operation.of(code));
     }
 
     @Override
@@ -136,9 +151,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName({"ibv_wr_send", "ibv_wr_set_sge", "rdma_post_sendv"})
     public SendBatch send(long id, LocalMemory local) {
-        checkUser();
-        put(id, SEND, local, NO_LIMIT);
-        return this;
+        return send(id, SEND, local);
     }
 
     /**
@@ -151,8 +164,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_send")
     public SendBatch send(long id) {
         checkUser();
-        put(id, SEND, path.longestMessage());
-        return this;
+        return begin(id, SEND, path.longestMessage());
     }
 
     /**
@@ -165,9 +177,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName({"ibv_wr_send", "ibv_wr_set_inline_data"})
     public SendBatch sendInline(long id, MemorySegment data) {
-        checkUser();
-        putInline(id, SEND, data, NO_LIMIT);
-        return this;
+        return inline(id, SEND, data, NO_LIMIT);
     }
 
     /**
@@ -182,8 +192,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_rdma_write", "ibv_wr_set_sge", "rdma_post_writev"})
     public SendBatch write(long id, LocalMemory local, RemoteMemory remote) {
         checkUser();
-        put(id, RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
-        return this;
+        long request = placeOf(RDMA_WRITE);
+        put(request, firstPiece(request), id, RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
+        return added(request, remote.length());
     }
 
     /**
@@ -197,9 +208,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName({"ibv_wr_rdma_write", "ibv_wr_set_inline_data"})
     public SendBatch writeInline(long id, MemorySegment data, RemoteMemory remote) {
-        checkUser();
-        putInline(id, RDMA_WRITE, data, remote.length());
-        remote(remote);
+        inline(id, RDMA_WRITE, data, remote.length());
+        Memory.set(base + REMOTE_ADDRESS, remote.address());
+        Memory.set(base + REMOTE_KEY, remote.key());
         return this;
     }
 
@@ -216,8 +227,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName({"ibv_wr_rdma_read", "ibv_wr_set_sge", "rdma_post_readv"})
     public SendBatch read(long id, LocalMemory local, RemoteMemory remote) {
         checkUser();
-        put(id, RDMA_READ, local, remote.length(), remote.address(), remote.key());
-        return this;
+        long request = placeOf(RDMA_READ);
+        put(request, firstPiece(request), id, RDMA_READ, local, remote.length(), remote.address(), remote.key());
+        return added(request, remote.length());
     }
 
     /**
@@ -232,9 +244,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName("ibv_wr_atomic_fetch_add")
     public SendBatch fetchAndAdd(long id, LocalMemory local, RemoteMemory remote, long value) {
-        checkUser();
-        putAtomic(id, Operation.FETCH_AND_ADD, local, remote, value, 0);
-        return this;
+        return atomic(id, Operation.FETCH_AND_ADD, local, remote, value, 0);
     }
 
     /**
@@ -250,9 +260,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     @CName("ibv_wr_atomic_cmp_swp")
     public SendBatch compareAndSwap(long id, LocalMemory local, RemoteMemory remote, long expected, long value) {
-        checkUser();
-        putAtomic(id, Operation.COMPARE_AND_SWAP, local, remote, expected, value);
-        return this;
+        return atomic(id, Operation.COMPARE_AND_SWAP, local, remote, expected, value);
     }
 
     /**
@@ -269,7 +277,25 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_bind_mw")
     public SendBatch bind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
         checkUser();
-        putBind(id, window, part, access);
+        window.checkUsableIn(domain);
+        if (window.type() != MemoryWindow.Type.TYPE_2) {
+            throw new IllegalArgumentException("A batch binds windows of TYPE_2 only: see QueuePair.postBind()");
+        }
+        int flags = AccessFlag.bits(access);
+        MemoryRegion region = part.region();
+        region.checkUsableIn(domain);
+        window.checkCanCover(region, part, flags);
+        long start = part.address();
+        long length = part.length();
+        RequestParts named = makeParts(false); // may run out of memory
+        begin(id, Operation.BIND_MW.code(), 0);
+        named.set(index(), window, region);
+        Memory.set(base + IMMEDIATE, 0); // some providers refuse the value of an earlier request
+        Memory.set(base + WINDOW, window.address());
+        Memory.set(base + BIND_REGION, region.structure());
+        Memory.set(base + BIND_ADDRESS, start);
+        Memory.set(base + BIND_LENGTH, length);
+        Memory.set(base + BIND_ACCESS, flags);
         return this;
     }
 
@@ -283,8 +309,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_local_inv")
     public SendBatch localInvalidate(long id, int key) {
         checkUser();
-        putLocalInvalidate(id, key);
-        return this;
+        begin(id, Operation.LOCAL_INVALIDATE.code(), 0);
+        return key(key);
     }
 
     /**
@@ -302,8 +328,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IllegalStateException("Only a send invalidates a key of the peer, got " + operation);
         }
         become(Operation.SEND_WITH_INVALIDATE);
-        setKey(key);
-        return this;
+        return key(key);
     }
 
     /**
@@ -330,9 +355,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         boolean watched = region.checkUsableIn(domain);
         long length = local.length();
         checkPiece(length);
-        long start = startWhenOpen(local);
+        long start = MemorySlice.of(local).start;
         long place = copy(header);
-        put(id, Operation.TSO.code(), LONGEST_PIECE);
+        begin(id, Operation.TSO.code(), LONGEST_PIECE);
         Memory.set(base + TSO_HEADER, place);
         Memory.set(base + TSO_HEADER_SIZE, (short) header.byteSize());
         Memory.set(base + TSO_MSS, (short) segmentSize);
@@ -355,8 +380,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_atomic_write")
     public SendBatch atomicWrite(long id, long value, RemoteMemory remote) {
         checkUser();
-        putAtomicWrite(id, value, remote);
-        return this;
+        checkAligned(remote);
+        Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
+        begin(id, Operation.ATOMIC_WRITE.code(), 0);
+        return operands(remote, value, 0);
     }
 
     /**
@@ -379,8 +406,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (type == 0) {
             throw new IllegalArgumentException("placement of a flush must be GLOBAL, PERSISTENT or both, got none");
         }
-        putRemote(id, Operation.FLUSH, remote, remote.length(), (long) level.code << Integer.SIZE | type);
-        return this;
+        begin(id, Operation.FLUSH.code(), 0);
+        return operands(remote, remote.length(), (long) level.code << Integer.SIZE | type);
     }
 
     /**
@@ -462,7 +489,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                     "Only a send, write or read with one piece of memory, not inline, takes another range, got "
                             + operation());
         }
-        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
+        MemorySlice piece = MemorySlice.of(local);
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         Objects.checkFromIndexSize(offset, length, piece.length);
         long limit = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, LIMIT_WORD));
@@ -500,7 +527,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IllegalStateException("Only sends and writes carry immediate data, got " + operation);
         }
         become(with);
-        setImmediate(value);
+        Memory.set(base + IMMEDIATE, Integer.reverseBytes(value));
         return this;
     }
 
@@ -516,7 +543,15 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_set_ud_addr")
     public SendBatch to(AddressHandle path, int queuePairNumber, int qkey) {
         checkBegun();
-        setDestination(path, queuePairNumber, qkey);
+        if (!isOf(QueuePairType.UD)) {
+            throw new IllegalStateException("Only datagrams have a destination each: " + queuePair);
+        }
+        path.checkUsableIn(domain);
+        Checks.checkRange("queue pair number", queuePairNumber, QueuePair.MULTICAST);
+        makeParts(true).set(index(), path, null);
+        Memory.set(base + HANDLE, path.address());
+        Memory.set(base + REMOTE_QP, queuePairNumber);
+        Memory.set(base + REMOTE_QKEY, qkey);
         return this;
     }
 
@@ -531,7 +566,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     @CName("ibv_wr_set_xrc_srqn")
     public SendBatch toShared(int sharedReceiveQueue) {
         checkBegun();
-        if (!namesSharedReceiveQueue) {
+        if (!isOf(QueuePairType.XRC_SEND)) {
             throw new IllegalStateException("Only XRC_SEND names shared receive queues: " + queuePair);
         }
         Memory.set(base + REMOTE_SRQ, sharedReceiveQueue);
@@ -557,7 +592,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     public SendBatch fence() {
         checkBegun();
-        Memory.set(base + FLAGS, flags() | SendFlag.FENCE.bit());
+        Memory.set(base + FLAGS, flags() | FENCE);
         return this;
     }
 
@@ -568,7 +603,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     public SendBatch solicited() {
         checkBegun();
-        Memory.set(base + FLAGS, flags() | SendFlag.SOLICITED.bit());
+        Memory.set(base + FLAGS, flags() | SOLICITED);
         return this;
     }
 
@@ -586,43 +621,58 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Memory.set(base + OPCODE, operation.code());
     }
 
-    private RequestParts parts() {
-        return makeParts(false);
+    /** Adds a send, as it is or with what the caller writes to it. */
+    private SendBatch send(long id, int code, LocalMemory local) {
+        checkUser();
+        long request = placeOf(code);
+        put(request, firstPiece(request), id, code, local, NO_LIMIT, 0, 0);
+        return added(request, NO_LIMIT);
     }
 
-    /**
-     * Adds a request with one piece of memory. The caller has checked the thread, as for all methods below.
-     *
-     * @param limit the number of bytes that the request may name, or {@link #NO_LIMIT}
-     */
-    void put(long id, int code, LocalMemory local, long limit) {
-        put(id, code, local, limit, 0, 0);
-    }
-
-    /**
-     * Adds a request with one piece of memory, and a place in the peer's memory if its operation has one. All checks come
-     * first, then all stores, each of a whole word. This method is flat: see {@link Memory#LONG_AT}. C2 inlines methods of at
-     * most 325 bytes, which this one and {@link #postOne} must not exceed.
-     */
-    void put(long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
-        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
-        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
-        checkLength(piece.length, limit);
+    /** Returns the place of the next request, if its operation may be posted. */
+    private long placeOf(int code) {
         if (!isKind(code)) { // else the batch has such a request already, or had
             operations.check(Operation.of(code));
-            kindIsNext(code);
         }
-        long word = Memory.word(next());
-        if (rare) {
-            clearRareFields();
+        return place(code);
+    }
+
+    /**
+     * Writes a request with one piece of memory, and a place in the peer's memory if its operation has one. All checks come
+     * first, then all stores, each of a whole word. The caller has checked the thread, as for all methods below.
+     *
+     * <p>This method is flat: see {@link Memory#LONG_AT}. C2 inlines methods of at most 325 bytes, which this one must not
+     * exceed.
+     *
+     * @param request the address of the request
+     * @param firstPiece the address of its piece of memory
+     * @param limit the number of bytes that the request may name, or {@link #NO_LIMIT}
+     */
+    void put(
+            long request,
+            long firstPiece,
+            long id,
+            int code,
+            LocalMemory local,
+            long limit,
+            long remoteAddress,
+            int remoteKey) {
+        MemorySlice piece = MemorySlice.of(local);
+        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        if (piece.length > limit || piece.length > path.longestMessage()) {
+            throw tooLong(piece.length, limit);
         }
+        RequestParts named = parts;
+        if (named != null) {
+            forgetRareFields(named, request);
+        }
+        long word = Memory.word(request);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), onePieceOf(code));
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), SIGNALED_WORD);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), (long) code << Integer.SIZE | 1); // one piece
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), (long) SIGNALED);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_ADDRESS_WORD), remoteAddress);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_KEY_WORD), (long) remoteKey);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, LIMIT_WORD), limit);
-        long first = Memory.word((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SG_LIST_WORD)));
+        long first = Memory.word(firstPiece);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
         if (watched) {
@@ -630,134 +680,34 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         }
     }
 
-    /** Posts a request of a thread that is not the first one, or is not known yet. */
-    static void postOne(
-            SingleRequestBatches<SendBatch> batches,
-            long id,
-            int code,
-            LocalMemory local,
-            @Nullable RemoteMemory remote) {
-        SendBatch one = batches.claimRarely();
-        try {
-            if (remote == null) {
-                one.postOne(one.queueAddress, one.address, id, code, local, NO_LIMIT, 0, 0);
-            } else {
-                one.postOne(
-                        one.queueAddress,
-                        one.address,
-                        id,
-                        code,
-                        local,
-                        remote.length(),
-                        remote.address(),
-                        remote.key());
-            }
-        } finally {
-            batches.release(one);
-        }
+    private void forgetRareFields(RequestParts named, long request) {
+        forgetParts(named, request);
+        Memory.set(request + REMOTE_SRQ, 0);
     }
 
-    /** Posts a request with immediate data. */
-    static void postImmediate(
-            SingleRequestBatches<SendBatch> batches,
-            long id,
-            Operation operation,
-            LocalMemory local,
-            @Nullable RemoteMemory remote,
-            int immediate) {
-        SendBatch one = batches.claim();
-        try {
-            if (remote == null) {
-                one.put(id, operation.code(), local, NO_LIMIT);
-            } else {
-                one.put(id, operation.code(), local, remote.length(), remote.address(), remote.key());
-            }
-            one.setImmediate(immediate);
-            one.postAll();
-        } finally {
-            batches.release(one);
-        }
-    }
-
-    /**
-     * Posts a request with one piece of memory, as {@link #put} and {@link #postAll} do with an empty batch. A request of
-     * the usual kind is written and posted at once, and the batch does not note that it holds one.
-     *
-     * <p>The caller gives the batch's own addresses. What C gets first should be few loads away from the user's object: C's
-     * first loads wait for it, and each load more takes a nanosecond or two.
-     *
-     * @param of the queue in C
-     * @param request the only request of this batch, which its piece of memory follows
-     */
-    void postOne(
-            long of,
-            long request,
-            long id,
-            int code,
-            LocalMemory local,
-            long limit,
-            long remoteAddress,
-            int remoteKey) {
-        MemorySlice piece = local instanceof MemorySlice slice ? slice : ((MemoryRegion) local).whole;
-        boolean logs = !log.letsThrough(code); // else such a request was posted before, and so is allowed
-        if (!isShort(code, piece, limit, logs)) {
-            reset();
-            put(id, code, local, limit, remoteAddress, remoteKey);
-            postAll();
-            return;
+    /** Adds a request that names no memory yet, and may name some bytes. From here on nothing may fail. */
+    private SendBatch begin(long id, int code, long bytes) {
+        long request = placeOf(code);
+        RequestParts named = parts;
+        if (named != null) {
+            forgetRareFields(named, request);
         }
         long word = Memory.word(request);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), onePieceOf(code));
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), SIGNALED_WORD);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_ADDRESS_WORD), remoteAddress);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_KEY_WORD), (long) remoteKey);
-        long first = Memory.word(request + STRIDE);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
-        if (logs) {
-            log.note(id, code);
-        }
-        int errno = isDirect() ? DataPathCalls.sendFirst(of, request, refused) : postSimply();
-        Reference.reachabilityFence(this);
-        if (errno != 0) {
-            throw failed(errno, logs);
-        }
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), (long) code << Integer.SIZE);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), (long) SIGNALED);
+        return added(request, bytes);
     }
 
-    /** Returns true if {@link #postOne} writes and posts a request itself. A method of its own keeps that one inlined. */
-    private boolean isShort(int code, MemorySlice piece, long limit, boolean logs) {
-        return (!logs || (log.letsThroughEach() && (usual >>> code & 1) != 0))
-                && piece.region.openIn == home
-                && piece.length <= limit
-                && piece.length <= path.longestMessage()
-                && isSimple();
-    }
-
-    private void clearRareFields() {
-        if (parts != null) {
-            parts.forget(index());
-        }
-        if (namesSharedReceiveQueue) {
-            Memory.set(base + REMOTE_SRQ, 0); // not the queue of an earlier request
-        }
-    }
-
-    /** Adds a request that names no memory yet, and may name some bytes. */
-    void put(long id, int code, long bytes) {
-        put(id, code, bytes, 0);
-    }
-
-    private void put(long id, int code, long bytes, int pieces) {
-        operations.check(Operation.of(code));
-        begin(id, code, pieces);
-        clearRareFields();
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(base), LIMIT_WORD), bytes);
-        Memory.set(base + FLAGS, SIGNALED);
+    /** Adds a request that the caller has written, and notes the number of bytes that it may name. */
+    private SendBatch added(long request, long limit) {
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(Memory.word(request), LIMIT_WORD), limit);
+        return added(request);
     }
 
     /** Adds a request whose data is copied to the batch, so that C never reads memory that another thread may free. */
-    void putInline(long id, int code, MemorySegment data, long limit) {
+    private SendBatch inline(long id, int code, MemorySegment data, long limit) {
+        checkUser();
         long length = data.byteSize();
         if (path.extended != null) {
             path.extended.checkInline();
@@ -766,102 +716,58 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         long most = Math.min(limit, path.longestMessage());
         checkRoom(length, most);
         long place = copy(data);
-        put(id, code, most);
+        begin(id, code, most);
         addPiece(place, length, 0);
         Memory.set(base + FLAGS, SIGNALED | INLINE);
+        return this;
     }
 
-    void remote(RemoteMemory remote) {
-        Memory.set(base + REMOTE_ADDRESS, remote.address());
-        Memory.set(base + REMOTE_KEY, remote.key());
-    }
-
-    void putAtomic(long id, Operation operation, LocalMemory local, RemoteMemory remote, long compareAdd, long swap) {
+    private SendBatch atomic(
+            long id, Operation operation, LocalMemory local, RemoteMemory remote, long compareAdd, long swap) {
+        checkUser();
         checkAligned(remote);
         Objects.checkFromIndexSize(0, ATOMIC_SIZE, local.length());
         Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
-        MemoryRegion region = local.region();
-        boolean watched = region.checkUsableIn(domain);
-        long start = startWhenOpen(local);
-        put(id, operation.code(), ATOMIC_SIZE);
-        setOperands(remote, compareAdd, swap);
-        addPiece(start, ATOMIC_SIZE, region.keyWhenOpen());
+        MemorySlice piece = MemorySlice.of(local);
+        boolean watched = piece.region.checkUsableIn(domain);
+        begin(id, operation.code(), ATOMIC_SIZE);
+        operands(remote, compareAdd, swap);
+        addPiece(piece.start, ATOMIC_SIZE, piece.region.keyWhenOpen());
         if (watched) {
-            keepOpen(region);
+            keepOpen(piece.region);
         }
+        return this;
     }
 
-    void putBind(long id, MemoryWindow window, LocalMemory part, Collection<AccessFlag> access) {
-        window.checkUsableIn(domain);
-        if (window.type() != MemoryWindow.Type.TYPE_2) {
-            throw new IllegalArgumentException("A batch binds windows of TYPE_2 only: see QueuePair.postBind()");
-        }
-        int flags = AccessFlag.bits(access);
-        MemoryRegion region = part.region();
-        region.checkUsableIn(domain);
-        window.checkCanCover(region, part, flags);
-        long start = part.address();
-        long length = part.length();
-        RequestParts named = parts(); // may run out of memory
-        put(id, Operation.BIND_MW.code(), 0);
-        named.set(index(), window, region);
-        Memory.set(base + IMMEDIATE, 0); // some providers refuse the value of an earlier request
-        Memory.set(base + WINDOW, window.address());
-        Memory.set(base + BIND_REGION, region.structure());
-        Memory.set(base + BIND_ADDRESS, start);
-        Memory.set(base + BIND_LENGTH, length);
-        Memory.set(base + BIND_ACCESS, flags);
-    }
-
-    void putLocalInvalidate(long id, int key) {
-        put(id, Operation.LOCAL_INVALIDATE.code(), 0);
-        setKey(key);
-    }
-
-    void putAtomicWrite(long id, long value, RemoteMemory remote) {
-        checkAligned(remote);
-        Objects.checkFromIndexSize(0, ATOMIC_SIZE, remote.length());
-        putRemote(id, Operation.ATOMIC_WRITE, remote, value, 0);
-    }
-
-    /** Adds a request without local memory. Only extended queue pairs have such requests. */
-    private void putRemote(long id, Operation operation, RemoteMemory remote, long one, long other) {
-        put(id, operation.code(), 0);
-        setOperands(remote, one, other);
-    }
-
-    private void setOperands(RemoteMemory remote, long one, long other) {
+    private SendBatch operands(RemoteMemory remote, long one, long other) {
         Memory.set(base + REMOTE_ADDRESS, remote.address());
         Memory.set(base + COMPARE_ADD, one);
         Memory.set(base + SWAP, other);
         Memory.set(base + ATOMIC_KEY, remote.key());
+        return this;
     }
 
-    void setImmediate(int value) {
-        Memory.set(base + IMMEDIATE, Integer.reverseBytes(value));
-    }
-
-    void setKey(int key) {
+    private SendBatch key(int key) {
         Memory.set(base + INVALIDATE_KEY, key);
+        return this;
     }
 
-    void setDestination(AddressHandle path, int queuePairNumber, int qkey) {
-        if (!datagrams) {
-            throw new IllegalStateException("Only datagrams have a destination each: " + queuePair);
+    /** Posts a request of a thread that is not the first one, or is not known yet. */
+    static void postOne(
+            SingleRequestBatches<SendBatch> batches,
+            long id,
+            int code,
+            LocalMemory local,
+            long limit,
+            long remoteAddress,
+            int remoteKey) {
+        SendBatch one = batches.claim();
+        try {
+            one.put(one.address, one.pieces, id, code, local, limit, remoteAddress, remoteKey);
+            one.postOne(one.queueAddress, one.address, id, code);
+        } finally {
+            batches.release(one);
         }
-        path.checkUsableIn(domain);
-        Checks.checkRange("queue pair number", queuePairNumber, QueuePair.MULTICAST);
-        parts().set(index(), path, null);
-        Memory.set(base + HANDLE, path.address());
-        Memory.set(base + REMOTE_QP, queuePairNumber);
-        Memory.set(base + REMOTE_QKEY, qkey);
-    }
-
-    /** Returns the address of memory whose region was found open. Another thread may close the region at any time. */
-    private static long startWhenOpen(LocalMemory local) {
-        return local instanceof MemorySlice slice
-                ? slice.startWhenOpen()
-                : local.region().startWhenOpen();
     }
 
     /** Returns the number of bytes that the request added last may still name. */
@@ -897,17 +803,6 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             throw new IndexOutOfBoundsException("length of inline data must be at most " + maxInline
                     + " for this queue pair, got " + length + ": ask for more with inlineSize()");
         }
-    }
-
-    private void checkLength(long length, long limit) {
-        if (length > limit || length > path.longestMessage()) {
-            throw tooLong(length, limit);
-        }
-    }
-
-    /** Returns the word of a request's operation and number of pieces, which is one. */
-    private static long onePieceOf(int code) {
-        return (long) code << Integer.SIZE | 1;
     }
 
     private IndexOutOfBoundsException tooLong(long length, long limit) {

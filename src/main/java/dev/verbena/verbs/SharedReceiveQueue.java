@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * the arena's thread. The arena destroys the queue, or {@link #close} does.
  */
 public final class SharedReceiveQueue extends VerbsObject {
-    private static final String POST = "ibv_post_srq_recv";
+    static final String POST = "ibv_post_srq_recv";
 
     private final ObjectLifetime lifetime;
 
@@ -52,6 +52,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
     /** The batch of the first thread, which the data path reads from here. */
     private final ReceiveBatch ownReceives;
+
+    private final long receive; // its request
 
     private volatile Attributes granted;
     private final @Nullable LongConsumer destroyer;
@@ -73,20 +75,10 @@ public final class SharedReceiveQueue extends VerbsObject {
         this.destroyer = destroyer;
         lifetime.destroyedBy(this::destroy);
         this.log = new PostedOperations(granted.depth(), true);
-        DriverFunctions driver = context.provider();
-        this.path = new PostPath(
-                lifetime,
-                this,
-                POST,
-                "The shared receive queue is full: wait for messages before posting more, or ask for a deeper queue",
-                () -> new IllegalStateException(this + " takes no receives"),
-                driver.criticalPost(),
-                driver.postSharedReceive(),
-                address,
-                null,
-                log);
+        this.path = PostPath.ofSharedReceives(lifetime, this, context.provider().forSharedReceives(), address, log);
         path.ready(true);
         this.ownReceives = receives(1);
+        this.receive = ownReceives.address;
         this.singleReceives =
                 new SingleRequestBatches<>(ownReceives, lifetime.isConfined() ? ownReceives : receives(1));
         context.eventsEvenIfClosed().add(address, this);
@@ -385,7 +377,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     private ReceiveBatch receives(int capacity) {
-        ReceiveBatch batch = new ReceiveBatch(this, domain, path, log, capacity, granted.sge());
+        ReceiveBatch batch = new ReceiveBatch(this, domain, path, capacity, granted.sge());
         batches.add(batch);
         return batch;
     }
@@ -399,7 +391,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     @CName({POST, "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
         if (ownReceives.isUser()) {
-            ownReceives.postOne(id, local);
+            ownReceives.put(receive, receive + WorkBatch.STRIDE, id, local);
+            ownReceives.postOne(address, receive, id, ReceiveBatch.RECEIVE);
         } else {
             ReceiveBatch.postOne(singleReceives, id, local);
         }

@@ -9,7 +9,6 @@ import java.util.concurrent.locks.ReentrantLock;
  * @param <B> the kind of batch
  */
 final class SingleRequestBatches<B extends WorkBatch<B>> {
-    private final boolean confined;
     private final B own;
     private final B shared;
     private final ReentrantLock lock = new ReentrantLock();
@@ -21,7 +20,6 @@ final class SingleRequestBatches<B extends WorkBatch<B>> {
      * @param shared the batch of all other threads; the same batch if the queue is confined
      */
     SingleRequestBatches(B own, B shared) {
-        this.confined = own == shared;
         this.own = own;
         this.shared = shared;
     }
@@ -33,24 +31,15 @@ final class SingleRequestBatches<B extends WorkBatch<B>> {
      * @throws IllegalStateException if the queue is confined and closed; if it is not confined, posting throws
      */
     B claim() {
-        B batch = own.isUser() ? own : claimRarely();
-        batch.reset();
-        return batch;
-    }
-
-    /**
-     * Returns a batch as {@link #claim} does, but with its earlier requests, for a thread that is not the first one or is not
-     * known yet: for {@code postOne}, which ignores them.
-     */
-    B claimRarely() {
         B batch = own;
-        if (confined) {
+        if (own == shared) {
             batch.checkUser();
         } else if (!batch.isMine()) {
             lock.lock();
             batch = shared;
             batch.takeOver();
         }
+        batch.reset();
         return batch;
     }
 

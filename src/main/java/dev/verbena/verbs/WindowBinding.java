@@ -76,7 +76,7 @@ final class WindowBinding {
                 var _ = queuePair.lifetime.held()) {
             MemorySegment bind = ibv_mw_bind.allocate(scratch);
             ibv_mw_bind.wr_id(bind, id);
-            ibv_mw_bind.send_flags(bind, SendFlag.SIGNALED.bit());
+            ibv_mw_bind.send_flags(bind, SendBatch.SIGNALED);
             MemorySegment info = ibv_mw_bind.bind_info(bind);
             ibv_mw_bind_info.mr(info, MemorySegment.ofAddress(region.structure()));
             ibv_mw_bind_info.addr(info, start);

@@ -1,7 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.DataPathCalls;
+import dev.verbena.internal.Driver;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_recv_wr;
@@ -27,7 +27,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
     static final int ID_WORD = (int) ID / Long.BYTES;
-    static final int SG_LIST_WORD = (int) SG_LIST / Long.BYTES;
+    private static final int SG_LIST_WORD = (int) SG_LIST / Long.BYTES;
     static final int NUM_SGE_WORD = (int) NUM_SGE / Long.BYTES;
 
     private static final long SGE_SIZE = ibv_sge.sizeof();
@@ -60,9 +60,6 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     @Nullable
     RequestParts parts;
 
-    /** True if a new request must forget what an earlier one at its place named. */
-    boolean rare;
-
     private final VerbsObject queue;
     final long address;
     private final int capacity;
@@ -75,17 +72,10 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     final long refused;
     final PostedOperations log;
-    /** The function and the queue of {@link #path}, which the hot path reads from here. */
-    final long function;
+    /** Of {@link #path}, as the next two are: the hot path reads them from here. */
+    final Driver driver;
 
     final long queueAddress;
-
-    /** True if {@link #function} is called without a change of thread state. */
-    private final boolean critical;
-    /** True if {@link #function} is the first driver's, which has a constant handle, and is called so. */
-    private final boolean firstDriver;
-    /** Keeps the queue open during a call if several threads may use it; else null. */
-    private final @Nullable ObjectLifetime guard;
 
     /** The address of the next request to be added. */
     private long next;
@@ -93,10 +83,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private final long full;
     /** The index of the request that ends C's list. All others stay linked to the next. */
     private int last;
-    /** The address behind C's list; 0 if a post must look at {@link #parts}, and so is never a direct one. */
+    /** The address behind C's list; 0 if a post must look at {@link #parts}. */
     private long linked;
-    /** As {@link #linked} if a critical call of the first driver's function needs no bracket; else 0: one test for all. */
-    private long direct;
 
     /** The operation of all requests, or {@link PostedOperations#SEVERAL}. It outlives {@link #clear}. */
     private int kind = PostedOperations.SEVERAL;
@@ -106,7 +94,6 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
             VerbsObject queue,
             @Nullable ProtectionDomain domain,
             PostPath path,
-            PostedOperations log,
             int capacity,
             int maxPieces,
             long extraSize) {
@@ -115,14 +102,9 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.domain = domain;
         this.home = domain != null && (isConfined(queue) || !isConfined(domain)) ? domain : this;
         this.path = path;
-        this.log = log;
-        this.function = path.function;
+        this.log = path.log;
+        this.driver = path.driver;
         this.queueAddress = path.address;
-        this.critical = path.isCritical();
-        this.firstDriver = critical
-                && (this instanceof SendBatch
-                        ? DataPathCalls.isFirstSend(function)
-                        : DataPathCalls.isFirstReceive(function));
         this.capacity = capacity;
         this.maxPieces = Math.max(1, maxPieces);
         long piecesAt = capacity * STRIDE;
@@ -135,8 +117,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         this.refused = address + refusedAt;
         this.full = address + piecesAt;
         this.last = capacity - 1;
-        this.guard = path.guard();
-        linkedTo(full);
+        this.linked = full;
         for (int i = 0; i < capacity; i++) { // these fields never change but at the end of a list
             Memory.set(addressOf(i) + SG_LIST, pieceOf(i));
             Memory.set(addressOf(i) + NEXT, i < last ? addressOf(i + 1) : 0);
@@ -221,8 +202,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         RequestParts known = parts;
         if (known == null) {
             parts = known = new RequestParts(capacity, eachAddressed);
-            linkedTo(0);
-            rare = true;
+            linked = 0;
         }
         return known;
     }
@@ -269,37 +249,43 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     }
 
     /**
-     * Begins a request, and writes its id, and its operation and number of pieces as one word. From here on nothing may
-     * fail. This and the callers that write all of a request are no more than three frames: see {@link Memory#LONG_AT}.
+     * Returns the address of the next request, which becomes part of the batch by {@link #added}: a request that fails the
+     * checks in between is not added.
      */
-    final void begin(long id, int code, int piecesUsed) {
-        kindIsNext(code);
-        long word = Memory.word(next());
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
-        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), (long) code << Integer.SIZE | piecesUsed);
-    }
-
-    /** Begins a request and writes nothing yet. Returns its address. {@link #kindIsNext} must be called before. */
-    final long next() {
+    final long place(int code) {
         long request = next;
         if (request == full) {
             throw full();
         }
-        next = request + STRIDE;
-        base = request;
-        return request;
-    }
-
-    /** Notes the operation of the request that {@link #next} will begin. A batch that is full stays as it is. */
-    final void kindIsNext(int code) {
-        if (kind != code && next != full) {
+        if (kind != code) {
             kind = next == address ? code : PostedOperations.SEVERAL;
         }
+        return request;
     }
 
     /** Returns true if all requests are of this kind, and one of this kind may be added. */
     final boolean isKind(int code) {
         return kind == code;
+    }
+
+    /** Returns the address of the first piece of the request at an address. */
+    static long firstPiece(long request) {
+        return (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(request), SG_LIST_WORD));
+    }
+
+    /** Adds the request at an address, which {@link #place} has returned and the caller has written. */
+    final B added(long request) {
+        next = request + STRIDE;
+        base = request;
+        return self();
+    }
+
+    /** Forgets the objects that an earlier request at an address has named. */
+    final void forgetParts(RequestParts named, long request) {
+        if (request == address) {
+            named.forgetRegions();
+        }
+        named.forget((int) ((request - address) >>> STRIDE_SHIFT));
     }
 
     private IllegalStateException full() {
@@ -383,6 +369,14 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         return (int) ((base - address) >>> STRIDE_SHIFT);
     }
 
+    /** Posts requests by the driver's function. */
+    abstract int drive(long of, long requests);
+
+    /** Posts the batch by any function: this is for the requests that {@link #drive} may not post. */
+    int driveRarely() {
+        return drive(queueAddress, address);
+    }
+
     /**
      * Posts all requests with one call. The batch keeps them, and can post them again.
      *
@@ -392,74 +386,65 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      */
     public int post() {
         checkUser();
-        return postAll();
-    }
-
-    /** Posts as {@link #post} does. The usual case comes first, and is flat: see {@link Memory#LONG_AT}. */
-    final int postAll() {
-        if (next != direct || !log.letsThrough(kind)) {
-            return postElse();
+        if (next != linked || !log.letsThrough(kind)) {
+            return postRarely();
         }
-        // The log lets nothing through that needs more checks than those made.
-        int errno = this instanceof SendBatch
-                ? DataPathCalls.sendFirst(queueAddress, address, refused)
-                : DataPathCalls.receiveFirst(queueAddress, address, refused);
+        int errno = drive(queueAddress, address);
         Reference.reachabilityFence(this);
         if (errno != 0) {
-            throw failed(errno, size(), 0);
+            throw refused(errno);
         }
         return size();
     }
 
-    /** Posts within a bracket, by another call than those of {@link #isDirect}, or with more checks. */
-    private int postElse() {
-        int n = size();
-        if (next != linked || !log.letsThrough(kind)) {
-            return postRarely(n);
+    /**
+     * Posts the only request of this batch, which the caller has written.
+     *
+     * <p>The caller gives the batch's own addresses. What C gets first should be few loads away from the user's object: C's
+     * first loads wait for it, and each load more takes a nanosecond or two.
+     *
+     * @param of the queue in C
+     * @param request the request
+     */
+    final void postOne(long of, long request, long id, int code) {
+        if (linked == 0 || !log.takes(id, code)) {
+            checkOperation(code);
+            one(request, code);
+            postRarely();
+            return;
         }
-        if (guard != null) {
-            path.checkReady(); // the log may have missed that another thread has changed the state
-        }
-        int errno = postSimply();
+        int errno = drive(of, request);
         Reference.reachabilityFence(this);
         if (errno != 0) {
-            throw failed(errno, n, 0);
-        }
-        return n;
-    }
-
-    /** Posts all requests by one call of {@link #function}, within a bracket if several threads may use the queue. */
-    final int postSimply() {
-        ObjectLifetime shared = guard;
-        if (shared == null) {
-            return DataPathCalls.post(critical, function, queueAddress, address, refused);
-        }
-        if (!firstDriver) {
-            return path.post(address, refused);
-        }
-        int way = shared.enter();
-        try {
-            return this instanceof SendBatch
-                    ? DataPathCalls.sendFirst(queueAddress, address, refused)
-                    : DataPathCalls.receiveFirst(queueAddress, address, refused);
-        } finally {
-            shared.exit(way);
+            one(request, code);
+            throw refused(errno);
         }
     }
 
-    private int postRarely(int n) {
+    /** Notes that a request is the only one. */
+    private void one(long request, int code) {
+        kind = code;
+        added(request);
+    }
+
+    /** Checks that an operation may be posted to the queue. */
+    void checkOperation(int code) {}
+
+    private int postRarely() {
+        int n = size();
         if (n == 0) {
             return 0;
         }
         if (n - 1 != last) {
             endListAt(n - 1);
         }
+        path.checkReady();
         // Log before posting, because a request may complete at once.
         int logged = log.covers(kind) ? 0 : log.add(address + ID, operationOffset(), STRIDE, n, kind);
         RequestParts named = parts;
         int errno;
         try {
-            errno = named == null ? path.post(address, refused) : named.post(this, address, refused);
+            errno = named == null ? driveRarely() : named.post(this);
         } catch (RuntimeException notCalled) {
             log.takeBack(logged);
             throw notCalled;
@@ -475,31 +460,17 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         Memory.set(addressOf(last) + NEXT, addressOf(last + 1)); // read by C only within a longer list
         Memory.set(addressOf(request) + NEXT, 0L);
         last = request;
-        linkedTo(parts == null ? addressOf(request + 1) : 0);
+        linked = parts == null ? addressOf(request + 1) : 0;
     }
 
-    /** Returns true if a critical call of the first driver's function posts full batches, without a bracket. */
-    final boolean isDirect() {
-        return direct != 0;
+    /** Returns the C name of the driver's function. */
+    String verbOfDriver() {
+        return path.verb();
     }
 
-    /** Returns true if {@link #postSimply} posts full batches, and the queue's state lets them through. */
-    final boolean isSimple() {
-        return direct != 0 || (linked != 0 && (guard == null || path.isReady()));
-    }
-
-    private void linkedTo(long end) {
-        linked = end;
-        direct = firstDriver && guard == null ? end : 0;
-    }
-
-    /** Returns the exception for the only request of a post. */
-    final PostException failed(int errno, boolean logged) {
-        return failed(errno, 1, logged ? 1 : 0);
-    }
-
-    final PostException failed(int errno, int n, int logged) {
-        return failed(path.functionName(), errno, n, logged);
+    /** Returns the exception for a refusal of the driver's function. */
+    private PostException refused(int errno) {
+        return failed(verbOfDriver(), errno, size(), log.covers(kind) ? 0 : size());
     }
 
     private PostException failed(String function, int errno, int n, int logged) {

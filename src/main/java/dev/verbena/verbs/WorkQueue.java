@@ -29,6 +29,8 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class WorkQueue extends VerbsObject {
     private static final String POST = "ibv_post_wq_recv";
+    private static final String WHEN_FULL =
+            "The work queue is full: wait for messages before posting more, or ask for a deeper queue";
 
     private final ObjectLifetime lifetime;
     private final ProtectionDomain domain;
@@ -36,7 +38,7 @@ public final class WorkQueue extends VerbsObject {
     private final WorkQueueOptions options;
     private final long address;
     private final int number;
-    private final PostPath path;
+    private final CFunction post;
     private final MemorySegment request;
     private final MemorySegment pieces;
     private final ReentrantLock posting = new ReentrantLock();
@@ -58,18 +60,7 @@ public final class WorkQueue extends VerbsObject {
         initialise(wq);
         this.number = ibv_wq.wq_num(wq);
         this.state = State.of(ibv_wq.state(wq));
-        this.path = new PostPath(
-                lifetime,
-                this,
-                POST,
-                "The work queue is full: wait for messages before posting more, or ask for a deeper queue",
-                this::cannotReceive,
-                context.provider().criticalPost(),
-                ibv_wq.post_recv(wq).address(),
-                address,
-                null,
-                null);
-        path.ready(state == State.READY);
+        this.post = CFunction.at(POST, ibv_wq.post_recv(wq));
         this.request = Arena.ofAuto().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
         this.pieces = ibv_sge.allocateArray(options.sge(), Arena.ofAuto());
         ibv_recv_wr.sg_list(request, pieces);
@@ -151,7 +142,6 @@ public final class WorkQueue extends VerbsObject {
             ibv_wq_attr.wq_state(change, to.code);
             Calls.run(context.verb(ContextVerb.MODIFY_WQ), this + " to " + to, address, change.address());
             state = to;
-            path.ready(to == State.READY);
         }
     }
 
@@ -195,7 +185,7 @@ public final class WorkQueue extends VerbsObject {
         int entered = 0;
         try {
             lifetime.checkOpen();
-            path.checkReady();
+            checkReady();
             for (; entered < local.length; entered++) {
                 LocalMemory memory = local[entered];
                 boolean watched = memory.region().checkUsableIn(domain);
@@ -208,9 +198,13 @@ public final class WorkQueue extends VerbsObject {
             }
             ibv_recv_wr.wr_id(request, id);
             ibv_recv_wr.num_sge(request, local.length);
-            int errno = path.post(request.address(), request.address() + ibv_recv_wr.sizeof());
+            long refused = request.address() + ibv_recv_wr.sizeof();
+            int errno;
+            try (var _ = lifetime.held()) {
+                errno = (int) post.call(address, request.address(), refused);
+            }
             if (errno != 0) {
-                throw path.failure(errno, 0, 1);
+                throw PostPath.failure(POST, this, errno, WHEN_FULL, 0, 1);
             }
         } finally {
             while (entered > 0) {
@@ -221,8 +215,10 @@ public final class WorkQueue extends VerbsObject {
         }
     }
 
-    private IllegalStateException cannotReceive() {
-        return new IllegalStateException(this + " takes receives in READY only: it is in " + state);
+    private void checkReady() {
+        if (state != State.READY) {
+            throw new IllegalStateException(this + " takes receives in READY only: it is in " + state);
+        }
     }
 
     /** Returns for example {@code work queue 3 of rxe0 (READY)}. */

@@ -10,8 +10,8 @@ import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
@@ -53,7 +53,7 @@ abstract sealed class Flow {
                     REMOTE_ATOMIC);
         }
 
-        MemorySlice room(long number, long length) {
+        LocalMemory room(long number, long length) {
             return region.slice(number % (2 * WINDOW) * ROOM, length);
         }
 
@@ -134,7 +134,7 @@ abstract sealed class Flow {
         void advance() throws InterruptedException {
             try {
                 while (sent < acknowledged + WINDOW) {
-                    MemorySlice message = from.room(sent, Content.length(sent, MAX_MESSAGE));
+                    LocalMemory message = from.room(sent, Content.length(sent, MAX_MESSAGE));
                     Content.write(message.segment(), sent);
                     from.pair.postSend(sent, message);
                     sent++;
@@ -249,7 +249,7 @@ abstract sealed class Flow {
             super(from, to, false, arena);
         }
 
-        private MemorySlice returned(long number, long length) {
+        private LocalMemory returned(long number, long length) {
             return from.room(number % WINDOW + WINDOW, length);
         }
 
@@ -257,8 +257,8 @@ abstract sealed class Flow {
         void advance() throws InterruptedException {
             while (begun < acknowledged / 2 + WINDOW) {
                 long length = Content.length(begun, MAX_MESSAGE);
-                MemorySlice source = from.room(begun % WINDOW, length);
-                MemorySlice there = to.room(begun % WINDOW, length);
+                LocalMemory source = from.room(begun % WINDOW, length);
+                LocalMemory there = to.room(begun % WINDOW, length);
                 Content.write(source.segment(), begun);
                 from.pair.postWrite(2 * begun, source, there.remote());
                 from.pair.postRead(2 * begun + 1, returned(begun, length), there.remote());
@@ -324,14 +324,14 @@ abstract sealed class Flow {
             super(from, to, false, arena);
         }
 
-        private MemorySlice counter() {
+        private LocalMemory counter() {
             return to.region.slice(0, Long.BYTES);
         }
 
         @Override
         void advance() throws InterruptedException {
             while (begun < acknowledged + WINDOW) {
-                MemorySlice old = from.room(begun % WINDOW, Long.BYTES);
+                LocalMemory old = from.room(begun % WINDOW, Long.BYTES);
                 if (begun % 3 == 0) {
                     from.pair.postCompareAndSwap(begun, old, counter().remote(), begun, begun + 1);
                 } else {
@@ -382,7 +382,7 @@ abstract sealed class Flow {
 
         @Override
         void advance() throws InterruptedException {
-            MemorySlice message = from.room(acknowledged, Content.length(acknowledged, MAX_DATAGRAM));
+            LocalMemory message = from.room(acknowledged, Content.length(acknowledged, MAX_DATAGRAM));
             Content.write(message.segment(), acknowledged);
             from.pair.postSend(acknowledged, message, path, to.pair.number(), QKEY);
             from.done(acknowledged);

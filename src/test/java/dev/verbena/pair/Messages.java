@@ -2,8 +2,8 @@ package dev.verbena.pair;
 
 import dev.verbena.cm.Connection;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemorySlice;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
@@ -21,7 +21,7 @@ final class Messages {
     }
 
     /** Returns the buffer of a message. */
-    MemorySlice slice(long number) {
+    LocalMemory slice(long number) {
         return region.slice(number % COUNT * ROOM, SIZE);
     }
 
@@ -33,7 +33,7 @@ final class Messages {
         return (int) (number * 0x9e3779b1L + offset);
     }
 
-    MemorySlice write(long number) {
+    LocalMemory write(long number) {
         MemorySegment message = segment(number);
         for (long i = 0; i < SIZE; i += Integer.BYTES) {
             message.set(ValueLayout.JAVA_INT, i, word(number, i));

@@ -51,7 +51,6 @@ import dev.verbena.verbs.Flow;
 import dev.verbena.verbs.IndirectionTable;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
@@ -353,7 +352,7 @@ public final class Specimens implements AutoCloseable {
                 EXTENDED_QUEUE,
                 it -> it.polled(it.the(EXTENDED_QUEUE), it.the(EXTENDED_QUEUE).extendedCompletions(2)));
         view("AsyncEvents", AsyncEvents.class, CONTEXT, it -> it.the(CONTEXT).events());
-        view("MemorySlice", MemorySlice.class, REGION, it -> it.the(REGION).slice(8, 16));
+        view("LocalMemory", LocalMemory.class, REGION, it -> it.the(REGION).slice(8, 16));
         view("BufferPool", BufferPool.class, POOLED, it -> (BufferPool) it.byRegion.get(it.the(POOLED)));
         view(
                 "RegistrationCache",

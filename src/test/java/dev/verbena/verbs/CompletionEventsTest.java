@@ -185,7 +185,7 @@ class CompletionEventsTest {
             Completions done = right.queue.completions(4);
             Future<Integer> found = asleep(threads, () -> done.awaitSolicited(LONG));
 
-            batch.send(1, left.buffer.slice(0, 8)).postAll();
+            batch.send(1, left.buffer.slice(0, 8)).post();
             left.queue.await(DEADLINE).orThrow();
             assertThat(right.queue.channel().orElseThrow().poll())
                     .as("events of the receiving queue")
@@ -193,7 +193,7 @@ class CompletionEventsTest {
             assertThat(found.isDone()).isFalse();
 
             batch.clear();
-            batch.send(2, left.buffer.slice(0, 8)).solicited().postAll();
+            batch.send(2, left.buffer.slice(0, 8)).solicited().post();
             assertThat(result(found)).as("both are there by then").isEqualTo(2);
         }
     }

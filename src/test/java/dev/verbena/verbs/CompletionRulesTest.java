@@ -12,6 +12,8 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.ExtendedCalls;
+import dev.verbena.internal.lifetime.GuardedDriver;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Await;
@@ -79,8 +81,9 @@ class CompletionRulesTest {
     /** A cursor that reads several completions under one lock, which the library of soft-RoCE does not allow. */
     private ExtendedCompletions cursor(
             CompletionQueue queue, boolean critical, boolean oneByOne, Set<CompletionField> of) {
+        ExtendedCalls calls = critical ? ExtendedCalls.CRITICAL : ExtendedCalls.PLAIN;
         return new ExtendedCompletions(
-                queue, new CompletionReaders(queue.address(), critical, critical, critical), of, false, oneByOne, 2);
+                queue, new CompletionReaders(queue.address(), calls, calls, calls), of, false, oneByOne, 2);
     }
 
     @ParameterizedTest
@@ -235,7 +238,7 @@ class CompletionRulesTest {
                         other.context.createCompletionQueue(options.fields(CompletionField.standard()));
                 assertThat(plain.pollsCritically()).isEqualTo(may);
                 assertThat(extended.pollsCritically()).isEqualTo(may && confined);
-                assertThat(plain.onlyThread()).isEqualTo(confined ? Thread.currentThread() : null);
+                assertThat(plain.driver() instanceof GuardedDriver).isEqualTo(!confined);
             }
         }
     }
@@ -652,21 +655,6 @@ class CompletionRulesTest {
                 assertThat(thrown).hasMessageContaining("ibv_get_cq_event(" + channel + "): EIO");
             }
         }
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "true, true, true, true",
-        "true, true, false, false",
-        "true, false, true, false",
-        "false, true, true, false",
-        "false, false, false, false"
-    })
-    void readersAreCriticalIfEachOfThemIs(boolean reads, boolean steps, boolean confined, boolean all) {
-        CompletionQueue queue =
-                context.createCompletionQueue(CompletionQueueOptions.of(4).fields(List.of()));
-        assertThat(new CompletionReaders(queue.address(), reads, steps, confined).allCritical())
-                .isEqualTo(all);
     }
 
     @Test

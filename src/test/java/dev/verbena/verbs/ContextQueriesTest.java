@@ -9,6 +9,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.raw.ibv_ah_attr;
 import dev.verbena.internal.raw.ibv_device_attr;
 import dev.verbena.internal.raw.ibv_device_attr_ex;
@@ -169,11 +170,12 @@ class ContextQueriesTest {
 
     private void assertCalls(boolean calls, boolean polls, boolean posts) {
         DriverFunctions driver = DriverFunctions.of(context.device(), context.address());
-        assertThat(driver.criticalCalls()).isEqualTo(calls);
-        assertThat(driver.criticalPoll()).isEqualTo(polls);
-        assertThat(driver.criticalPost()).isEqualTo(posts);
+        assertThat(driver.calls()).isSameAs(calls ? ExtendedCalls.CRITICAL : ExtendedCalls.PLAIN);
+        assertThat(driver.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER)).isEqualTo(polls);
+        assertThat(driver.postsCritically()).isEqualTo(posts);
         assertThat(driver.software()).isTrue();
-        assertThat(driver.pollCq()).isNotZero().isNotEqualTo(driver.postSend());
+        assertThat(driver.forPosts()).isSameAs(driver.forPosts()).isSameAs(driver.forPolls(polls));
+        assertThat(driver.forPosts()).isNotSameAs(driver.forSharedReceives()).isNotSameAs(driver.forPolls(!polls));
     }
 
     @Test

@@ -214,10 +214,10 @@ class FailureAttributionTest {
         pair.postSend(1, buffer.slice(0, 8)); // waits for a receive
         pair.postReceive(2, buffer);
         assertThat(pair.posted.sends().find(1)).isEqualTo(Operation.SEND);
-        assertThat(pair.posted.receives().find(2)).isEqualTo(Operation.RECEIVE);
+        assertThat(pair.posted.ownReceives().find(2)).isEqualTo(Operation.RECEIVE);
         pair.reset();
         assertThat(pair.posted.sends().find(1)).isNull();
-        assertThat(pair.posted.receives().find(2)).isNull();
+        assertThat(pair.posted.ownReceives().find(2)).isNull();
         assertThat(pair.posted.hasSends()).isFalse();
         assertThat(pair.posted.hasOwnReceives()).isFalse();
     }

@@ -280,7 +280,7 @@ class MemoryRegionTest {
     @Test
     void sliceIsWithinItsRegion() {
         MemoryRegion region = domain.register(memory(), LOCAL_WRITE, REMOTE_READ);
-        MemorySlice slice = region.slice(100, 50);
+        LocalMemory slice = region.slice(100, 50);
         assertThat(slice.address()).isEqualTo(region.address() + 100);
         assertThat(slice.length()).isEqualTo(50);
         assertThat(slice.region()).isSameAs(region);

@@ -3,6 +3,10 @@ package dev.verbena.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import dev.verbena.internal.ExtendedCalls;
+import dev.verbena.internal.raw.ibv_context;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,33 +34,33 @@ class PollingCallsTest {
         assertThat(DriverFunctions.postsCritically(driver, property)).isEqualTo(posts);
     }
 
-    private static DriverFunctions driver(boolean criticalCalls, boolean criticalPoll) {
-        return new DriverFunctions(1, 2, 3, 4, 5, criticalCalls, criticalPoll, criticalCalls, false, false);
+    private static DriverFunctions driver(String name, String property) {
+        MemorySegment context = Arena.ofAuto().allocate(ibv_context.layout()); // C's functions are not called
+        return new DriverFunctions(context.address(), name, property);
     }
 
     @Test
     void optionChoosesTheCallsOfAQueue() {
-        DriverFunctions mayBlock = driver(true, false);
+        DriverFunctions mayBlock = driver("mlx5_core", null);
         assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
                 .isFalse();
         assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.CRITICAL))
                 .isTrue();
         assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.PLAIN))
                 .isFalse();
-        assertThat(mayBlock.readsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
-                .isTrue(); // reading a field never blocks
-        assertThat(mayBlock.readsCritically(CompletionQueueOptions.PollingCalls.PLAIN))
-                .isFalse();
-        DriverFunctions bounded = driver(true, true);
+        assertThat(mayBlock.calls()).isSameAs(ExtendedCalls.CRITICAL); // reading a field never blocks
+        assertThat(mayBlock.calls(false)).isSameAs(ExtendedCalls.PLAIN);
+        DriverFunctions bounded = driver("irdma", null);
         assertThat(bounded.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
                 .isTrue();
         assertThat(bounded.pollsCritically(CompletionQueueOptions.PollingCalls.PLAIN))
                 .isFalse();
-        DriverFunctions forbidden = driver(false, false); // by -Ddev.verbena.critical=none
+        DriverFunctions forbidden = driver("irdma", "none");
         for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
             assertThat(forbidden.pollsCritically(calls)).isFalse();
-            assertThat(forbidden.readsCritically(calls)).isFalse();
         }
+        assertThat(forbidden.calls()).isSameAs(ExtendedCalls.PLAIN);
+        assertThat(forbidden.calls(true)).isSameAs(ExtendedCalls.PLAIN);
     }
 
     @Test

@@ -220,16 +220,20 @@ class PostedOperationsTest {
         log.open(true, -1);
         assertThat(log.letsThrough(SEND)).isTrue();
         assertThat(log.letsThrough(WRITE)).isFalse();
-        assertThat(log.letsThroughEach()).isFalse();
-        log.add(2, WRITE);
+        assertThat(log.takes(2, SEND)).isTrue();
+        assertThat(log.takes(3, WRITE)).isFalse();
+        log.add(3, WRITE);
         assertThat(log.letsThrough(SEND)).as("it must be stored now").isFalse();
-        assertThat(log.letsThroughEach()).isTrue();
+        assertThat(log.takes(4, SEND)).isTrue();
+        assertThat(log.takes(5, WRITE)).isTrue();
+        assertThat(log.find(4)).isEqualTo(Operation.SEND);
+        assertThat(log.find(5)).isEqualTo(Operation.RDMA_WRITE);
         log.open(false, -1);
-        assertThat(log.letsThroughEach()).isFalse();
+        assertThat(log.takes(6, SEND)).isFalse();
         log.open(true, -1);
         log.clear();
-        assertThat(log.letsThroughEach()).isFalse();
-        log.add(3, WRITE);
+        assertThat(log.takes(7, SEND)).isFalse();
+        log.add(8, WRITE);
         assertThat(log.letsThrough(WRITE)).isTrue();
     }
 
@@ -241,15 +245,19 @@ class PostedOperationsTest {
         log.clear();
         log.add(1, SEND);
         assertThat(log.letsThrough(SEND)).isTrue();
-        log.add(2, WRITE);
-        assertThat(log.letsThroughEach()).isTrue(); // whoever asks knows the kinds
+        log.add(2, WRITE); // from now on each is stored
+        assertThat(log.takes(3, SEND)).isTrue();
+        assertThat(log.takes(4, WRITE)).isFalse();
+        assertThat(log.takes(5, PostedOperations.SEVERAL)).isFalse();
+        assertThat(log.find(3)).isEqualTo(Operation.SEND);
+        assertThat(log.find(4)).as("it was not stored").isNotEqualTo(Operation.RDMA_WRITE);
     }
 
     @Test
     void newLogLetsNothingThrough() {
         for (int kind : new int[] {SEND, WRITE, Operation.RECEIVE.code(), PostedOperations.SEVERAL}) {
             assertThat(log.letsThrough(kind)).isFalse();
+            assertThat(log.takes(1, kind)).isFalse();
         }
-        assertThat(log.letsThroughEach()).isFalse();
     }
 }

@@ -100,7 +100,7 @@ class PostingRulesTest {
             pair.sendBatch(1).send(2, local(loopback, 2)).post();
             pair.postSend(3, local(loopback, 3));
             assertThat(PostedRequest.last().operation()).isEqualTo(Operation.SEND);
-            assertThat(PostedRequest.last().flags()).isEqualTo(SendFlag.SIGNALED.bit());
+            assertThat(PostedRequest.last().flags()).isEqualTo(SendBatch.SIGNALED);
             assertThat(PostedRequest.last().pieces()).containsExactly(PostedFieldsTest.piece(loopback, 3));
             done(loopback, 1, 2, 3);
             pair.receiveBatch(1).receive(1, local(loopback, 1)).post();
@@ -592,19 +592,11 @@ class PostingRulesTest {
         }
     }
 
-    private static DriverFunctions driver(Loopback loopback, boolean equalPieces) {
-        DriverFunctions known = loopback.context.provider();
-        return new DriverFunctions(
-                known.pollCq(),
-                known.requestNotification(),
-                known.postSend(),
-                known.postReceive(),
-                known.postSharedReceive(),
-                false,
-                false,
-                false,
-                equalPieces,
-                equalPieces);
+    /** Returns the functions of a queue pair, whose driver may take all pieces of a request to be as long as the first. */
+    private static ExtendedSends sends(Loopback loopback, QueuePair pair, boolean equalPieces) {
+        DriverFunctions functions =
+                new DriverFunctions(loopback.context.address(), equalPieces ? "" : "an adapter's", "none");
+        return new ExtendedSends(pair, AllowedOperations.of(pair.options, pair), functions, equalPieces);
     }
 
     /** Some releases of soft-RoCE take all pieces of a request to be as long as the first. */
@@ -613,8 +605,7 @@ class PostingRulesTest {
     void driversGetPiecesOfAnyLength(boolean equalPieces) throws InterruptedException {
         try (Loopback loopback = new Way("none", ArenaKind.CONFINED, true, false).connected()) {
             QueuePair pair = loopback.left.pair;
-            ExtendedSends sends =
-                    new ExtendedSends(pair, AllowedOperations.of(pair.options, pair), driver(loopback, equalPieces));
+            ExtendedSends sends = sends(loopback, pair, equalPieces);
             SendBatch batch = pair.sendBatch(4);
             MemoryRegion here = loopback.left.buffer;
             batch.write(1, here.slice(0, 5), remote(loopback, 1))
@@ -656,8 +647,7 @@ class PostingRulesTest {
         try (Loopback loopback =
                 new Way("none", ArenaKind.CONFINED, true, false).connected(options -> options.sendDepth(4))) {
             QueuePair pair = loopback.left.pair;
-            ExtendedSends sends =
-                    new ExtendedSends(pair, AllowedOperations.of(pair.options, pair), driver(loopback, true));
+            ExtendedSends sends = sends(loopback, pair, true);
             SendBatch batch = pair.sendBatch(6);
             for (int i = 0; i < 6; i++) { // no receive: all wait
                 batch.send(i, loopback.left.buffer.slice(0, 5));
@@ -706,8 +696,7 @@ class PostingRulesTest {
     void queuePairThatIsNotExtendedHasNoFunctions() {
         try (Loopback loopback = Loopback.connected()) {
             QueuePair pair = loopback.left.pair;
-            assertThatThrownBy(() -> new ExtendedSends(
-                            pair, AllowedOperations.of(pair.options, pair), loopback.context.provider()))
+            assertThatThrownBy(() -> sends(loopback, pair, false))
                     .isInstanceOf(UnsupportedVerbException.class)
                     .hasMessageContaining("ibv_qp_to_qp_ex")
                     .hasMessageContaining("no extended queue pairs");

@@ -241,7 +241,7 @@ class QueueRulesTest {
         QueuePair pair = loopback.left.pair;
         pair.postBind(0x1_0000_0009L, window, region.slice(128, 256), Set.of(AccessFlag.REMOTE_WRITE));
         assertThat(Fenced.noted("ibv_bind_mw.wr_id")).isEqualTo(0x1_0000_0009L);
-        assertThat(Fenced.noted("ibv_bind_mw.send_flags")).isEqualTo(SendFlag.SIGNALED.bit());
+        assertThat(Fenced.noted("ibv_bind_mw.send_flags")).isEqualTo(SendBatch.SIGNALED);
         assertThat(Fenced.noted("ibv_bind_mw.mr")).isEqualTo(region.structure());
         assertThat(Fenced.noted("ibv_bind_mw.addr")).isEqualTo(region.address() + 128);
         assertThat(Fenced.noted("ibv_bind_mw.length")).isEqualTo(256);

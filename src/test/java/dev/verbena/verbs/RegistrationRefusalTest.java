@@ -214,7 +214,7 @@ class RegistrationRefusalTest {
     @Test
     void sliceIsWithinItsRegionAndNamesItsBytes() {
         MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
-        MemorySlice slice = region.slice(100, 50);
+        LocalMemory slice = region.slice(100, 50);
         assertThat(slice).hasToString("bytes 100 to 150 of " + region);
         assertThat(slice.slice(10, 40)).hasToString("bytes 110 to 150 of " + region);
         for (long[] range : new long[][] {{-1, 1}, {0, 4097}, {4096, 1}, {0, -1}}) {

@@ -27,16 +27,15 @@ class SendBatchFlagsTest {
         try (Loopback loopback = Loopback.connected()) {
             SendBatch batch = loopback.left.pair.sendBatch(1);
             LocalMemory local = loopback.left.buffer.slice(0, 8);
-            assertThat(flags(batch.send(1, local))).isEqualTo(SendFlag.SIGNALED.bit());
-            assertThat(flags(batch.clear().send(1, local).fence()))
-                    .isEqualTo(SendFlag.SIGNALED.bit() | SendFlag.FENCE.bit());
+            assertThat(flags(batch.send(1, local))).isEqualTo(SendBatch.SIGNALED);
+            assertThat(flags(batch.clear().send(1, local).fence())).isEqualTo(SendBatch.SIGNALED | SendBatch.FENCE);
             assertThat(flags(batch.clear().send(1, local).solicited()))
-                    .isEqualTo(SendFlag.SIGNALED.bit() | SendFlag.SOLICITED.bit());
+                    .isEqualTo(SendBatch.SIGNALED | SendBatch.SOLICITED);
             assertThat(flags(batch.clear().send(1, local).unsignaled())).isZero();
             assertThat(flags(batch.clear().sendInline(1, MemorySegment.ofArray(new byte[4]))))
-                    .isEqualTo(SendFlag.SIGNALED.bit() | SendFlag.INLINE.bit());
+                    .isEqualTo(SendBatch.SIGNALED | SendBatch.INLINE);
             assertThat(flags(batch.clear().send(1, local).solicited().fence().unsignaled()))
-                    .isEqualTo(SendFlag.SOLICITED.bit() | SendFlag.FENCE.bit());
+                    .isEqualTo(SendBatch.SOLICITED | SendBatch.FENCE);
         }
     }
 

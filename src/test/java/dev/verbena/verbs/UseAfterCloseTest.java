@@ -52,7 +52,7 @@ class UseAfterCloseTest {
             Map.entry(Connection.class, Set.of("id", "domain", "completionQueue", "queuePair", "request", "peer")),
             Map.entry(Listener.class, Set.of("id")),
             Map.entry(ConnectRequest.class, Set.of("peer", "privateData", "parameters")),
-            Map.entry(MemorySlice.class, Set.of("region", "length", "slice")),
+            Map.entry(LocalMemory.class, Set.of("region", "length", "slice")),
             Map.entry(SendBatch.class, Set.of("capacity", "size", "clear")),
             Map.entry(ReceiveBatch.class, Set.of("capacity", "size", "clear")),
             Map.entry(

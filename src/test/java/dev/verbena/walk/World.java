@@ -1,7 +1,7 @@
 package dev.verbena.walk;
 
 import dev.verbena.internal.lifetime.ArenaLifetime;
-import dev.verbena.internal.lifetime.CloseGuard;
+import dev.verbena.internal.lifetime.Lifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.support.Fenced;
 import dev.verbena.verbs.Device;
@@ -417,7 +417,7 @@ final class World {
         }
     }
 
-    private static void checkDependents(Node node, CloseGuard guard) {
+    private static void checkDependents(Node node, Lifetime guard) {
         List<ObjectLifetime> actual = guard.dependents();
         Set<Object> expected = new HashSet<>();
         node.dependents.forEach(each -> expected.add(ObjectLifetime.of(each.object)));

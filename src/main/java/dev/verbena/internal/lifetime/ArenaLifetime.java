@@ -15,7 +15,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The lifetime of an arena: its objects, its memory, and the order in which they are destroyed and freed. */
-public final class ArenaLifetime extends CloseGuard {
+public final class ArenaLifetime extends Lifetime {
     /**
      * The open arenas by their scope. The map tells which arena owns a segment. It also keeps open arenas reachable, because
      * their memory may be registered with an adapter.
@@ -66,14 +66,14 @@ public final class ArenaLifetime extends CloseGuard {
     /** Destroys the objects, the youngest first, then frees the memory: see {@link VerbsArena#close}. */
     public void close() {
         takeOverFromEndedThread();
-        checkThread();
+        guard().checkThread();
         closing.lock();
         try {
             if (isClosed()) {
-                throw closedAlready();
+                throw guard().closedAlready();
             }
             checkNothingForeignDepends();
-            shut();
+            guard().shut();
             try {
                 // Check again: an object may have been made before this lifetime was shut.
                 checkNothingForeignDepends();
@@ -82,7 +82,7 @@ public final class ArenaLifetime extends CloseGuard {
                 }
                 memory.close();
             } catch (Throwable failure) {
-                reopen();
+                guard().reopen();
                 throw failure;
             }
             if (!memory.scope().isAlive()) { // else the entry refuses segments of an ended thread for ever
@@ -102,8 +102,8 @@ public final class ArenaLifetime extends CloseGuard {
         closing.lock();
         try {
             if (owner() == before) { // no other thread was faster
-                takeOver();
-                objectsYoungestFirst().forEach(CloseGuard::takeOver);
+                guard().takeOver();
+                objectsYoungestFirst().forEach(each -> each.guard().takeOver());
             }
         } finally {
             closing.unlock();
@@ -194,7 +194,7 @@ public final class ArenaLifetime extends CloseGuard {
         }
     }
 
-    private void checkOnlyOwn(CloseGuard guard) {
+    private void checkOnlyOwn(Lifetime guard) {
         List<ObjectLifetime> foreign = new ArrayList<>();
         for (ObjectLifetime dependent : guard.dependents()) {
             if (dependent.arena() != this) {

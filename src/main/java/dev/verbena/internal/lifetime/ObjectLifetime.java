@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Factories call {@link #create}, which hands a new lifetime to the object's constructor. The object keeps the
  * lifetime, and brackets its calls into C with it.
  */
-public final class ObjectLifetime extends CloseGuard {
+public final class ObjectLifetime extends Lifetime {
     private static volatile @Nullable Function<VerbsObject, ObjectLifetime> accessor;
 
     private final ArenaLifetime arena;
@@ -27,7 +27,7 @@ public final class ObjectLifetime extends CloseGuard {
     private @Nullable Runnable destroyer;
     private @Nullable Runnable undoer;
     private @Nullable Supplier<? extends Collection<? extends VerbsObject>> closedBefore;
-    private volatile List<CloseGuard> parents = List.of();
+    private volatile List<Lifetime> parents = List.of();
 
     private ObjectLifetime(ArenaLifetime arena) {
         super(arena.owner());
@@ -121,7 +121,7 @@ public final class ObjectLifetime extends CloseGuard {
             @Nullable ArenaLifetime owner,
             Function<ObjectLifetime, T> maker,
             VerbsObject... parents) {
-        List<CloseGuard> guards = new ArrayList<>(guards(List.of(parents)));
+        List<Lifetime> guards = new ArrayList<>(guards(List.of(parents)));
         ArenaLifetime own = ArenaLifetime.of(arena);
         if (owner != null && owner != own) {
             guards.add(owner); // the owner does not free the memory while the object lives
@@ -129,8 +129,8 @@ public final class ObjectLifetime extends CloseGuard {
         return createUnder(own, maker, List.copyOf(guards));
     }
 
-    private static List<CloseGuard> guards(Collection<? extends VerbsObject> objects) {
-        List<CloseGuard> guards = new ArrayList<>();
+    private static List<Lifetime> guards(Collection<? extends VerbsObject> objects) {
+        List<Lifetime> guards = new ArrayList<>();
         for (VerbsObject object : objects) {
             guards.add(of(object));
         }
@@ -138,11 +138,11 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     private static <T extends VerbsObject> T createUnder(
-            ArenaLifetime arena, Function<ObjectLifetime, T> maker, List<CloseGuard> parents) {
-        List<CloseGuard> held = new ArrayList<>(parents.size() + 1);
+            ArenaLifetime arena, Function<ObjectLifetime, T> maker, List<Lifetime> parents) {
+        List<Lifetime> held = new ArrayList<>(parents.size() + 1);
         try {
             hold(arena, held);
-            for (CloseGuard parent : parents) {
+            for (Lifetime parent : parents) {
                 hold(parent, held);
             }
             ObjectLifetime lifetime = new ObjectLifetime(arena);
@@ -159,22 +159,22 @@ public final class ObjectLifetime extends CloseGuard {
         }
     }
 
-    private static void release(List<CloseGuard> held) {
-        for (CloseGuard guard : held) {
+    private static void release(List<Lifetime> held) {
+        for (Lifetime guard : held) {
             guard.release();
         }
     }
 
     /** Destroys an object whose maker has failed. An object that C refuses to destroy stays until its arena closes. */
-    private void undo(List<CloseGuard> known, Throwable failure) {
+    private void undo(List<Lifetime> known, Throwable failure) {
         Runnable back = undoer == null ? destroyer : undoer;
         if (back != null) {
-            shut();
+            guard().shut();
             try {
                 back.run();
             } catch (Throwable refused) {
                 failure.addSuppressed(refused);
-                reopen();
+                guard().reopen();
                 publish(known);
                 return;
             }
@@ -187,11 +187,11 @@ public final class ObjectLifetime extends CloseGuard {
      * Makes the object known to its parents and to its arena. Another thread may find it with one parent and close it
      * before the next parent knows it: that thread waits until the object is known to all, and so removes it from all.
      */
-    private void publish(List<CloseGuard> known) {
+    private void publish(List<Lifetime> known) {
         hold();
         try {
             parents = known;
-            for (CloseGuard parent : known) {
+            for (Lifetime parent : known) {
                 parent.addDependent(this);
             }
             arena.add(this);
@@ -200,7 +200,7 @@ public final class ObjectLifetime extends CloseGuard {
         }
     }
 
-    private static void hold(CloseGuard guard, List<CloseGuard> held) {
+    private static void hold(Lifetime guard, List<Lifetime> held) {
         guard.hold();
         held.add(guard);
     }
@@ -241,7 +241,7 @@ public final class ObjectLifetime extends CloseGuard {
      * @return the result of the work
      */
     public <T> T withoutClosing(Supplier<T> work) {
-        checkThread();
+        guard().checkThread();
         return arena.withoutClosing(work);
     }
 
@@ -280,7 +280,7 @@ public final class ObjectLifetime extends CloseGuard {
 
     /** Destroys the object without waiting for its arena: see {@link VerbsObject#close}. */
     public void close() {
-        checkThread();
+        guard().checkThread();
         arena.destroy(this);
     }
 
@@ -291,7 +291,7 @@ public final class ObjectLifetime extends CloseGuard {
      * @return false if the object is not destroyed for that reason
      */
     public boolean closeAtOnce() {
-        checkThread();
+        guard().checkThread();
         return isClosed() || arena.destroyAtOnce(this);
     }
 
@@ -301,19 +301,19 @@ public final class ObjectLifetime extends CloseGuard {
             return;
         }
         checkNoDependents();
-        shut();
+        guard().shut();
         try {
             checkNoDependents(); // one may have been made before this lifetime was shut
             Objects.requireNonNull(destroyer).run();
         } catch (Throwable failure) {
-            reopen();
+            guard().reopen();
             throw failure;
         }
         leave(parents);
     }
 
-    private void leave(List<CloseGuard> left) {
-        for (CloseGuard parent : left) {
+    private void leave(List<Lifetime> left) {
+        for (Lifetime parent : left) {
             parent.removeDependent(this);
         }
     }
@@ -332,9 +332,9 @@ public final class ObjectLifetime extends CloseGuard {
     public void move(VerbsObject before, VerbsObject after, Runnable mover) {
         ObjectLifetime from = of(before);
         ObjectLifetime to = of(after);
-        List<CloseGuard> held = new ArrayList<>();
+        List<Lifetime> held = new ArrayList<>();
         try {
-            for (CloseGuard guard : List.of(arena, this, from.arena, from, to.arena, to)) {
+            for (Lifetime guard : List.of(arena, this, from.arena, from, to.arena, to)) {
                 hold(guard, held);
             }
             mover.run();
@@ -355,9 +355,9 @@ public final class ObjectLifetime extends CloseGuard {
      */
     public void addParent(VerbsObject added, Runnable call) {
         ObjectLifetime parent = of(added);
-        List<CloseGuard> held = new ArrayList<>();
+        List<Lifetime> held = new ArrayList<>();
         try {
-            for (CloseGuard guard : List.of(arena, this, parent.arena, parent)) {
+            for (Lifetime guard : List.of(arena, this, parent.arena, parent)) {
                 hold(guard, held);
             }
             join(parent);
@@ -373,7 +373,7 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     private synchronized void join(ObjectLifetime parent) {
-        List<CloseGuard> more = new ArrayList<>(parents);
+        List<Lifetime> more = new ArrayList<>(parents);
         more.add(parent);
         parent.addDependent(this);
         parents = List.copyOf(more);
@@ -381,7 +381,7 @@ public final class ObjectLifetime extends CloseGuard {
 
     /** Takes back one call of {@link #join}. The parent keeps its dependent if there was another. */
     private synchronized void part(ObjectLifetime parent) {
-        List<CloseGuard> fewer = new ArrayList<>(parents);
+        List<Lifetime> fewer = new ArrayList<>(parents);
         fewer.remove(parent);
         parents = List.copyOf(fewer);
         if (!fewer.contains(parent)) {
@@ -390,7 +390,7 @@ public final class ObjectLifetime extends CloseGuard {
     }
 
     private synchronized void changeParent(VerbsObject before, VerbsObject after) {
-        List<CloseGuard> changed = new ArrayList<>(parents);
+        List<Lifetime> changed = new ArrayList<>(parents);
         changed.remove(of(before));
         changed.add(of(after));
         of(after).addDependent(this);

@@ -185,7 +185,7 @@ public interface VerbsAccess {
     /** Gives a cursor to the calling thread, which has made sure that no other thread is using it. */
     void takeOver(Completions cursor);
 
-    /** Forgets which thread has posted to a queue pair first, if that thread posts no more: see {@code CloseGuard}. */
+    /** Forgets which thread has posted to a queue pair first, if that thread posts no more: see {@code SharedGuard}. */
     void forgetUser(QueuePair pair);
 
     /** Reads a {@code struct ibv_ah_attr}. */

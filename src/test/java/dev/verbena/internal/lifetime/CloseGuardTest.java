@@ -96,23 +96,18 @@ class CloseGuardTest {
 
     @Test
     void confinedObjectIsOpenToItsThreadUntilItIsClosed() throws Throwable {
-        Thread current = Thread.currentThread();
-        try (VerbsArena arena = VerbsArena.ofConfined();
-                VerbsArena shared = VerbsArena.ofShared()) {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
             GuardedObject object = GuardedObject.in(arena, "object", destroyed);
             ObjectLifetime guard = object.lifetime;
-            assertThat(guard.isOpenTo(current)).isTrue();
-            assertThat(OtherThread.call(() -> guard.isOpenTo(Thread.currentThread())))
-                    .isFalse();
-            assertThat(GuardedObject.in(shared, "shared", destroyed).lifetime.isOpenTo(current))
-                    .as("an object for all threads needs a check")
-                    .isFalse();
+            guard.checkOpen();
+            assertThatThrownBy(() -> OtherThread.run(guard::checkOpen)).isInstanceOf(WrongThreadException.class);
             object.refusing = true;
             assertThatThrownBy(object::close).isInstanceOf(VerbsException.class);
-            assertThat(guard.isOpenTo(current)).as("C refused").isTrue();
+            guard.checkOpen(); // C refused
             object.refusing = false;
             object.close();
-            assertThat(guard.isOpenTo(current)).isFalse();
+            assertThatIllegalStateException().isThrownBy(guard::checkOpen);
+            assertThatThrownBy(() -> OtherThread.run(guard::checkOpen)).isInstanceOf(WrongThreadException.class);
         }
     }
 

@@ -137,8 +137,7 @@ class LifetimeTest {
     // Objects that are being made
 
     /** Closes something while an object is made that depends on it, and returns the exception of the close. */
-    private Throwable closeWhileMaking(
-            AutoCloseable closed, CloseGuard guard, VerbsArena arena, GuardedObject... parents)
+    private Throwable closeWhileMaking(AutoCloseable closed, Lifetime guard, VerbsArena arena, GuardedObject... parents)
             throws InterruptedException {
         AtomicReference<Throwable> refusal = new AtomicReference<>();
         Thread closer = Thread.ofPlatform().daemon().unstarted(() -> {
@@ -259,7 +258,7 @@ class LifetimeTest {
             GuardedObject object = in(arena, "object", from);
             AutoCloseable closed = List.<AutoCloseable>of(object, to, arena, toArena, from, fromArena)
                     .get(i);
-            CloseGuard guard =
+            Lifetime guard =
                     closed instanceof VerbsArena of ? ArenaLifetime.of(of) : ObjectLifetime.of((GuardedObject) closed);
             boolean busyBefore = i >= 4; // an object depends on it, and the close ends at once
             List<Throwable> refusals = new CopyOnWriteArrayList<>();
@@ -326,12 +325,12 @@ class LifetimeTest {
         assertThat(ArenaLifetime.of(made.get()).owner()).isSameAs(current);
         for (GuardedObject each : List.of(closed.get(), open.get())) {
             assertThat(each.lifetime.owner()).isSameAs(current);
-            assertThat(each.lifetime.isOpenTo(current)).isTrue();
+            each.lifetime.checkOpen();
             int way = each.lifetime.enter();
             each.lifetime.exit(way);
         }
         closed.get().close();
-        assertThat(closed.get().lifetime.isOpenTo(current)).isFalse();
+        assertThatIllegalStateException().isThrownBy(closed.get().lifetime::checkOpen);
         assertThatThrownBy(() -> OtherThread.run(made.get()::close)).isInstanceOf(WrongThreadException.class);
         open.get().refusing = false;
         made.get().close();
@@ -345,8 +344,8 @@ class LifetimeTest {
             GuardedObject closed = in(arena, "closed");
             ObjectLifetime guard = closed.lifetime;
             closed.close();
-            guard.takeOver();
-            assertThat(guard.isOpenTo(Thread.currentThread())).isFalse();
+            guard.guard().takeOver();
+            assertThat(guard.isClosed()).isTrue();
         }
     }
 }

@@ -2,7 +2,7 @@ package dev.verbena.tools.shell;
 
 import dev.verbena.tools.device.LoopbackPair;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.MemorySlice;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
 import java.time.Duration;
 import java.util.Locale;
@@ -36,7 +36,7 @@ public final class Latency {
     static Latency ofReads(LoopbackPair pair, int bytes, int count) throws InterruptedException {
         LoopbackPair.End left = pair.left();
         Completions done = left.queue().completions(1);
-        MemorySlice local = left.buffer().slice(0, bytes);
+        LocalMemory local = left.buffer().slice(0, bytes);
         RemoteMemory remote = pair.right().buffer().remote().slice(0, bytes);
         Histogram nanos = new Histogram(3);
         for (int i = -WARM_UP; i < count; i++) {

@@ -3,7 +3,7 @@ package dev.verbena.tools.shell;
 import dev.verbena.tools.command.Spin;
 import dev.verbena.tools.device.LoopbackPair;
 import dev.verbena.verbs.Completions;
-import dev.verbena.verbs.MemorySlice;
+import dev.verbena.verbs.LocalMemory;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.ExecutionException;
@@ -73,8 +73,8 @@ final class RoundTrips {
 
     private boolean play(LoopbackPair.End end, int rounds, boolean begins) throws InterruptedException {
         Completions done = end.queue().completions(8);
-        MemorySlice send = end.buffer().slice(0, bytes);
-        MemorySlice receive = end.buffer().slice(bytes, bytes);
+        LocalMemory send = end.buffer().slice(0, bytes);
+        LocalMemory receive = end.buffer().slice(bytes, bytes);
         int sent = 0;
         int received = 0;
         if (begins) {

@@ -17,7 +17,6 @@ import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemorySlice;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
@@ -129,7 +128,6 @@ public final class Tour {
                 LoopbackPair.class,
                 LoopbackPair.End.class,
                 MemoryRegion.class,
-                MemorySlice.class,
                 Port.class,
                 ProtectionDomain.class,
                 QueuePair.class,

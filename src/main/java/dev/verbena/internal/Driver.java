@@ -1,0 +1,155 @@
+package dev.verbena.internal;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A driver's functions of the data path: {@code static inline} verbs in C, reached through the function pointers of a
+ * context.
+ *
+ * <p>Each table of functions has a hidden class of this type, made of {@link DriverCalls}, in which the functions and the
+ * way to call them are constants. So C2 inlines the calls, also where a program uses several drivers by turns.
+ *
+ * <p>All arguments are passed as {@code long}, which costs no liveness check: {@link CFunction} says why C takes them. The
+ * caller makes sure that the memory behind them is alive.
+ *
+ * <p>A <em>critical</em> call does without a change of thread state, and so holds up every safepoint while it runs. It
+ * suits a poll, and a post where the driver's library rings the doorbell from user space.
+ */
+public abstract class Driver {
+    private static final List<Table> KNOWN = new ArrayList<>();
+
+    /** The functions of a driver, and the way to call them. */
+    static final class Table {
+        final MemorySegment postSends;
+        final MemorySegment postReceives;
+        final MemorySegment poll;
+        final MemorySegment ask;
+        final boolean criticalPosts;
+        final boolean criticalPolls;
+
+        /** The instance of the hidden class, which that class sets. */
+        @Nullable
+        Driver driver;
+
+        private Table(
+                MemorySegment postSends,
+                MemorySegment postReceives,
+                MemorySegment poll,
+                MemorySegment ask,
+                boolean criticalPosts,
+                boolean criticalPolls) {
+            this.postSends = postSends;
+            this.postReceives = postReceives;
+            this.poll = poll;
+            this.ask = ask;
+            this.criticalPosts = criticalPosts;
+            this.criticalPolls = criticalPolls;
+        }
+
+        /** Compares by hand: the methods of a record take a program some milliseconds when they are first called. */
+        private boolean isSameAs(Table other) {
+            return postSends.address() == other.postSends.address()
+                    && postReceives.address() == other.postReceives.address()
+                    && poll.address() == other.poll.address()
+                    && ask.address() == other.ask.address()
+                    && criticalPosts == other.criticalPosts
+                    && criticalPolls == other.criticalPolls;
+        }
+    }
+
+    /** Holds a handle, in a class of its own: it is linked at the first call, which takes some 10 ms. */
+    static final class Plain {
+        static final MethodHandle HANDLE = link();
+    }
+
+    static final class Critical {
+        static final MethodHandle HANDLE = link(Linker.Option.critical(false));
+    }
+
+    protected Driver() {}
+
+    /**
+     * Returns the driver with these functions.
+     *
+     * @param criticalPosts whether posts are critical calls
+     * @param criticalPolls whether polls are critical calls
+     */
+    public static Driver of(
+            MemorySegment postSends,
+            MemorySegment postReceives,
+            MemorySegment poll,
+            MemorySegment ask,
+            boolean criticalPosts,
+            boolean criticalPolls) {
+        Table wanted = new Table(postSends, postReceives, poll, ask, criticalPosts, criticalPolls);
+        synchronized (KNOWN) {
+            for (Table known : KNOWN) {
+                if (known.driver != null && known.isSameAs(wanted)) {
+                    return known.driver;
+                }
+            }
+            KNOWN.add(wanted);
+            return make(wanted);
+        }
+    }
+
+    private static Driver make(Table table) {
+        String file = DriverCalls.class.getSimpleName().concat(".class");
+        try (InputStream template = DriverCalls.class.getResourceAsStream(file)) {
+            if (template == null) {
+                throw new AssertionError("no ".concat(file));
+            }
+            MethodHandles.lookup().defineHiddenClassWithClassData(template.readAllBytes(), table, true);
+        } catch (IOException | IllegalAccessException e) {
+            throw new AssertionError(file, e);
+        }
+        Driver made = table.driver;
+        if (made == null) {
+            throw new AssertionError("not made of ".concat(file));
+        }
+        return made;
+    }
+
+    private static MethodHandle link(Linker.Option... options) {
+        ValueLayout.OfLong any = ValueLayout.JAVA_LONG;
+        return Linker.nativeLinker()
+                .downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_INT, any, any, any), options);
+    }
+
+    /**
+     * Posts sends ({@code int post_send(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **)}).
+     *
+     * @return 0 or an error number
+     */
+    public abstract int postSends(long queue, long requests, long firstRefused);
+
+    /**
+     * Posts receives, as {@link #postSends} does: to a queue pair, or to a shared receive queue if the function is one of
+     * those, {@code int post_srq_recv(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **)}.
+     */
+    public abstract int postReceives(long queue, long requests, long firstRefused);
+
+    /**
+     * Polls ({@code int poll_cq(struct ibv_cq *, int, struct ibv_wc *)}).
+     *
+     * @return the number of completions, or less than 0
+     */
+    public abstract int poll(long queue, int entries, long completions);
+
+    /**
+     * Asks for an event ({@code int req_notify_cq(struct ibv_cq *, int)}), which is a system call with some drivers.
+     *
+     * @return 0 or an error number
+     */
+    public abstract int ask(long queue, int solicitedOnly);
+}

@@ -7,13 +7,12 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The queues of a channel over TCP. The program's threads post requests here, and the thread of the {@link TcpCarrier}
- * carries them out.
+ * carries them out. The lock of this link guards all fields, and is taken after that of the channel.
  */
 final class TcpLink extends Link {
     /** Memory for a message of the peer. */
@@ -21,18 +20,14 @@ final class TcpLink extends Link {
 
     private final TcpMemory memory;
     private final TcpStream stream;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final ArrayDeque<TcpFrame> posted = new ArrayDeque<>();
 
-    /** The requests and the receives that the carrier's thread has not taken, in order. */
-    private final Queue<TcpFrame> posted = new ConcurrentLinkedQueue<>();
-
-    private final Queue<Receive> receives = new ConcurrentLinkedQueue<>();
-
-    /** Requests that were answered, to be used again. */
-    private final Queue<TcpFrame> unused = new ConcurrentLinkedQueue<>();
-
-    /** The requests that the peer has not answered, in order. Only for the carrier's thread, as the next. */
+    /** The requests that the peer has not answered, in order. */
     private final ArrayDeque<TcpFrame> sent = new ArrayDeque<>();
 
+    private final ArrayDeque<Receive> receives = new ArrayDeque<>();
+    private final ArrayDeque<TcpFrame> unused = new ArrayDeque<>();
     private int reads;
 
     TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, int messages, VerbsArena arena) {
@@ -112,21 +107,36 @@ final class TcpLink extends Link {
     }
 
     private TcpFrame request(int type, long id) {
-        TcpFrame known = unused.poll();
-        TcpFrame request = known == null ? new TcpFrame() : known;
-        request.begin(type);
-        request.id = id;
-        return request;
+        lock.lock();
+        try {
+            TcpFrame request = unused.isEmpty() ? new TcpFrame() : unused.removeLast();
+            request.begin(type);
+            request.id = id;
+            return request;
+        } finally {
+            lock.unlock();
+        }
     }
 
     private void post(TcpFrame request) {
-        posted.add(request);
+        lock.lock();
+        try {
+            posted.add(request);
+        } finally {
+            lock.unlock();
+        }
         stream.hasWork();
     }
 
     @Override
     void receive(long id, LocalMemory into) {
-        receives.add(new Receive(id, into.address(), memory.keyOf(into.region()), into.length()));
+        Receive receive = new Receive(id, into.address(), memory.keyOf(into.region()), into.length());
+        lock.lock();
+        try {
+            receives.add(receive);
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** The key of an export for the peer of this channel. */
@@ -152,38 +162,57 @@ final class TcpLink extends Link {
     /** Takes the next request to send; null if there is none, or the peer has to answer reads first. */
     @Nullable
     TcpFrame next() {
-        TcpFrame request = posted.peek();
-        if (request == null || (request.needsAnswer() && reads == TcpFrame.MAX_READS)) {
-            return null;
+        lock.lock();
+        try {
+            TcpFrame request = posted.peek();
+            if (request == null || (request.needsAnswer() && reads == TcpFrame.MAX_READS)) {
+                return null;
+            }
+            posted.remove();
+            sent.add(request);
+            if (request.needsAnswer()) {
+                reads++;
+            }
+            return request;
+        } finally {
+            lock.unlock();
         }
-        posted.remove();
-        sent.add(request);
-        if (request.needsAnswer()) {
-            reads++;
-        }
-        return request;
     }
 
     /** Takes memory for a message; null if the peer has sent too many. */
     @Nullable
     Receive takeReceive() {
-        return receives.poll();
+        lock.lock();
+        try {
+            return receives.poll();
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Returns the request that the peer has to answer next; null if there is none. */
     @Nullable
     TcpFrame unanswered() {
-        return sent.peek();
+        lock.lock();
+        try {
+            return sent.peek();
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Notes the answer to the request that {@link #unanswered} has returned. Returns its id. */
     long answered() {
-        TcpFrame request = sent.remove();
-        if (request.needsAnswer()) {
-            reads--;
+        lock.lock();
+        try {
+            TcpFrame request = sent.remove();
+            if (request.needsAnswer()) {
+                reads--;
+            }
+            unused.add(request);
+            return request.id;
+        } finally {
+            lock.unlock();
         }
-        long id = request.id;
-        unused.add(request); // last: another thread may use it at once
-        return id;
     }
 }

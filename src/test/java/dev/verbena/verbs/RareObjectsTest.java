@@ -630,14 +630,14 @@ class RareObjectsTest {
                 "swap", it -> it.postCompareAndSwap(1, local, remote, 5, 6));
         com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         posts.forEach((name, post) -> {
-            long allocated = 0;
+            long allocated = Long.MAX_VALUE; // the least of three: the JDK spins a class at a handle's 127th call
             for (int round = 0; round < 3; round++) {
                 long before = threads.getCurrentThreadAllocatedBytes();
                 for (int i = 0; i < 32; i++) {
                     pair.postReceive(2, loopback.left.buffer);
                     post.post(pair);
                 }
-                allocated = threads.getCurrentThreadAllocatedBytes() - before;
+                allocated = Math.min(allocated, threads.getCurrentThreadAllocatedBytes() - before);
                 for (int found = done.poll(); found > 0; found = done.poll()) {
                     assertThat(done.next()).isTrue();
                 }

@@ -257,7 +257,7 @@ final class NetCosts {
     }
 
     private static void back(Channel channel, Message message) {
-        Message answer = channel.tryMessage();
+        Message answer = channel.pollMessage();
         answer.length(message.length());
         while (!channel.trySend(answer)) {
             channel.node().progress();
@@ -268,10 +268,10 @@ final class NetCosts {
         Ends ends = Ends.connect(arena, handler ? NetCosts::back : null);
         Channel peer = handler ? null : ends.server().accept(PATIENCE);
         return () -> {
-            Message message = ends.channel().tryMessage();
+            Message message = ends.channel().pollMessage();
             while (message == null) {
                 ends.client().progress();
-                message = ends.channel().tryMessage();
+                message = ends.channel().pollMessage();
             }
             message.length(SIZE);
             while (!ends.channel().trySend(message)) {
@@ -280,18 +280,18 @@ final class NetCosts {
             if (peer == null) {
                 ends.server().progress();
             } else {
-                Message there = peer.tryReceive();
+                Message there = peer.pollReceive();
                 while (there == null) {
                     ends.server().progress();
-                    there = peer.tryReceive();
+                    there = peer.pollReceive();
                 }
                 back(peer, there);
                 there.close();
             }
-            Message answer = ends.channel().tryReceive();
+            Message answer = ends.channel().pollReceive();
             while (answer == null) {
                 ends.client().progress();
-                answer = ends.channel().tryReceive();
+                answer = ends.channel().pollReceive();
                 if (answer == null) {
                     ends.server().progress();
                 }

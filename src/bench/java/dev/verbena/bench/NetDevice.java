@@ -98,10 +98,10 @@ final class NetDevice {
             send(size);
         }
         for (int received = 1; received <= count; received++) {
-            Message message = channel.tryReceive();
+            Message message = channel.pollReceive();
             while (message == null) {
                 node.progress();
-                message = channel.tryReceive();
+                message = channel.pollReceive();
             }
             message.close();
             if (received % Turns.STEP == 0) {
@@ -115,10 +115,10 @@ final class NetDevice {
     }
 
     private void send(int size) {
-        Message message = channel.tryMessage();
+        Message message = channel.pollMessage();
         while (message == null) {
             node.progress();
-            message = channel.tryMessage();
+            message = channel.pollMessage();
         }
         message.length(size);
         while (!channel.trySend(message)) {

@@ -360,7 +360,7 @@ public final class Connection implements AutoCloseable {
     private @Nullable WorkCompletion nextOrEnd() {
         id.checkUsable();
         IdEvents.End end = id.end(); // first: all that completed before the end is in the queue by then
-        WorkCompletion next = completionQueue().poll().orElse(null);
+        WorkCompletion next = completionQueue().poll();
         if (end == null && isFlushed(next)) {
             end = id.end(); // again: the end is known before it flushes a request
         }
@@ -368,7 +368,7 @@ public final class Connection implements AutoCloseable {
             return next;
         }
         while (isFlushed(next)) {
-            next = completionQueue().poll().orElse(null);
+            next = completionQueue().poll();
         }
         if (next == null) {
             throw ConnectionException.ended(end, peer.orElse(null));

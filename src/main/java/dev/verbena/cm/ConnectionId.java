@@ -290,11 +290,11 @@ public final class ConnectionId extends VerbsObject {
     /**
      * Takes this id's next event, if there is one.
      *
-     * @return the event, acknowledged already
+     * @return the event, acknowledged already, or null if there is none
      */
-    public Optional<CmEvent> pollEvent() {
+    public @Nullable CmEvent pollEvent() {
         lifetime.checkOpen();
-        return Optional.ofNullable(events.take(type -> true));
+        return events.take(type -> true);
     }
 
     /**
@@ -615,13 +615,14 @@ public final class ConnectionId extends VerbsObject {
     /**
      * Takes the oldest request to connect, if there is one ({@code rdma_get_request}).
      *
-     * @return the oldest request
+     * @return the oldest request, or null if none waits
      * @throws IllegalStateException if this id does not listen, or is closed
      */
     @CName("rdma_get_request")
-    public Optional<ConnectRequest> pollRequest() {
+    public @Nullable ConnectRequest pollRequest() {
         checkListens();
-        return Optional.ofNullable(events.take(ConnectionId::isRequest)).map(ConnectionId::requestOf);
+        CmEvent event = events.take(ConnectionId::isRequest);
+        return event == null ? null : requestOf(event);
     }
 
     /**

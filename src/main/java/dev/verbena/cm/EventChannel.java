@@ -21,7 +21,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
@@ -409,11 +408,11 @@ public final class EventChannel extends VerbsObject {
     /**
      * Takes the next event of any id, if there is one ({@code rdma_get_cm_event}).
      *
-     * @return the event; empty if there is none
+     * @return the event, or null if there is none
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
-    public Optional<CmEvent> pollEvent() {
-        return Optional.ofNullable(next(null));
+    public @Nullable CmEvent pollEvent() {
+        return next(null);
     }
 
     /**

@@ -7,7 +7,6 @@ import dev.verbena.verbs.QueueCapabilities;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,11 +96,11 @@ public final class Listener implements AutoCloseable {
      * Takes a peer that wants to connect, if there is one, and makes the objects that its connection needs. Accept or reject
      * the connection. This listener's arena closes the connection.
      *
-     * @return a connection that is not accepted yet
+     * @return a connection that is not accepted yet, or null if no peer waits
      * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws IllegalStateException if the listener is closed
      */
-    public Optional<Connection> pollConnection() {
+    public @Nullable Connection pollConnection() {
         return pollConnection(ConnectionOptions.defaults(), id.arena());
     }
 
@@ -111,11 +110,11 @@ public final class Listener implements AutoCloseable {
      *
      * @param sizes the sizes of its queues
      * @param arena the arena that closes the connection
-     * @return a connection that is not accepted yet
+     * @return a connection that is not accepted yet, or null if no peer waits
      * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws IllegalStateException if the listener or the arena is closed
      */
-    public Optional<Connection> pollConnection(QueueCapabilities sizes, VerbsArena arena) {
+    public @Nullable Connection pollConnection(QueueCapabilities sizes, VerbsArena arena) {
         return pollConnection(ConnectionOptions.of(sizes), arena);
     }
 
@@ -125,13 +124,14 @@ public final class Listener implements AutoCloseable {
      *
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
-     * @return a connection that is not accepted yet
+     * @return a connection that is not accepted yet, or null if no peer waits
      * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws IllegalStateException if the listener or the arena is closed
      */
-    public Optional<Connection> pollConnection(ConnectionOptions options, VerbsArena arena) {
+    public @Nullable Connection pollConnection(ConnectionOptions options, VerbsArena arena) {
         checkArguments(options, arena);
-        return id.pollRequest().map(request -> connectionOf(request, options, arena));
+        ConnectRequest request = id.pollRequest();
+        return request == null ? null : connectionOf(request, options, arena);
     }
 
     /**

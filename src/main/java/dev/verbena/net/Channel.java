@@ -77,7 +77,7 @@ public final class Channel implements AutoCloseable {
      * @throws ChannelException if the channel has ended
      * @throws IllegalStateException if the channel is closed
      */
-    public @Nullable Message tryMessage() {
+    public @Nullable Message pollMessage() {
         return messages.takeFree(true);
     }
 
@@ -147,8 +147,8 @@ public final class Channel implements AutoCloseable {
      * @throws ChannelException if the channel has ended and all messages were taken
      * @throws IllegalStateException if the channel is closed
      */
-    public @Nullable Message tryReceive() {
-        return messages.tryReceive();
+    public @Nullable Message pollReceive() {
+        return messages.pollReceive();
     }
 
     /**
@@ -259,7 +259,7 @@ public final class Channel implements AutoCloseable {
     }
 
     /**
-     * Sends a request, if that is possible without waiting. Take the reply with {@link #tryReply}, or give the call up with
+     * Sends a request, if that is possible without waiting. Take the reply with {@link #pollReply}, or give the call up with
      * {@link #forget}. Nothing is allocated.
      *
      * {@snippet file="CallSnippets.java" region="polling"}
@@ -286,8 +286,8 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalArgumentException if no open call has the ticket
      * @throws IllegalStateException if the channel is closed
      */
-    public @Nullable Message tryReply(long ticket) {
-        return messages.tryReply(ticket);
+    public @Nullable Message pollReply(long ticket) {
+        return messages.pollReply(ticket);
     }
 
     /**

@@ -14,7 +14,7 @@ import java.lang.foreign.MemorySegment;
  *
  * {@snippet file="CallSnippets.java" region="server"}
  *
- * <p>Methods that wait return a new object each time. Methods that allocate nothing, whose names begin with {@code try}, and
+ * <p>Methods that wait return a new object each time. Methods that allocate nothing, whose names begin with {@code poll} or {@code try}, and
  * handlers get an object that the channel uses again for the same memory. Do not keep such an object after the message was
  * sent or closed: it can become a later message.
  *

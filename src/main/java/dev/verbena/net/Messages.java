@@ -402,7 +402,7 @@ final class Messages {
 
     /** Takes a message for a program that polls. Without the lock, finds out that there is none. */
     @Nullable
-    Message tryReceive() {
+    Message pollReceive() {
         boolean nothing = core.isOpen() && handler == null && (int) ARRIVED.getOpaque(this) == 0;
         return nothing ? null : takeArrived(true);
     }
@@ -610,7 +610,7 @@ final class Messages {
     }
 
     @Nullable
-    Message tryReply(long ticket) {
+    Message pollReply(long ticket) {
         lock.lock();
         try {
             core.checkNotClosed();

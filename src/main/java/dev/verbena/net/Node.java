@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A node listens at its address from the beginning. {@link NodeOptions#maxWaiting} peers may wait to be accepted.
  *
  * <p>Progress is made by a daemon thread of the node, or by the program: see {@link NodeOptions#progress}. A program that
- * polls calls {@link #progress} and then {@link #tryAccept}, {@link Channel#tryReceive} and {@link Channel#trySend}, which
+ * polls calls {@link #progress} and then {@link #pollAccept}, {@link Channel#pollReceive} and {@link Channel#trySend}, which
  * allocate nothing:
  *
  * {@snippet file="NodeSnippets.java" region="polling"}
@@ -186,7 +186,7 @@ public final class Node extends VerbsObject {
      * @return an open channel, which this node closes; null if no peer has come
      * @throws IllegalStateException if this node is closed
      */
-    public @Nullable Channel tryAccept() {
+    public @Nullable Channel pollAccept() {
         lifetime.checkOpen();
         return engine.takeAccepted();
     }

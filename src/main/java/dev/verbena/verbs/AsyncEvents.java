@@ -97,14 +97,14 @@ public final class AsyncEvents {
     /**
      * Takes an event, if there is one ({@code ibv_get_async_event}). Each event is returned once.
      *
-     * @return the event; empty if there is none
+     * @return the event, or null if there is none
      * @throws IllegalStateException if there is a listener, or the context is closed
      * @throws VerbsException if the device was removed
      */
     @CName({"ibv_get_async_event", "ibv_ack_async_event"})
-    public Optional<AsyncEvent> poll() {
+    public @Nullable AsyncEvent poll() {
         context.device(); // throws if the context is closed, or confined to another thread
-        return Optional.ofNullable(take(false));
+        return take(false);
     }
 
     /**

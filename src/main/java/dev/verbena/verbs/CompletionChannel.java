@@ -11,7 +11,6 @@ import dev.verbena.internal.Waiters;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.time.Duration;
 import java.util.LinkedHashSet;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -106,12 +105,20 @@ public final class CompletionChannel extends VerbsObject {
      * Takes a queue that reported an event, if there is one ({@code ibv_get_cq_event}). A queue is returned once for all
      * its events until then. The queue may be empty, if its completions were polled meanwhile.
      *
-     * @return a queue that reported an event; empty if there is none
+     * @return a queue that reported an event, or null if there is none
      * @throws VerbsException if the device was removed
      */
     @CName({"ibv_get_cq_event", "ibv_ack_cq_events"})
-    public Optional<CompletionQueue> poll() {
-        return Optional.ofNullable(next());
+    public @Nullable CompletionQueue poll() {
+        try (var _ = lifetime.held()) {
+            source.takeAll();
+            source.taking.lock();
+            try {
+                return ready.isEmpty() ? null : ready.removeFirst();
+            } finally {
+                source.taking.unlock();
+            }
+        }
     }
 
     /**
@@ -129,7 +136,7 @@ public final class CompletionChannel extends VerbsObject {
     public CompletionQueue await(Duration timeout) throws InterruptedException {
         CompletionQueue queue;
         try (DescriptorWaits.Wait wait = source.begin(waiters, this)) {
-            queue = waiters.await(this::next, this::next, wait, timeout);
+            queue = waiters.await(this::poll, this::poll, wait, timeout);
         }
         if (queue == null) {
             throw new VerbsTimeoutException(
@@ -139,18 +146,6 @@ public final class CompletionChannel extends VerbsObject {
                     "Was requestNotification called before the work completed?");
         }
         return queue;
-    }
-
-    private @Nullable CompletionQueue next() {
-        try (var _ = lifetime.held()) {
-            source.takeAll();
-            source.taking.lock();
-            try {
-                return ready.isEmpty() ? null : ready.removeFirst();
-            } finally {
-                source.taking.unlock();
-            }
-        }
     }
 
     /** Begins a wait of the calling thread, which sleeps at these waiters. */

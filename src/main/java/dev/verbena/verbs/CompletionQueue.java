@@ -392,14 +392,10 @@ public final class CompletionQueue extends VerbsObject {
     /**
      * Takes one completion, if there is one ({@code ibv_poll_cq}).
      *
-     * @return the completion; empty if there is none
+     * @return the completion, or null if there is none
      */
     @CName("ibv_poll_cq")
-    public Optional<WorkCompletion> poll() {
-        return Optional.ofNullable(take());
-    }
-
-    private @Nullable WorkCompletion take() {
+    public @Nullable WorkCompletion poll() {
         lifetime.checkOpen();
         oneAtATime.lock();
         try {
@@ -444,7 +440,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public WorkCompletion await(Duration timeout) throws InterruptedException {
-        return await(this::take, false, timeout);
+        return await(this::poll, false, timeout);
     }
 
     /**
@@ -461,7 +457,7 @@ public final class CompletionQueue extends VerbsObject {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public WorkCompletion awaitSolicited(Duration timeout) throws InterruptedException {
-        return await(this::take, true, timeout);
+        return await(this::poll, true, timeout);
     }
 
     /** Waits until an attempt finds something, and returns it. */

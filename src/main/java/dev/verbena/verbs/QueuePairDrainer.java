@@ -7,7 +7,6 @@ import dev.verbena.verbs.device.QueuePairType;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
@@ -133,12 +132,12 @@ final class QueuePairDrainer {
         boolean found = false;
         for (CompletionQueue queue : completionQueues()) {
             for (int left = queue.capacity(); left > 0; left--) {
-                Optional<WorkCompletion> next = queue.poll();
-                if (next.isEmpty()) {
+                WorkCompletion next = queue.poll();
+                if (next == null) {
                     break;
                 }
                 found = true;
-                take(next.get());
+                take(next);
             }
         }
         return found;

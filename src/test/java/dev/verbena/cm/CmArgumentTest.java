@@ -72,7 +72,7 @@ class CmArgumentTest {
                 () -> id.connect(pair, DEFAULTS, null),
                 () -> id.connect(null, DEFAULTS, DEADLINE));
         assertNotCalled("rdma_connect", "rdma_init_qp_attr", "ibv_modify_qp");
-        assertThat(listener.pollConnection()).isEmpty();
+        assertThat(listener.pollConnection()).isNull();
     }
 
     @Test
@@ -98,10 +98,10 @@ class CmArgumentTest {
         Connection client = ends.requesting();
         ConnectRequest request = listener.id().awaitRequest(DEADLINE);
         assertRefused(() -> request.reject(null));
-        assertThat(client.id().pollEvent()).isEmpty();
+        assertThat(client.id().pollEvent()).isNull();
         ConnectionId id = request.claim();
         assertRefused(() -> id.reject(null));
-        assertThat(client.id().pollEvent()).isEmpty();
+        assertThat(client.id().pollEvent()).isNull();
         id.reject(PrivateData.of("no"));
         assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.REJECTED);
     }
@@ -113,10 +113,10 @@ class CmArgumentTest {
         assertRefused(
                 () -> server.reject(null), () -> server.accept(null, DEADLINE), () -> server.accept(DEFAULTS, null));
         assertThat(server.isOpen()).isTrue();
-        assertThat(client.id().pollEvent()).isEmpty();
+        assertThat(client.id().pollEvent()).isNull();
         Connection other = Connection.to(listener.address(), DEADLINE, ends.arena);
         assertRefused(() -> other.connect(null, DEADLINE), () -> other.connect(DEFAULTS, null));
-        assertThat(listener.pollConnection()).isEmpty();
+        assertThat(listener.pollConnection()).isNull();
     }
 
     @Test
@@ -152,8 +152,8 @@ class CmArgumentTest {
                 () -> listener.accept(DEADLINE, ConnectionOptions.defaults(), null));
         assertThatThrownBy(() -> listener.pollConnection(ConnectionOptions.defaults(), closed))
                 .isInstanceOf(IllegalStateException.class);
-        assertThat(client.id().pollEvent()).isEmpty();
-        assertThat(listener.pollConnection()).isPresent();
+        assertThat(client.id().pollEvent()).isNull();
+        assertThat(listener.pollConnection()).isNotNull();
     }
 
     @Test

@@ -81,10 +81,10 @@ final class CallSnippets {
             node.progress(); // the peer has to make room first
             ticket = channel.tryCall(request);
         }
-        Message reply = channel.tryReply(ticket);
+        Message reply = channel.pollReply(ticket);
         while (reply == null) {
             node.progress();
-            reply = channel.tryReply(ticket);
+            reply = channel.pollReply(ticket);
         }
         long answer = reply.segment().get(ValueLayout.JAVA_LONG, 0);
         reply.close();

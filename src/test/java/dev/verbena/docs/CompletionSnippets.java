@@ -8,7 +8,6 @@ import dev.verbena.verbs.Context;
 import dev.verbena.verbs.WorkCompletion;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.LongConsumer;
 
 /** Examples of waiting for completions. */
@@ -54,9 +53,9 @@ final class CompletionSnippets {
         // @start region="serve"
         CompletionQueue cq = channel.await(timeout);
         cq.requestNotification(false); // before the poll: a completion in between is reported again
-        Optional<WorkCompletion> completion;
-        while ((completion = cq.poll()).isPresent()) { // one event can stand for many completions
-            finish.accept(completion.get().id());
+        WorkCompletion completion;
+        while ((completion = cq.poll()) != null) { // one event can stand for many completions
+            finish.accept(completion.id());
         }
         // @end
     }

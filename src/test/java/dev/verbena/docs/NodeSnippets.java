@@ -56,10 +56,10 @@ final class NodeSnippets {
             for (int i = 0; i < rounds; i++) {
                 Message question = channel.message(timeout).length(8);
                 channel.send(question, timeout);
-                Message answer = channel.tryReceive();
+                Message answer = channel.pollReceive();
                 while (answer == null) {
                     channel.node().progress();
-                    answer = channel.tryReceive();
+                    answer = channel.pollReceive();
                 }
                 sum += answer.length();
                 answer.close(); // lets the peer send another one

@@ -21,7 +21,6 @@ import dev.verbena.verbs.WorkStatus;
 import dev.verbena.verbs.device.Mtu;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.Optional;
 
 /** One kind of traffic from an end to another, whose every result is checked. Each flow is of one thread. */
 abstract sealed class Flow {
@@ -140,8 +139,8 @@ abstract sealed class Flow {
                     sent++;
                 }
                 takeAcknowledgement();
-                for (Optional<WorkCompletion> next = to.queue.poll(); next.isPresent(); next = to.queue.poll()) {
-                    take(next.get());
+                for (WorkCompletion next = to.queue.poll(); next != null; next = to.queue.poll()) {
+                    take(next);
                 }
             } catch (WorkCompletionException failed) {
                 goOnAfter(failed);
@@ -275,7 +274,7 @@ abstract sealed class Flow {
                 failures++;
                 from.pair.reset();
                 to.pair.reset();
-                while (from.queue.poll().isPresent()) {
+                while (from.queue.poll() != null) {
                     Thread.onSpinWait(); // flushed requests
                 }
                 connect();
@@ -387,8 +386,8 @@ abstract sealed class Flow {
             from.pair.postSend(acknowledged, message, path, to.pair.number(), QKEY);
             from.done(acknowledged);
             acknowledged++;
-            for (Optional<WorkCompletion> done = to.queue.poll(); done.isPresent(); done = to.queue.poll()) {
-                check(done.get().orThrow());
+            for (WorkCompletion done = to.queue.poll(); done != null; done = to.queue.poll()) {
+                check(done.orThrow());
             }
         }
 

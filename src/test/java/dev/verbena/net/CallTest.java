@@ -269,23 +269,23 @@ class CallTest {
             NodePair.Ends ends = nodes.connect();
             Channel client = ends.client();
             long first = client.tryCall(request(client, 1));
-            assertThat(client.tryReply(first)).isNull();
+            assertThat(client.pollReply(first)).isNull();
             serve(ends.server(), 1);
             Message[] reply = new Message[1];
-            Await.until("the reply has come", () -> (reply[0] = client.tryReply(first)) != null);
+            Await.until("the reply has come", () -> (reply[0] = client.pollReply(first)) != null);
             assertThat(value(reply[0])).isEqualTo(2);
-            assertThatIllegalArgumentException().isThrownBy(() -> client.tryReply(first));
+            assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
             reply[0].close();
             long second = client.tryCall(request(client, 5));
             assertThat((int) second).as("the same number").isEqualTo((int) first);
-            assertThatIllegalArgumentException().isThrownBy(() -> client.tryReply(first));
+            assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
             client.forget(first); // does nothing
             serve(ends.server(), 1);
-            Await.until("the reply has come", () -> (reply[0] = client.tryReply(second)) != null);
+            Await.until("the reply has come", () -> (reply[0] = client.pollReply(second)) != null);
             assertThat(value(reply[0])).isEqualTo(6);
             for (long wrong :
                     new long[] {0, -1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32 | 77, 1L << 32 | SMALL.calls()}) {
-                assertThatIllegalArgumentException().isThrownBy(() -> client.tryReply(wrong));
+                assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(wrong));
                 client.forget(wrong);
             }
         }
@@ -531,7 +531,7 @@ class CallTest {
             Set<Object> answers = Collections.newSetFromMap(new IdentityHashMap<>());
             for (int i = 0; i < 30; i++) {
                 Message[] next = new Message[1];
-                Await.until("a free message", () -> (next[0] = ends.client().tryMessage()) != null);
+                Await.until("a free message", () -> (next[0] = ends.client().pollMessage()) != null);
                 requests.add(next[0]);
                 next[0].length(8).segment().set(ValueLayout.JAVA_LONG, 0, i);
                 MemorySegment bytes = next[0].segment();
@@ -539,7 +539,7 @@ class CallTest {
                 long[] ticket = new long[1];
                 Message request = next[0];
                 Await.until("credit", () -> (ticket[0] = ends.client().tryCall(request)) != 0);
-                Await.until("request", () -> (next[0] = ends.server().tryReceive()) != null);
+                Await.until("request", () -> (next[0] = ends.server().pollReceive()) != null);
                 received.add(next[0]);
                 try (Message asked = next[0]) {
                     Message reply = asked.reply().length(8);
@@ -547,7 +547,7 @@ class CallTest {
                     reply.segment().set(ValueLayout.JAVA_LONG, 0, value(asked) + 1);
                     reply.send();
                 }
-                Await.until("reply", () -> (next[0] = ends.client().tryReply(ticket[0])) != null);
+                Await.until("reply", () -> (next[0] = ends.client().pollReply(ticket[0])) != null);
                 answers.add(next[0]);
                 assertThat(value(next[0])).isEqualTo(i + 1);
                 next[0].close();
@@ -587,7 +587,7 @@ class CallTest {
                 }
                 Await.until("the refusal has come", () -> {
                     try {
-                        return ends.client().tryReply(ticket) != null;
+                        return ends.client().pollReply(ticket) != null;
                     } catch (CallException refused) {
                         assertThat(refused.reason()).isEqualTo(text);
                         assertThat(refused.errno()).isZero();

@@ -208,7 +208,7 @@ class ChannelTest {
             for (int i = 0; i < SMALL.sends(); i++) {
                 all.add(ends.client().message(DEADLINE));
             }
-            assertThat(ends.client().tryMessage()).isNull();
+            assertThat(ends.client().pollMessage()).isNull();
             assertThatExceptionOfType(VerbsTimeoutException.class)
                     .isThrownBy(() -> ends.client().message(SHORT));
             Future<Message> waiting = nodes.start(() -> ends.client().message(DEADLINE));
@@ -360,8 +360,8 @@ class ChannelTest {
             held.close();
             received.close();
             assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(held));
-            assertThatIllegalStateException().isThrownBy(ends.client()::tryReceive);
-            assertThatIllegalStateException().isThrownBy(ends.client()::tryMessage);
+            assertThatIllegalStateException().isThrownBy(ends.client()::pollReceive);
+            assertThatIllegalStateException().isThrownBy(ends.client()::pollMessage);
             assertThatIllegalStateException().isThrownBy(ends.client()::queuePair);
             assertThat(ends.client().toString()).contains("closed");
         }
@@ -455,8 +455,8 @@ class ChannelTest {
             LocalMemory local = nodes.client.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
             channel.close();
             List<ThrowingCallable> calls = List.of(
-                    channel::tryMessage,
-                    channel::tryReceive,
+                    channel::pollMessage,
+                    channel::pollReceive,
                     channel::queuePair,
                     () -> channel.message(DEADLINE),
                     () -> channel.receive(DEADLINE),
@@ -464,7 +464,7 @@ class ChannelTest {
                     () -> channel.call(message, DEADLINE),
                     () -> channel.tryCall(message),
                     () -> channel.callAsync(message),
-                    () -> channel.tryReply(1),
+                    () -> channel.pollReply(1),
                     () -> channel.remote("table", DEADLINE),
                     () -> channel.read(local, somewhere, DEADLINE),
                     () -> channel.write(local, somewhere, DEADLINE),

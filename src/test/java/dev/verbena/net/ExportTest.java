@@ -351,7 +351,7 @@ class ExportTest {
                     .isThrownBy(() -> other.connect(nodes.server.address(), DEADLINE))
                     .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.REFUSED));
         }
-        assertThat(nodes.server.tryAccept()).isNull();
+        assertThat(nodes.server.pollAccept()).isNull();
         assertThatIllegalArgumentException().isThrownBy(() -> SMALL.token(new byte[41]));
     }
 

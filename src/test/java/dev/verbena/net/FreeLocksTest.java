@@ -64,13 +64,13 @@ class FreeLocksTest {
             NodePair.Ends ends = nodes.connect();
             Channel channel = ends.client();
             byTwoThreads(() -> {
-                try (Message message = channel.tryMessage()) {
+                try (Message message = channel.pollMessage()) {
                     assertThat(message).isNotNull();
                     assertThat(message.channel()).isSameAs(channel);
                     assertThat(message.length(5).length()).isEqualTo(5);
                     assertThat(message.segment().byteSize()).isEqualTo(5);
                 }
-                assertThat(channel.tryReceive()).isNull();
+                assertThat(channel.pollReceive()).isNull();
                 assertThat(channel.isOpen()).isTrue();
                 assertThat(channel.cause()).isEmpty();
                 assertThat(channel.queuePair().isOpen()).isTrue();
@@ -78,7 +78,7 @@ class FreeLocksTest {
                 assertThat(channel.maxMessageSize()).isEqualTo(256);
                 assertThat(channel.node()).isSameAs(nodes.client);
                 assertThat(channel.toString()).contains("open", "4 credits", "0 under way, 0");
-                assertThat(nodes.client.tryAccept()).isNull();
+                assertThat(nodes.client.pollAccept()).isNull();
                 assertThat(nodes.client.toString()).contains("(1 of 64 channels, 0 waiting)");
             });
             NodePair.send(ends.server(), 7);

@@ -67,7 +67,7 @@ class FutureTest {
         for (int i = 0; i < SMALL.sends(); i++) {
             all.add(channel.message(DEADLINE));
         }
-        assertThat(channel.tryMessage()).isNull();
+        assertThat(channel.pollMessage()).isNull();
         all.forEach(Message::close);
     }
 
@@ -474,13 +474,13 @@ class FutureTest {
             }
             AtomicReference<Message> reply = new AtomicReference<>();
             Await.until("the reply", () -> {
-                reply.set(ends.client().tryReply(ticket));
+                reply.set(ends.client().pollReply(ticket));
                 return reply.get() != null;
             });
             reply.get().close();
             CompletableFuture<Long> call = call(ends.client(), 2);
             long next = ticket + (1L << 32);
-            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryReply(next));
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().pollReply(next));
             ends.client().forget(next);
             try (Message request = ends.server().receive(DEADLINE)) {
                 answer(request);

@@ -165,7 +165,7 @@ class HandlerTest {
             NodePair.send(ends.server(), 2);
             assertThatIllegalStateException().isThrownBy(() -> ends.client().listen(diary));
             assertThatIllegalStateException()
-                    .isThrownBy(() -> ends.client().tryReceive())
+                    .isThrownBy(() -> ends.client().pollReceive())
                     .withMessageContaining("handler");
             ends.server().close();
             assertThat(sleepless(diary.end)).isTrue();

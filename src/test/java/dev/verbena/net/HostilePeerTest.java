@@ -140,7 +140,7 @@ class HostilePeerTest {
             peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
             peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
             Await.until("the node has seen the lie", () -> !channel.isOpen());
-            assertThat(channel.tryReply(ticket)).isNotNull();
+            assertThat(channel.pollReply(ticket)).isNotNull();
             assertEnds(channel, EndReason.PROTOCOL_ERROR);
             channel.close();
         }
@@ -153,7 +153,7 @@ class HostilePeerTest {
             Channel channel = nodes.server.accept(DEADLINE);
             long ticket = channel.tryCall(channel.message(DEADLINE).length(8));
             peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
-            Await.until("the reply has come", () -> channel.tryReply(ticket) != null);
+            Await.until("the reply has come", () -> channel.pollReply(ticket) != null);
             peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
             assertEnds(channel, EndReason.PROTOCOL_ERROR);
             channel.close();
@@ -290,7 +290,7 @@ class HostilePeerTest {
         try (RawPeer peer = new RawPeer(nodes.server.address())) {
             greeting.step.accept(peer);
             assertThat(peer.awaitGoodbye()).isEqualTo(greeting.reason.code);
-            assertThat(nodes.server.tryAccept()).isNull();
+            assertThat(nodes.server.pollAccept()).isNull();
             assertGoesOn();
         }
     }

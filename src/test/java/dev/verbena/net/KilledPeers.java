@@ -103,7 +103,7 @@ abstract class KilledPeers {
                 assertLost(call);
                 assertThat(last).isFalse();
             }
-            assertThatExceptionOfType(ChannelException.class).isThrownBy(channel::tryMessage);
+            assertThatExceptionOfType(ChannelException.class).isThrownBy(channel::pollMessage);
             channel.close();
         }
         assertGoesOn();

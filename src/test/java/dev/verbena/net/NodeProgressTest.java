@@ -78,7 +78,7 @@ class NodeProgressTest {
             }
             assertBroken(() -> nodes.server.listen((channel, message) -> {}));
             assertBroken(() -> nodes.server.connect(nodes.client.address(), DEADLINE));
-            assertBroken(nodes.server::tryAccept);
+            assertBroken(nodes.server::pollAccept);
             nodes.server.close();
         }
         assertThat(Fenced.liveObjects()).isEqualTo(live);
@@ -116,7 +116,7 @@ class NodeProgressTest {
             Channel client = end(connecting);
             assertThat(nodes.server.progress()).isZero();
             assertThat(handled).hasValue(3);
-            Channel server = nodes.server.tryAccept();
+            Channel server = nodes.server.pollAccept();
             assertThat(server).isNotNull();
             assertThat(nodes.server.toString()).contains(" 0 waiting");
             for (int i = 0; i < 150; i++) { // more than are taken from the queue at once
@@ -231,7 +231,7 @@ class NodeProgressTest {
                 assertThatExceptionOfType(VerbsTimeoutException.class)
                         .isThrownBy(() -> others.server().receive(Duration.ZERO));
                 Message[] reply = new Message[1];
-                Await.until("reply", () -> (reply[0] = ends.client().tryReply(ticket)) != null);
+                Await.until("reply", () -> (reply[0] = ends.client().pollReply(ticket)) != null);
                 assertThat(reply[0].segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(i);
                 reply[0].close();
             }
@@ -378,7 +378,7 @@ class NodeProgressTest {
                     node::address,
                     node::statistics,
                     node::progress,
-                    node::tryAccept,
+                    node::pollAccept,
                     () -> node.accept(DEADLINE),
                     () -> node.connect(address, DEADLINE),
                     () -> node.listen((channel, message) -> {}),
@@ -520,7 +520,7 @@ class NodeProgressTest {
                     node::address,
                     node::statistics,
                     node::progress,
-                    node::tryAccept,
+                    node::pollAccept,
                     () -> node.accept(DEADLINE),
                     () -> node.connect(address, DEADLINE),
                     () -> node.listen((channel, message) -> {}),

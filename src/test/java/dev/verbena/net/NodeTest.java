@@ -111,7 +111,7 @@ class NodeTest {
         try (NodePair nodes = new NodePair()) {
             assertThatExceptionOfType(VerbsTimeoutException.class)
                     .isThrownBy(() -> nodes.server.accept(Duration.ofMillis(10)));
-            assertThat(nodes.server.tryAccept()).isNull();
+            assertThat(nodes.server.pollAccept()).isNull();
         }
     }
 

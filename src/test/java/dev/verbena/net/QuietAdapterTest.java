@@ -286,7 +286,7 @@ class QuietAdapterTest {
             peer.send(Wire.immediate(Wire.CALL, 0, 0), 8);
             FutureTask<Message> second = new FutureTask<>(() -> channel.receive(DEADLINE));
             Thread waiting = parked(second);
-            assertThat(channel.tryReceive()).isNull();
+            assertThat(channel.pollReceive()).isNull();
             assertThat(waiting.isAlive()).isTrue();
             letGo(channel);
             assertThat(end(second).isRequest()).isTrue();
@@ -495,7 +495,7 @@ class QuietAdapterTest {
                     .withMessageContaining("ibv_dereg_mr");
             assertThat(nodes.client.toString()).contains("(0 of");
             assertThat(ends.client().toString()).endsWith("(closed)");
-            assertThatIllegalStateException().isThrownBy(ends.client()::tryMessage);
+            assertThatIllegalStateException().isThrownBy(ends.client()::pollMessage);
         }
         assertThat(Fenced.liveObjects()).isEqualTo(live);
     }

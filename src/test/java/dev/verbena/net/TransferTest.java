@@ -181,7 +181,7 @@ class TransferTest {
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> ends.client().offer(data, NOTHING, DEADLINE))
                 .withMessageContaining("maxTransferSize");
-        assertThat(ends.server().tryReceive()).isNull();
+        assertThat(ends.server().pollReceive()).isNull();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> ends.client().offer(data, new byte[SMALL.messageSize() - 19], DEADLINE));
     }

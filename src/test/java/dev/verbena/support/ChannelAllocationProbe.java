@@ -48,10 +48,10 @@ public final class ChannelAllocationProbe {
     }
 
     private static void call(Node client, Node server, Channel channel) {
-        Message request = channel.tryMessage();
+        Message request = channel.pollMessage();
         while (request == null) {
             client.progress();
-            request = channel.tryMessage();
+            request = channel.pollMessage();
         }
         request.length(64);
         long ticket = channel.tryCall(request);
@@ -59,29 +59,29 @@ public final class ChannelAllocationProbe {
             client.progress();
             ticket = channel.tryCall(request);
         }
-        Message reply = channel.tryReply(ticket);
+        Message reply = channel.pollReply(ticket);
         while (reply == null) {
             server.progress();
             client.progress();
-            reply = channel.tryReply(ticket);
+            reply = channel.pollReply(ticket);
         }
         reply.close();
     }
 
     private static void pass(Node sender, Node receiver, Channel from, Channel to) {
-        Message message = from.tryMessage();
+        Message message = from.pollMessage();
         while (message == null) {
             sender.progress();
-            message = from.tryMessage();
+            message = from.pollMessage();
         }
         message.length(64);
         while (!from.trySend(message)) {
             sender.progress();
         }
-        Message got = to.tryReceive();
+        Message got = to.pollReceive();
         while (got == null) {
             receiver.progress();
-            got = to.tryReceive();
+            got = to.pollReceive();
         }
         got.close();
     }

@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,7 +44,8 @@ class AdapterPathTest {
         assertThat(latest.operation()).isEqualTo(operation);
         assertThat(latest.isExtended()).isEqualTo(extended);
         assertThat(latest.pieces()).containsExactly(PostedFieldsTest.piece(loopback, 1));
-        assertThat(loopback.left.queue.poll().orElseThrow().orThrow().id()).isEqualTo(id);
+        assertThat(Objects.requireNonNull(loopback.left.queue.poll()).orThrow().id())
+                .isEqualTo(id);
     }
 
     private void postAll(Way way, boolean plain) {
@@ -102,7 +104,8 @@ class AdapterPathTest {
             assertThat(refused.posted()).isZero();
             pair.postSend(2, local);
             for (long id : new long[] {0, 2}) {
-                assertThat(loopback.left.queue.poll().orElseThrow().id()).isEqualTo(id);
+                assertThat(Objects.requireNonNull(loopback.left.queue.poll()).id())
+                        .isEqualTo(id);
             }
         }
     }

@@ -143,6 +143,6 @@ class AddressSpaceTest {
 
     private void refuses(WorkBatch<?> batch) {
         assertThatIllegalStateException().isThrownBy(batch::post).withMessageContaining("is closed");
-        assertThat(loopback.left.queue.poll()).isEmpty();
+        assertThat(loopback.left.queue.poll()).isNull();
     }
 }

@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -111,8 +110,8 @@ class BusyDrainTest {
         List<Long> ids = new ArrayList<>();
         drained.drain(completion -> ids.add(completion.id()), Loopback.DEADLINE);
         assertThat(ids).containsExactlyInAnyOrderElementsOf(expected);
-        assertThat(one.poll()).isEmpty();
-        assertThat(two.poll()).isEmpty();
+        assertThat(one.poll()).isNull();
+        assertThat(two.poll()).isNull();
         assertThat(drained.state()).isEqualTo(QueuePairState.ERR);
         drained.close();
         peer.close();
@@ -128,7 +127,7 @@ class BusyDrainTest {
 
     /** The program's code takes the completions of the markers away. */
     private void steal(WorkCompletion completion) {
-        for (Optional<WorkCompletion> next = loopback.left.queue.poll(); next.isPresent(); ) {
+        for (WorkCompletion next = loopback.left.queue.poll(); next != null; ) {
             taken.incrementAndGet();
             next = loopback.left.queue.poll();
         }

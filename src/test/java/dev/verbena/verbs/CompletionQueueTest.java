@@ -70,7 +70,7 @@ class CompletionQueueTest {
     @Test
     void pollReturnsNothingFromAnEmptyQueue() {
         CompletionQueue queue = context.createCompletionQueue(4);
-        assertThat(queue.poll()).isEmpty();
+        assertThat(queue.poll()).isNull();
         Completions cursor = queue.completions(4);
         assertThat(cursor.poll()).isZero();
         assertThat(cursor.next()).isFalse();

@@ -426,7 +426,7 @@ class ContextQueriesTest {
         assertThatExceptionOfType(VerbsException.class).isThrownBy(adopted::close);
         assertThat(adopted.isOpen()).isTrue();
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
-        assertThat(adopted.events().poll()).as("events are read again").isPresent();
+        assertThat(adopted.events().poll()).as("events are read again").isNotNull();
         adopted.close();
     }
 }

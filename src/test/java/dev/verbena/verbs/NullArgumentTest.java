@@ -65,7 +65,7 @@ class NullArgumentTest {
         queue.requestNotification(false);
         pairOf(queue).postWrite(7, loopback.left.buffer.slice(0, 8), loopback.left.buffer.remote());
         assertRefused(() -> channel.await(null), () -> loopback.context.events().await(null));
-        assertThat(channel.poll()).containsSame(queue);
+        assertThat(channel.poll()).isSameAs(queue);
     }
 
     @Test

@@ -54,7 +54,7 @@ class PostingRulesTest {
         for (int i = 0; i < count; i++) {
             operations.add(loopback.left.next().operation());
         }
-        assertThat(loopback.left.queue.poll()).isEmpty();
+        assertThat(loopback.left.queue.poll()).isNull();
         return operations;
     }
 
@@ -685,7 +685,7 @@ class PostingRulesTest {
                 for (int i = 0; i < posted; i++) {
                     assertThat(loopback.left.done().id()).isEqualTo(i);
                 }
-                assertThat(loopback.left.queue.poll()).isEmpty();
+                assertThat(loopback.left.queue.poll()).isNull();
             }
             assertThat(batch.post()).isEqualTo(4);
             done(loopback, 0, 1, 2, 3);

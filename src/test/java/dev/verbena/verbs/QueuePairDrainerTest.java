@@ -56,7 +56,7 @@ class QueuePairDrainerTest {
         assertThat(taken).filteredOn(each -> each.id() < 10).allMatch(each -> each.operation() == Operation.RECEIVE);
         assertThat(taken).filteredOn(each -> each.id() >= 10).allMatch(each -> each.operation() == Operation.SEND);
         assertThat(left.pair.state()).isEqualTo(QueuePairState.ERR);
-        assertThat(left.queue.poll()).isEmpty();
+        assertThat(left.queue.poll()).isNull();
     }
 
     @Test

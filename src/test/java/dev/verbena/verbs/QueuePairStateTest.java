@@ -257,7 +257,7 @@ class QueuePairStateTest {
         assertThatIllegalStateException()
                 .isThrownBy(() -> left.postWrite(1, buffer, loopback.right.buffer.remote()))
                 .withMessageContaining("INIT");
-        assertThat(loopback.left.queue.poll()).isEmpty();
+        assertThat(loopback.left.queue.poll()).isNull();
     }
 
     @Test

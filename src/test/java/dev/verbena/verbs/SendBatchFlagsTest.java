@@ -56,7 +56,7 @@ class SendBatchFlagsTest {
             SendBatch batch = sender.sendBatch(1);
             batch.send(1, loopback.left.buffer.slice(0, 8)).fence().post();
             assertThat(loopback.left.done().id()).isEqualTo(1);
-            assertThat(channel.poll()).isEmpty();
+            assertThat(channel.poll()).isNull();
             batch.clear().send(2, loopback.left.buffer.slice(0, 8)).solicited().post();
             assertThat(channel.await(Loopback.DEADLINE)).isSameAs(receives);
         }

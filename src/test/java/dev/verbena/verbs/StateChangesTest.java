@@ -220,7 +220,7 @@ class StateChangesTest {
         AtomicReference<Object> ended = new AtomicReference<>();
         Thread waiter = Thread.ofPlatform().start(() -> {
             try {
-                ended.set(VerbsAccess.get().await(with, () -> with.poll().orElse(null), Loopback.DEADLINE));
+                ended.set(VerbsAccess.get().await(with, () -> with.poll(), Loopback.DEADLINE));
             } catch (Throwable t) {
                 ended.set(t);
             }

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,7 +79,7 @@ class WaitLimitsTest {
         pair.postReceive(1, loopback.left.buffer);
         pair.fail();
         Fenced.fail("ibv_get_cq_event", 1, Errno.EINTR);
-        assertThat(channel.poll()).contains(queue);
+        assertThat(channel.poll()).isSameAs(queue);
     }
 
     @Test
@@ -91,7 +92,7 @@ class WaitLimitsTest {
         loopback.context.events().poll(); // makes the descriptor non-blocking
         pair.fail(); // flushes three requests, and the queue has room for one
         Fenced.fail("ibv_get_async_event", 1, Errno.EINTR);
-        assertThat(loopback.context.events().poll())
-                .hasValueSatisfying(event -> assertThat(event.type()).isEqualTo(AsyncEvent.Type.CQ_ERR));
+        assertThat(Objects.requireNonNull(loopback.context.events().poll()).type())
+                .isEqualTo(AsyncEvent.Type.CQ_ERR);
     }
 }

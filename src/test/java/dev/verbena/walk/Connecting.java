@@ -29,6 +29,7 @@ import dev.verbena.walk.Peers.Request;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -301,7 +302,8 @@ final class Connecting {
         }
         Optional<CmEvent> taken = world.call(
                 faults,
-                () -> waits ? Optional.of(channel.channel.awaitEvent(Duration.ZERO)) : channel.channel.pollEvent());
+                () -> Optional.ofNullable(
+                        waits ? channel.channel.awaitEvent(Duration.ZERO) : channel.channel.pollEvent()));
         if (taken != null) {
             channel.order.remove(expected);
             compare(world, expected, taken.orElse(null));
@@ -324,7 +326,7 @@ final class Connecting {
             Peers.takeFor(id.channel, id.end);
         }
         Event expected = id.channel.first(id.end);
-        Optional<CmEvent> taken = world.call(faults, id.id::pollEvent);
+        Optional<CmEvent> taken = world.call(faults, () -> Optional.ofNullable(id.id.pollEvent()));
         if (taken != null) {
             id.channel.order.remove(expected);
             compare(world, expected, taken.orElse(null));
@@ -575,8 +577,10 @@ final class Connecting {
                     .sendBatch(1)
                     .sendInline(step.d(), java.lang.foreign.MemorySegment.ofArray(new byte[0]))
                     .post();
-            long sent = pair.queue.queue.poll().orElseThrow().orThrow().id();
-            long received = other.queue.queue.poll().orElseThrow().orThrow().id();
+            long sent =
+                    Objects.requireNonNull(pair.queue.queue.poll()).orThrow().id();
+            long received =
+                    Objects.requireNonNull(other.queue.queue.poll()).orThrow().id();
             World.require(
                     sent == step.d() && received == step.c(),
                     () -> "The completions are of " + sent + " and " + received);

@@ -21,6 +21,7 @@ import dev.verbena.walk.Node.MembershipNode;
 import dev.verbena.walk.Peers.Phase;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
+import java.util.Objects;
 import java.util.Set;
 
 /** Steps with ids for datagrams: where they are, their queue pairs, and the multicast groups that they join. */
@@ -134,8 +135,11 @@ final class Datagrams {
                         .sendInline(step.d(), words)
                         .to(path, to.pair.number(), KEY)
                         .post();
-                long sent = from.queue.queue.poll().orElseThrow().orThrow().id();
-                long received = to.queue.queue.poll().orElseThrow().orThrow().id();
+                long sent = Objects.requireNonNull(from.queue.queue.poll())
+                        .orThrow()
+                        .id();
+                long received =
+                        Objects.requireNonNull(to.queue.queue.poll()).orThrow().id();
                 World.require(
                         sent == step.d() && received == step.c() && memory.get(JAVA_BYTE, Grh.BYTES) == (byte) step.d(),
                         () -> "The completions are of " + sent + " and " + received);

@@ -30,7 +30,6 @@ import dev.verbena.walk.Node.XrcReceivesNode;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -111,9 +110,7 @@ final class Rare {
         queue.state = to;
         if (to == WorkQueue.State.ERROR) {
             for (long id : queue.pending) {
-                WorkCompletion done = world.call(
-                        new Faults(step.actor()),
-                        () -> queue.completions.queue.poll().orElse(null));
+                WorkCompletion done = world.call(new Faults(step.actor()), () -> queue.completions.queue.poll());
                 World.require(
                         done != null && done.id() == id && done.status() == WorkStatus.WORK_REQUEST_FLUSHED,
                         () -> "The receive " + id + " of " + queue + " must be flushed, there is " + done);
@@ -124,8 +121,8 @@ final class Rare {
             queue.pending.clear();
         }
         if (queue.completions.open) {
-            Optional<WorkCompletion> more = queue.completions.queue.poll();
-            World.require(more.isEmpty(), () -> queue.completions + " must be empty and has " + more);
+            WorkCompletion more = queue.completions.queue.poll();
+            World.require(more == null, () -> queue.completions + " must be empty and has " + more);
         }
     }
 

@@ -18,7 +18,7 @@ import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicReference;
@@ -256,12 +256,12 @@ final class Settling {
 
     /** Waits for the next completion, which must come. */
     static WorkCompletion next(QueueNode queue) {
-        AtomicReference<Optional<WorkCompletion>> next = new AtomicReference<>(Optional.empty());
+        AtomicReference<@Nullable WorkCompletion> next = new AtomicReference<>();
         Await.until("one of " + queue.done, () -> {
             next.set(queue.queue.poll());
-            return next.get().isPresent();
+            return next.get() != null;
         });
-        return next.get().orElseThrow();
+        return Objects.requireNonNull(next.get());
     }
 
     /** Removes the completion of a request from the expected ones. Those of different queues may come in any order. */

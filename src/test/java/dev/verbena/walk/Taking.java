@@ -47,8 +47,8 @@ final class Taking {
         if (waits) {
             faults.when(queue.open && expected == null, VerbsTimeoutException.class, queue, " is empty");
         }
-        Optional<WorkCompletion> taken =
-                world.call(faults, () -> waits ? Optional.of(queue.queue.await(Duration.ZERO)) : queue.queue.poll());
+        Optional<WorkCompletion> taken = world.call(
+                faults, () -> Optional.ofNullable(waits ? queue.queue.await(Duration.ZERO) : queue.queue.poll()));
         if (taken == null) {
             return;
         }
@@ -225,7 +225,8 @@ final class Taking {
             return;
         }
         world.say(step, () -> channel + ".poll() with events of " + channel.events + ", ready " + channel.ready);
-        Optional<CompletionQueue> taken = world.call(new Faults(step.actor()).needs(channel), channel.channel::poll);
+        Optional<CompletionQueue> taken =
+                world.call(new Faults(step.actor()).needs(channel), () -> Optional.ofNullable(channel.channel.poll()));
         if (taken == null) {
             return;
         }
@@ -270,7 +271,7 @@ final class Taking {
         world.say(step, () -> context + ".events().poll() of " + context.raised);
         Optional<AsyncEvent> taken = world.call(
                 new Faults(step.actor()).needs(context),
-                () -> context.context.events().poll());
+                () -> Optional.ofNullable(context.context.events().poll()));
         if (taken == null) {
             return;
         }

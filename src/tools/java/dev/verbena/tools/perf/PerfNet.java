@@ -205,7 +205,7 @@ final class PerfNet {
                 MemorySegment.copy(message.memory(), 0, reply.memory(), 0, message.length());
                 reply.send();
             } else {
-                Message back = channel.tryMessage();
+                Message back = channel.pollMessage();
                 if (back == null || !channel.trySend(back.length(message.length()))) {
                     throw new IllegalStateException("The peer sends a message before it has taken the last one");
                 }
@@ -294,14 +294,14 @@ final class PerfNet {
     }
 
     private void message(Node node, Channel channel) throws InterruptedException {
-        Message message = events ? channel.message(PATIENCE) : poll(node, channel::tryMessage);
+        Message message = events ? channel.message(PATIENCE) : poll(node, channel::pollMessage);
         message.length(size);
         if (events) {
             channel.send(message, PATIENCE);
             channel.receive(PATIENCE).close();
         } else {
             poll(node, () -> channel.trySend(message) ? message : null);
-            poll(node, channel::tryReceive).close();
+            poll(node, channel::pollReceive).close();
         }
     }
 
@@ -310,9 +310,9 @@ final class PerfNet {
             channel.call(channel.message(PATIENCE).length(size), PATIENCE).close();
             return;
         }
-        Message request = poll(node, channel::tryMessage).length(size);
+        Message request = poll(node, channel::pollMessage).length(size);
         long ticket = poll(node, () -> ticket(channel.tryCall(request)));
-        poll(node, () -> channel.tryReply(ticket)).close();
+        poll(node, () -> channel.pollReply(ticket)).close();
     }
 
     private static @Nullable Long ticket(long ticket) {

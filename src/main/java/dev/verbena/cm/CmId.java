@@ -4,6 +4,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_qp_attr;
@@ -18,7 +19,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
@@ -34,7 +34,7 @@ final class CmId {
      * Held while C works on the id. C does not guard the id's queue pair against other threads. The kernel refuses a call
      * with EINVAL if the id moves to another channel meanwhile.
      */
-    final ReentrantLock inC = new ReentrantLock();
+    final Mutex inC = new Mutex();
 
     /** The thread that may read the struct; null for all. */
     private final @Nullable Thread confinedTo;

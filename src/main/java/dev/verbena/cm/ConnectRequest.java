@@ -3,6 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.raw.rdma_addr;
@@ -12,7 +13,6 @@ import java.lang.foreign.Arena;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +28,7 @@ public final class ConnectRequest {
     private final ConnectionId listeningId;
     private final RawEvent event;
     private final Optional<InetSocketAddress> peer;
-    private final ReentrantLock answering = new ReentrantLock();
+    private final Mutex answering = new Mutex();
     private boolean gone;
 
     ConnectRequest(EventChannel channel, IdEvents listener, IdEvents inbox, ConnectionId listeningId, RawEvent event) {
@@ -90,15 +90,12 @@ public final class ConnectRequest {
      * @throws IllegalStateException if the request was claimed or rejected already, or its listener is closed
      */
     public ConnectionId claim(VerbsArena arena) {
-        answering.lock();
-        try {
+        try (var _ = answering.held()) {
             checkThere();
             ConnectionId id = IdFactory.claim(channel, event, inbox, arena);
             gone = true;
             channel.claimed(this, inbox, id);
             return id;
-        } finally {
-            answering.unlock();
         }
     }
 
@@ -148,16 +145,13 @@ public final class ConnectRequest {
 
     /** Destroys the id in C, which rejects the request if it was not rejected before. */
     void drop() {
-        answering.lock();
-        try {
+        try (var _ = answering.held()) {
             if (!gone) {
                 gone = true;
                 RdmaCm.DESTROY_ID.call(event.id());
                 channel.remove(event.id(), inbox);
                 channel.dropped(this);
             }
-        } finally {
-            answering.unlock();
         }
     }
 

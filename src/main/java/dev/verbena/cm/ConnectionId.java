@@ -325,15 +325,12 @@ public final class ConnectionId extends VerbsObject {
     public void migrate(EventChannel to) {
         lifetime.checkOpen();
         IdFactory.checkMakesIn(to, arena());
-        id.inC.lock();
-        try {
+        try (var _ = id.inC.held()) {
             EventChannel from = events.channel;
             if (to != from) {
                 lifetime.move(from, to, () -> to.take(address, events));
                 to.takeEventsOf(events);
             }
-        } finally {
-            id.inC.unlock();
         }
     }
 

@@ -7,6 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -23,7 +24,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -55,7 +55,7 @@ public final class EventChannel extends VerbsObject {
     private final Set<BlockingCall<Long>> lookups = ConcurrentHashMap.newKeySet();
 
     /** Held while this channel's object for a context or a domain is made: C may take long to open a device. */
-    private final ReentrantLock opening = new ReentrantLock();
+    private final Mutex opening = new Mutex();
 
     /** The events of all ids that no thread has taken, the oldest first. The reader's lock guards this. */
     private final LinkedHashSet<IdEvents.Entry> order = new LinkedHashSet<>();
@@ -265,13 +265,10 @@ public final class EventChannel extends VerbsObject {
     void remove(long id, IdEvents inbox) {
         reader.remove(id, inbox);
         inboxes.remove(inbox);
-        reader.lock.lock();
-        try {
+        try (var _ = reader.lock.held()) {
             inbox.happen(IdEvents.Life.Event.DESTROYED); // a thread may be adding an event that it has just taken
             order.removeAll(inbox.entries);
             inbox.entries.clear();
-        } finally {
-            reader.lock.unlock();
         }
     }
 
@@ -283,48 +280,36 @@ public final class EventChannel extends VerbsObject {
 
     /** Gives the events of a request to the id that claimed it. */
     void claimed(ConnectRequest request, IdEvents inbox, ConnectionId owner) {
-        reader.lock.lock();
-        try {
+        try (var _ = reader.lock.held()) {
             unclaimed.remove(request);
             inbox.owner = owner;
             order.addAll(inbox.entries);
-        } finally {
-            reader.lock.unlock();
         }
     }
 
     /** Forgets a request that was dropped. */
     void dropped(ConnectRequest request) {
-        reader.lock.lock();
-        try {
+        try (var _ = reader.lock.held()) {
             unclaimed.remove(request);
-        } finally {
-            reader.lock.unlock();
         }
     }
 
     /** Changes the state of an id. Its requests are refused unless it is open. */
     void happen(IdEvents inbox, IdEvents.Life.Event event) {
-        reader.lock.lock();
-        try {
+        try (var _ = reader.lock.held()) {
             inbox.happen(event);
-        } finally {
-            reader.lock.unlock();
         }
     }
 
     /** Returns the unclaimed requests of a listener; of all listeners for null. */
     List<ConnectRequest> unclaimedOf(@Nullable IdEvents listener) {
-        reader.lock.lock();
-        try {
+        try (var _ = reader.lock.held()) {
             if (unclaimed.isEmpty()) { // of nearly all ids that close
                 return List.of();
             }
             return unclaimed.stream()
                     .filter(request -> listener == null || request.listener() == listener)
                     .toList();
-        } finally {
-            reader.lock.unlock();
         }
     }
 
@@ -364,23 +349,19 @@ public final class EventChannel extends VerbsObject {
         if (known != null && known.isOpen()) {
             return known;
         }
-        opening.lock();
-        try {
+        try (var _ = opening.held()) {
             known = contexts.get(pointer);
             if (known == null || !known.isOpen()) {
                 known = makeContext(pointer);
                 contexts.put(pointer, known);
             }
             return known;
-        } finally {
-            opening.unlock();
         }
     }
 
     /** Returns this channel's object for a protection domain of C, which C keeps as long as the context is open. */
     ProtectionDomain domain(Context context, long pointer) {
-        opening.lock();
-        try {
+        try (var _ = opening.held()) {
             ProtectionDomain known = domains.get(context);
             if (known == null || !known.isOpen()) {
                 domains.keySet().removeIf(each -> !each.isOpen());
@@ -388,8 +369,6 @@ public final class EventChannel extends VerbsObject {
                 domains.put(context, known);
             }
             return known;
-        } finally {
-            opening.unlock();
         }
     }
 
@@ -443,8 +422,7 @@ public final class EventChannel extends VerbsObject {
     }
 
     private @Nullable CmEvent first() {
-        reader.lock.lock();
-        try {
+        try (var _ = reader.lock.held()) {
             if (order.isEmpty()) {
                 return null;
             }
@@ -452,8 +430,6 @@ public final class EventChannel extends VerbsObject {
             entry.inbox.entries.remove(entry);
             ConnectionId owner = entry.inbox.owner;
             return owner == null ? null : entry.valueFor(owner);
-        } finally {
-            reader.lock.unlock();
         }
     }
 
@@ -477,8 +453,7 @@ public final class EventChannel extends VerbsObject {
     /** Takes the first event of an id that has a wanted type among those that were taken of C. */
     @Nullable
     CmEvent look(ConnectionId id, IdEvents inbox, Predicate<CmEvent.Type> wanted) {
-        reader.lock.lock();
-        try {
+        try (var _ = reader.lock.held()) {
             if (inbox.channel != this) {
                 return null; // the id has moved meanwhile
             }
@@ -490,8 +465,6 @@ public final class EventChannel extends VerbsObject {
                 }
             }
             return null;
-        } finally {
-            reader.lock.unlock();
         }
     }
 

@@ -4,6 +4,7 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.SystemCallException;
@@ -21,7 +22,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +40,7 @@ final class EventReader {
     private static final int MOST_AT_ONCE = 64;
 
     /** Guards {@link #shared}, and the users of all readers. */
-    private static final ReentrantLock SHARING = new ReentrantLock();
+    private static final Mutex SHARING = new Mutex();
 
     /** The reader that channels of connections share; null while there is none. */
     private static @Nullable EventReader shared;
@@ -55,10 +55,10 @@ final class EventReader {
      * Held while C takes events, or does what excludes that, for as long as C needs. Waiting threads do not wait for it.
      * The same lock of another reader, and {@link #lock}, may be taken under it.
      */
-    private final ReentrantLock taking = new ReentrantLock();
+    private final Mutex taking = new Mutex();
 
     /** Guards what ids and channels have of events, never during a call of C. */
-    final ReentrantLock lock = new ReentrantLock();
+    final Mutex lock = new Mutex();
 
     private final DescriptorWaits waits;
 
@@ -128,23 +128,19 @@ final class EventReader {
 
     /** Adds a user to the shared reader. Without one, makes another reader the shared one, and returns null. */
     private static @Nullable EventReader joinShared(@Nullable EventReader otherwise) {
-        SHARING.lock();
-        try {
+        try (var _ = SHARING.held()) {
             if (shared == null) {
                 shared = otherwise;
                 return null;
             }
             shared.users++;
             return shared;
-        } finally {
-            SHARING.unlock();
         }
     }
 
     /** Removes a user. The last one has C destroy the {@code struct rdma_event_channel}. */
     void leave() {
-        SHARING.lock();
-        try {
+        try (var _ = SHARING.held()) {
             users--;
             if (users > 0) {
                 return;
@@ -152,14 +148,9 @@ final class EventReader {
             if (shared == this) {
                 shared = null;
             }
-        } finally {
-            SHARING.unlock();
         }
-        taking.lock();
-        try {
+        try (var _ = taking.held()) {
             destroying = true;
-        } finally {
-            taking.unlock();
         }
         waits.close();
         RdmaCm.DESTROY_EVENT_CHANNEL.call(address);
@@ -459,8 +450,7 @@ final class EventReader {
     /** Adds an event, and wakes a thread that waits for it. */
     private void deliver(IdEvents.Entry entry) {
         IdEvents inbox = entry.inbox;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (inbox.life() == IdEvents.Life.DESTROYED
                     || (entry.type == CmEvent.Type.DEVICE_REMOVAL && inbox.deviceRemoved)) {
                 return;
@@ -470,8 +460,6 @@ final class EventReader {
             if (inbox.owner != null) {
                 inbox.channel.deliver(entry);
             }
-        } finally {
-            lock.unlock();
         }
         inbox.waiters.wake();
     }
@@ -561,8 +549,7 @@ final class EventReader {
         EventChannel channel = listener.channel;
         IdEvents inbox = new IdEvents(listener.space, channel);
         ConnectRequest request = new ConnectRequest(channel, listener, inbox, owner, event);
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (listener.life() != IdEvents.Life.OPEN || listener.waitingRequests() >= listener.backlog) {
                 return false;
             }
@@ -570,8 +557,6 @@ final class EventReader {
             channel.unclaimed.add(request);
             deliver(new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request)));
             return true;
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -6,6 +6,7 @@ import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
@@ -28,14 +29,13 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** The queue pair and the queues of an id: makes them with the connection manager's functions, and destroys them. */
 final class IdQueues {
     private final ConnectionId owner;
     private final CmId id;
-    private final ReentrantLock making = new ReentrantLock();
+    private final Mutex making = new Mutex();
 
     private volatile @Nullable QueuePair queuePair;
     private volatile @Nullable SharedReceiveQueue sharedReceives;
@@ -101,8 +101,7 @@ final class IdQueues {
     QueuePair createQueuePair(QueueCapabilities sizes, VerbsArena arena) {
         Objects.requireNonNull(sizes, "sizes"); // before the queues of an earlier queue pair are closed
         ArenaLifetime.of(arena).checkOpen();
-        making.lock();
-        try {
+        try (var _ = making.held()) {
             checkNoQueuePair();
             ProtectionDomain domain = owner.protectionDomain();
             OwnQueues before = own;
@@ -124,8 +123,6 @@ final class IdQueues {
                 made.forEach(object -> CmFailures.undo(t, object::close));
                 throw t;
             }
-        } finally {
-            making.unlock();
         }
     }
 
@@ -140,8 +137,7 @@ final class IdQueues {
     }
 
     QueuePair createQueuePair(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
-        making.lock();
-        try {
+        try (var _ = making.held()) {
             checkNoQueuePair();
             checkSameContext(domain);
             VerbsAccess verbs = VerbsAccess.get();
@@ -159,8 +155,6 @@ final class IdQueues {
                     owner);
             queuePair = made;
             return made;
-        } finally {
-            making.unlock();
         }
     }
 
@@ -206,8 +200,7 @@ final class IdQueues {
      * long, and delays no event.
      */
     private void callDestroy(long pair) {
-        id.inC.lock();
-        try {
+        try (var _ = id.inC.held()) {
             setPair(MemorySegment.NULL);
             int errno = VerbsAccess.get().destroy(pair);
             if (errno != 0) {
@@ -215,8 +208,6 @@ final class IdQueues {
                 throw CmFailures.failure(RdmaCm.DESTROY_QP, errno, id.toString(), "");
             }
             queuePair = null;
-        } finally {
-            id.inC.unlock();
         }
     }
 
@@ -226,8 +217,7 @@ final class IdQueues {
 
     SharedReceiveQueue createSharedReceiveQueue(
             ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
-        making.lock();
-        try {
+        try (var _ = making.held()) {
             id.lifetime.checkOpen();
             if (sharedReceives != null) {
                 throw new IllegalStateException(id + " has a shared receive queue already: " + sharedReceives);
@@ -243,8 +233,6 @@ final class IdQueues {
                             owner);
             sharedReceives = made;
             return made;
-        } finally {
-            making.unlock();
         }
     }
 
@@ -261,12 +249,9 @@ final class IdQueues {
     }
 
     private void callDestroyShared(long queue) {
-        id.inC.lock();
-        try {
+        try (var _ = id.inC.held()) {
             RdmaCm.DESTROY_SRQ.call(id.address);
             sharedReceives = null;
-        } finally {
-            id.inC.unlock();
         }
     }
 }

@@ -1,11 +1,11 @@
 package dev.verbena.cm;
 
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * takes longer than the calls that a connection needs.
  */
 final class OpenDevices {
-    private static final ReentrantLock LOCK = new ReentrantLock();
+    private static final Mutex LOCK = new Mutex();
 
     /** The lists that are in use, by address of the context in C. */
     private static final Map<Long, OpenDevices> HELD = new HashMap<>();
@@ -55,36 +55,29 @@ final class OpenDevices {
     }
 
     private static boolean join(long context) {
-        LOCK.lock();
-        try {
+        try (var _ = LOCK.held()) {
             OpenDevices held = HELD.get(context);
             if (held != null) {
                 held.users++;
             }
             return held != null;
-        } finally {
-            LOCK.unlock();
         }
     }
 
     /** Adds a list. Returns false if the context has one, which then has one more user. */
     private static boolean add(long context, long made) {
-        LOCK.lock();
-        try {
+        try (var _ = LOCK.held()) {
             if (join(context)) {
                 return false;
             }
             HELD.put(context, new OpenDevices(made));
             return true;
-        } finally {
-            LOCK.unlock();
         }
     }
 
     /** Removes a user. Returns the list if that was the last one. */
     private static @Nullable OpenDevices leave(long context) {
-        LOCK.lock();
-        try {
+        try (var _ = LOCK.held()) {
             OpenDevices held = Objects.requireNonNull(HELD.get(context));
             held.users--;
             if (held.users > 0) {
@@ -92,8 +85,6 @@ final class OpenDevices {
             }
             HELD.remove(context);
             return held;
-        } finally {
-            LOCK.unlock();
         }
     }
 

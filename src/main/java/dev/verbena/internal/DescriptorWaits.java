@@ -3,7 +3,6 @@ package dev.verbena.internal;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +25,7 @@ public final class DescriptorWaits {
     private final int number;
     private final Events events;
 
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     private final Condition awake = lock.newCondition();
 
     /** The oldest and the newest wait of the threads that may sleep. The waits are linked, which allocates nothing. */
@@ -153,8 +152,7 @@ public final class DescriptorWaits {
 
         @Override
         public Wait ask() {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 enter();
                 if (closed) {
                     return this; // the caller's next attempt throws
@@ -169,18 +167,13 @@ public final class DescriptorWaits {
                     watch(owner);
                 }
                 return this;
-            } finally {
-                lock.unlock();
             }
         }
 
         /** Returns whether this thread is the one to take events: it leads, or the event thread wakes it for the next one. */
         public boolean takes() {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 return leader == this || (leader == null && first == this);
-            } finally {
-                lock.unlock();
             }
         }
 
@@ -191,11 +184,8 @@ public final class DescriptorWaits {
 
         /** Returns whether this thread sleeps in C, and takes the events for all. */
         public boolean leads() {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 return leader == this;
-            } finally {
-                lock.unlock();
             }
         }
 
@@ -273,11 +263,8 @@ public final class DescriptorWaits {
         }
 
         private @Nullable SleepInC ownPlace() {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 return leader == this ? place : null;
-            } finally {
-                lock.unlock();
             }
         }
 
@@ -286,12 +273,9 @@ public final class DescriptorWaits {
             if (!waiters.fallAsleep(own, before)) {
                 return false;
             }
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 asleep = leader == this;
                 deaf = events.isBusy();
-            } finally {
-                lock.unlock();
             }
             if (!asleep) {
                 waiters.awake(own);
@@ -300,16 +284,13 @@ public final class DescriptorWaits {
         }
 
         private void wakeUp(SleepInC own) {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 own.clear();
                 asleep = false;
                 deaf = false;
                 if (closed) {
                     awake.signalAll();
                 }
-            } finally {
-                lock.unlock();
             }
         }
 
@@ -317,8 +298,7 @@ public final class DescriptorWaits {
         @Override
         public void close() {
             Wait next = null;
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 if (!entered) {
                     return;
                 }
@@ -327,8 +307,6 @@ public final class DescriptorWaits {
                     leader = null;
                 }
                 next = next();
-            } finally {
-                lock.unlock();
             }
             if (next != null) {
                 next.waiters.wake();
@@ -356,13 +334,10 @@ public final class DescriptorWaits {
 
     /** Has the leader see events again, after it could not take any for a while. */
     public void heard() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (deaf && place != null) {
                 place.wake();
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -370,11 +345,8 @@ public final class DescriptorWaits {
     public void released() {
         heard();
         Wait next;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             next = next();
-        } finally {
-            lock.unlock();
         }
         if (next != null) {
             next.waiters.wake();
@@ -452,14 +424,11 @@ public final class DescriptorWaits {
 
         @Override
         public void failed(Throwable cause) {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 if (watching != this) {
                     return; // the watch was ended meanwhile: waits ask for another one
                 }
                 watching = null;
-            } finally {
-                lock.unlock();
             }
             fail(owner -> events.cannotWait(owner, cause));
         }
@@ -471,14 +440,11 @@ public final class DescriptorWaits {
      */
     private boolean handOn() {
         Wait oldest;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (leader != null) {
                 return true; // it sees the event itself
             }
             oldest = first;
-        } finally {
-            lock.unlock();
         }
         if (oldest != null) {
             oldest.wake();
@@ -489,14 +455,11 @@ public final class DescriptorWaits {
 
     /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. */
     void fail(Function<Object, ? extends RuntimeException> exceptions) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             for (Wait wait = first; wait != null; wait = wait.after) {
                 Object owner = wait.owner;
                 wait.waiters.fail(() -> exceptions.apply(owner));
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -513,8 +476,7 @@ public final class DescriptorWaits {
 
     /** Ends watching, and waits until no thread sleeps at the descriptor. All threads try again, and must throw then. */
     public void close() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             closed = true;
             leader = null;
             SleepInC known = place;
@@ -527,32 +489,24 @@ public final class DescriptorWaits {
                 place = null;
             }
             endWatch();
-        } finally {
-            lock.unlock();
         }
         wakeAll();
     }
 
     /** Allows waits again after C refused to close the owner. */
     public void reopen() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             closed = false;
-        } finally {
-            lock.unlock();
         }
         wakeAll();
     }
 
     /** Wakes all threads, which try again. */
     public void wakeAll() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             for (Wait wait = first; wait != null; wait = wait.after) {
                 wait.waiters.wakeAll();
             }
-        } finally {
-            lock.unlock();
         }
     }
 }

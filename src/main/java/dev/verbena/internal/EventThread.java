@@ -8,7 +8,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may watch descriptors and end watches at once.
  */
 public final class EventThread {
-    private static final ReentrantLock LOCK = new ReentrantLock();
+    private static final Mutex LOCK = new Mutex();
     private static @Nullable EventThread running;
 
     private static final int CLOSE_ON_EXEC = 0x80000;
@@ -106,13 +105,10 @@ public final class EventThread {
 
         /** Asks for the next event of a descriptor whose event was handed on. */
         public void again() {
-            LOCK.lock();
-            try {
+            try (var _ = LOCK.held()) {
                 if (watches.containsKey(key)) {
                     control(CHANGE, descriptor, READABLE | ONCE, key);
                 }
-            } finally {
-                LOCK.unlock();
             }
         }
 
@@ -145,8 +141,7 @@ public final class EventThread {
 
         /** Ends the watch. The handler may be called once more meanwhile. The descriptor must still be open. */
         public void close() {
-            LOCK.lock();
-            try {
+            try (var _ = LOCK.held()) {
                 if (watches.remove(key) != null) {
                     countTicking(handler, -1);
                     try {
@@ -155,8 +150,6 @@ public final class EventThread {
                         retireIfIdle();
                     }
                 }
-            } finally {
-                LOCK.unlock();
             }
         }
     }
@@ -196,14 +189,11 @@ public final class EventThread {
      * @throws SystemCallException if {@code epoll} refuses the descriptor
      */
     public static Watch watch(int descriptor, boolean apart, Handler handler) {
-        LOCK.lock();
-        try {
+        try (var _ = LOCK.held()) {
             if (running == null) {
                 running = start();
             }
             return running.add(descriptor, apart, handler);
-        } finally {
-            LOCK.unlock();
         }
     }
 
@@ -297,16 +287,13 @@ public final class EventThread {
     /** Fails the watches that are left when this thread ends. The next watch starts another thread. */
     private void end(Throwable cause) {
         List<Watch> left;
-        LOCK.lock();
-        try {
+        try (var _ = LOCK.held()) {
             if (running == this) {
                 running = null;
             }
             left = List.copyOf(watches.values());
             watches.clear();
             closeDescriptors();
-        } finally {
-            LOCK.unlock();
         }
         apart.shutdown();
         for (Watch watch : left) {

@@ -5,7 +5,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -26,7 +25,7 @@ public final class HiddenDescriptor {
     private static final int NEAR = 16;
 
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
-    private static final ReentrantLock LOCK = new ReentrantLock();
+    private static final Mutex LOCK = new Mutex();
 
     private HiddenDescriptor() {}
 
@@ -39,11 +38,9 @@ public final class HiddenDescriptor {
      * {@code wake_up_interval}, 5 seconds.
      */
     public static int acceptQueue(int listener) {
-        LOCK.lock(); // the flags of two rsockets must not change at once
-        try {
+        // the flags of two rsockets must not change at once
+        try (var _ = LOCK.held()) {
             return find(all(), SOCKET, listener);
-        } finally {
-            LOCK.unlock();
         }
     }
 
@@ -56,8 +53,7 @@ public final class HiddenDescriptor {
      * may call a function that would.
      */
     public static int completionChannel(int socket) {
-        LOCK.lock();
-        try {
+        try (var _ = LOCK.held()) {
             List<Integer> near = new ArrayList<>(
                     IntStream.rangeClosed(socket + 1, socket + NEAR).boxed().toList());
             int found = find(near, COMPLETION_CHANNEL, socket);
@@ -69,8 +65,6 @@ public final class HiddenDescriptor {
                 SystemCall.makeNonBlocking(found);
             }
             return found;
-        } finally {
-            LOCK.unlock();
         }
     }
 

@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may use an instance at once.
  */
 public final class Waiters {
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     private final Condition woken = lock.newCondition();
 
     private volatile long wakes;
@@ -183,68 +182,53 @@ public final class Waiters {
 
     /** Has {@link #wake} wake a thread that sleeps in C. Returns false if it must not sleep, because it was woken already. */
     boolean fallAsleep(SleepInC place, long seen) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (!isAsBefore(seen)) {
                 return false;
             }
             inC.add(place);
             asleepInC = inC.size();
             return true;
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Ends a sleep in C. */
     void awake(SleepInC place) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             inC.remove(place);
             asleepInC = inC.size();
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Wakes one thread, for one event. */
     @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     public void wake() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             wakes++;
             if (asleep > 0) {
                 woken.signal();
             } else {
                 wakeInC();
             }
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Wakes all threads, for example when the source of events was closed. */
     @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     public void wakeAll() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             wakes++;
             signalAll();
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. */
     @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     public void fail(Supplier<? extends RuntimeException> exception) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             failure = new Failure(exception);
             wakes++;
             signalAll();
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -3,7 +3,6 @@ package dev.verbena.internal;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A pair of descriptors that end a thread's wait in C: an {@code eventfd} that other threads signal, and a
@@ -21,7 +20,7 @@ public final class WakeUp {
     private static final long VALUE_NANOS = 24;
 
     private final MemorySegment memory = Arena.ofAuto().allocate(TIMES + 2 * Long.BYTES, Long.BYTES);
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     private final int event;
     private int timer = NONE;
     private boolean signalled;
@@ -40,29 +39,23 @@ public final class WakeUp {
 
     /** Makes the event descriptor readable. Does nothing after {@link #close}. */
     public void signal() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (!signalled && !closed) {
                 SystemCall.WRITE.call(event, memory.address() + TIMES, Long.BYTES);
                 signalled = true;
             }
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Makes the event descriptor unreadable, and returns whether it was signalled. */
     public boolean clear() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             boolean was = signalled;
             if (was && !closed) {
                 SystemCall.READ.call(event, memory.address() + TIMES + Long.BYTES, Long.BYTES);
                 signalled = false;
             }
             return was;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -80,8 +73,7 @@ public final class WakeUp {
 
     /** Closes the descriptors. No thread may wait for them any more. */
     public void close() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (!closed) {
                 closed = true;
                 SystemCall.close(event);
@@ -89,8 +81,6 @@ public final class WakeUp {
                     SystemCall.close(timer);
                 }
             }
-        } finally {
-            lock.unlock();
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.Mutex;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -11,7 +12,6 @@ import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A pool of buffers of one size, cut from memory that is registered once. Taking a buffer and giving it back allocate
@@ -31,7 +31,7 @@ public final class BufferPool {
 
     private final MemoryRegion region;
     private final Buffer[] all;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     /** The free buffers. The last one given back is on top: its memory is the most likely to be in the cache. */
     private final Buffer[] free;
 
@@ -99,8 +99,7 @@ public final class BufferPool {
      */
     public Buffer take() {
         region.address(); // throws if the region is closed, or confined to another thread
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (available == 0) {
                 throw new NoSuchElementException(
                         "all " + all.length + " buffers are taken: close some first, or make a pool of more buffers");
@@ -108,20 +107,15 @@ public final class BufferPool {
             Buffer buffer = free[--available];
             buffer.taken = true;
             return buffer;
-        } finally {
-            lock.unlock();
         }
     }
 
     private void giveBack(Buffer buffer) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (buffer.taken) {
                 buffer.taken = false;
                 free[available++] = buffer;
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -151,11 +145,8 @@ public final class BufferPool {
      * @return the number of free buffers
      */
     public int available() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return available;
-        } finally {
-            lock.unlock();
         }
     }
 

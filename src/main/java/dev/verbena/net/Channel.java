@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.Mutex;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
@@ -15,7 +16,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -46,7 +46,7 @@ public final class Channel implements AutoCloseable {
     private final Messages messages;
     private final Operations operations;
     private final Pace pace = new Pace();
-    private final ReentrantLock closing = new ReentrantLock();
+    private final Mutex closing = new Mutex();
 
     Channel(Engine engine, ChannelCore core, Messages messages, Operations operations) {
         this.engine = engine;
@@ -763,16 +763,14 @@ public final class Channel implements AutoCloseable {
      */
     @Override
     public void close() {
-        closing.lock(); // a second thread returns when the first one has closed the channel
-        try {
+        // a second thread returns when the first one has closed the channel
+        try (var _ = closing.held()) {
             if (core.beginClose()) {
                 ChannelException lost = finishClose(engine.options().closeTimeout());
                 if (lost != null) {
                     throw lost;
                 }
             }
-        } finally {
-            closing.unlock();
         }
     }
 

@@ -5,6 +5,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.AdmitFailureEvent;
 import dev.verbena.internal.jfr.Recorder;
@@ -20,7 +21,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -57,7 +57,7 @@ final class Engine {
     /** The channels by the number in their requests. The lock guards changes. */
     private final AtomicReferenceArray<@Nullable ChannelCore> slots;
 
-    private final ReentrantLock table = new ReentrantLock();
+    private final Mutex table = new Mutex();
     private int generation;
     private int count;
 
@@ -262,14 +262,12 @@ final class Engine {
     }
 
     private void fail(EndReason reason, String details, Throwable why) {
-        table.lock(); // no channel comes afterwards
-        try {
+        // no channel comes afterwards
+        try (var _ = table.held()) {
             if (closed) {
                 return;
             }
             broken = why;
-        } finally {
-            table.unlock();
         }
         forEachChannel(core -> core.end(reason, details, why));
         accepting.wakeAll();
@@ -530,14 +528,11 @@ final class Engine {
 
     void listen(Handler with) {
         checkUsable();
-        table.lock();
-        try {
+        try (var _ = table.held()) {
             if (handler != null) {
                 throw new IllegalStateException("The node at " + text(address) + " has a handler already");
             }
             handler = with;
-        } finally {
-            table.unlock();
         }
         handOver(with);
     }
@@ -558,30 +553,25 @@ final class Engine {
     /** Makes a channel for a peer that connects; returns null if there are as many as may be. */
     @Nullable
     ChannelCore admit(InetSocketAddress peer) {
-        table.lock(); // connections of both transports may come at once
-        try {
+        // connections of both transports may come at once
+        try (var _ = table.held()) {
             ChannelCore core = hasRoomFor(peer.getAddress()) ? enter(peer, true) : null;
             if (core != null) {
                 greeting.add(core);
                 waiting.incrementAndGet();
             }
             return core;
-        } finally {
-            table.unlock();
         }
     }
 
     /** Counts a peer that has connected and said nothing yet. Returns false if there are as many as may be. */
     boolean comes(InetSocketAddress peer) {
-        table.lock();
-        try {
+        try (var _ = table.held()) {
             boolean welcome = hasRoomFor(peer.getAddress());
             if (welcome) {
                 waiting.incrementAndGet();
             }
             return welcome;
-        } finally {
-            table.unlock();
         }
     }
 
@@ -606,8 +596,7 @@ final class Engine {
 
     /** Makes a channel and gives it a number; returns null if there are as many as may be. */
     private @Nullable ChannelCore enter(InetSocketAddress peer, boolean incoming) {
-        table.lock();
-        try {
+        try (var _ = table.held()) {
             if (closed || broken != null || count == slots.length()) {
                 return null;
             }
@@ -620,8 +609,6 @@ final class Engine {
             slots.set(slot, core);
             count++;
             return core;
-        } finally {
-            table.unlock();
         }
     }
 
@@ -769,8 +756,7 @@ final class Engine {
     /** Frees what a closed channel has. */
     void release(ChannelCore core) {
         Node.Statistics last = core.statistics();
-        table.lock();
-        try {
+        try (var _ = table.held()) {
             int slot = (int) (core.key() >>> 16) & 0xffff;
             if (slots.get(slot) != core) {
                 return;
@@ -778,8 +764,6 @@ final class Engine {
             slots.set(slot, null);
             count--;
             past = past.plus(last);
-        } finally {
-            table.unlock();
         }
         Carrier.Connection connection = core.connection();
         try {
@@ -818,12 +802,9 @@ final class Engine {
     Node.Statistics statistics() {
         List<ChannelCore> present = new ArrayList<>();
         Node.Statistics sum;
-        table.lock();
-        try {
+        try (var _ = table.held()) {
             sum = past;
             forEachChannel(present::add);
-        } finally {
-            table.unlock();
         }
         for (ChannelCore core : present) {
             sum = sum.plus(core.statistics());
@@ -832,11 +813,8 @@ final class Engine {
     }
 
     int channels() {
-        table.lock();
-        try {
+        try (var _ = table.held()) {
             return count;
-        } finally {
-            table.unlock();
         }
     }
 
@@ -850,11 +828,9 @@ final class Engine {
         closeChannels();
         exports.closeAll();
         awaitTransfers();
-        table.lock(); // no channel comes afterwards
-        try {
+        // no channel comes afterwards
+        try (var _ = table.held()) {
             closed = true;
-        } finally {
-            table.unlock();
         }
         accepting.wakeAll();
         resting.wakeAll();

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
@@ -17,7 +18,6 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +35,7 @@ final class Exports {
     private final Queue<MemoryWindow> late = new ConcurrentLinkedQueue<>();
 
     private final Map<String, Export> exports = new ConcurrentHashMap<>();
-    private final ReentrantLock closing = new ReentrantLock();
+    private final Mutex closing = new Mutex();
 
     /**
      * Makes the table.
@@ -97,15 +97,12 @@ final class Exports {
     }
 
     void close(Export export) {
-        closing.lock();
-        try {
+        try (var _ = closing.held()) {
             export.end();
             exports.remove(export.name(), export);
             revoker.accept(export);
             freeLate();
             export.region().close();
-        } finally {
-            closing.unlock();
         }
     }
 

@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Mutex;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -12,7 +13,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +35,7 @@ public final class RegistrationCache {
     private final VerbsArena arena;
     private final List<AccessFlag> access;
     private final int max;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     /** Ordered by address. */
     private final List<Entry> entries = new ArrayList<>();
 
@@ -91,8 +91,7 @@ public final class RegistrationCache {
     public Use use(MemorySegment segment) {
         domain.context(); // throws if the domain is closed, or confined to another thread
         checkUsable(segment);
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Entry entry = find(segment);
             if (entry == null) {
                 entry = add(segment);
@@ -101,8 +100,6 @@ public final class RegistrationCache {
             entry.users++;
             entry.last = ++clock;
             return use;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -118,14 +115,11 @@ public final class RegistrationCache {
     }
 
     private void end(Use use) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (!use.closed) {
                 use.closed = true;
                 use.entry.users--;
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -137,8 +131,7 @@ public final class RegistrationCache {
      */
     public void forget(MemorySegment segment) {
         Objects.requireNonNull(segment, "segment");
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             dropClosed();
             for (Entry entry : entries) {
                 if (entry.overlaps(segment) && entry.users > 0) {
@@ -151,8 +144,6 @@ public final class RegistrationCache {
                     remove(i);
                 }
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -162,12 +153,9 @@ public final class RegistrationCache {
      * @return the number of registrations
      */
     public int size() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             dropClosed();
             return entries.size();
-        } finally {
-            lock.unlock();
         }
     }
 

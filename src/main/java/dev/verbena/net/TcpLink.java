@@ -1,13 +1,13 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.Mutex;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.util.ArrayDeque;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +20,7 @@ final class TcpLink extends Link {
 
     private final TcpMemory memory;
     private final TcpStream stream;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     private final ArrayDeque<TcpFrame> posted = new ArrayDeque<>();
 
     /** The requests that the peer has not answered, in order. */
@@ -107,23 +107,17 @@ final class TcpLink extends Link {
     }
 
     private TcpFrame request(int type, long id) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             TcpFrame request = unused.isEmpty() ? new TcpFrame() : unused.removeLast();
             request.begin(type);
             request.id = id;
             return request;
-        } finally {
-            lock.unlock();
         }
     }
 
     private void post(TcpFrame request) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             posted.add(request);
-        } finally {
-            lock.unlock();
         }
         stream.hasWork();
     }
@@ -131,11 +125,8 @@ final class TcpLink extends Link {
     @Override
     void receive(long id, LocalMemory into) {
         Receive receive = new Receive(id, into.address(), memory.keyOf(into.region()), into.length());
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             receives.add(receive);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -162,8 +153,7 @@ final class TcpLink extends Link {
     /** Takes the next request to send; null if there is none, or the peer has to answer reads first. */
     @Nullable
     TcpFrame next() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             TcpFrame request = posted.peek();
             if (request == null || (request.needsAnswer() && reads == TcpFrame.MAX_READS)) {
                 return null;
@@ -174,45 +164,34 @@ final class TcpLink extends Link {
                 reads++;
             }
             return request;
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Takes memory for a message; null if the peer has sent too many. */
     @Nullable
     Receive takeReceive() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return receives.poll();
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Returns the request that the peer has to answer next; null if there is none. */
     @Nullable
     TcpFrame unanswered() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return sent.peek();
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Notes the answer to the request that {@link #unanswered} has returned. Returns its id. */
     long answered() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             TcpFrame request = sent.remove();
             if (request.needsAnswer()) {
                 reads--;
             }
             unused.add(request);
             return request.id;
-        } finally {
-            lock.unlock();
         }
     }
 }

@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -14,7 +15,6 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,7 +68,7 @@ final class TcpMemory extends VerbsObject {
     private final SecureRandom random = new SecureRandom();
 
     /** Held by a thread that uses memory, or that ends a key. */
-    private final ReentrantLock using = new ReentrantLock();
+    private final Mutex using = new Mutex();
 
     private final Use endOfUse = using::unlock;
 
@@ -115,24 +115,20 @@ final class TcpMemory extends VerbsObject {
     }
 
     private void remove(int key) {
-        using.lock();
-        try {
+        try (var _ = using.held()) {
             Area ended = areas.remove(key);
             if (ended != null) {
                 areas.values().removeIf(area -> area.region == ended.region); // keys of channels for the same memory
                 adopted.remove(ended.region);
                 adoptedByKey.remove(ended.remoteKey, ended);
             }
-        } finally {
-            using.unlock();
         }
     }
 
     /** Makes a key for the peer of one channel. */
     RemoteMemory grant(TcpLink link, Export export) {
         MemoryRegion region = export.region();
-        using.lock();
-        try {
+        try (var _ = using.held()) {
             Area whole = areas.get(keyOf(region));
             if (whole == null) {
                 throw new IllegalStateException("The " + region + " is closed");
@@ -140,18 +136,13 @@ final class TcpMemory extends VerbsObject {
             int key = freeKey();
             areas.put(key, new Area(region, key, key, whole.address, whole.place, whole.length, export.access(), link));
             return new RemoteMemory(whole.address, key, whole.length);
-        } finally {
-            using.unlock();
         }
     }
 
     /** Ends a key of a channel. */
     void revoke(int key) {
-        using.lock();
-        try {
+        try (var _ = using.held()) {
             areas.remove(key);
-        } finally {
-            using.unlock();
         }
     }
 

@@ -1,11 +1,11 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.Mutex;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 
 /** Direct memory for the bytes of heap buffers on their way between Java and C. */
 final class Buffers {
@@ -13,7 +13,7 @@ final class Buffers {
     static final int SIZE = 1 << 16;
 
     private static final int KEPT = 16;
-    private static final ReentrantLock LOCK = new ReentrantLock();
+    private static final Mutex LOCK = new Mutex();
     private static final List<Buffers> FREE = new ArrayList<>(KEPT);
 
     private final MemorySegment memory = Arena.ofAuto().allocate(SIZE, 64);
@@ -45,26 +45,20 @@ final class Buffers {
 
     /** Borrows memory. */
     static Buffers take() {
-        LOCK.lock();
-        try {
+        try (var _ = LOCK.held()) {
             if (!FREE.isEmpty()) {
                 return FREE.removeLast();
             }
-        } finally {
-            LOCK.unlock();
         }
         return new Buffers();
     }
 
     /** Gives memory back. */
     void giveBack() {
-        LOCK.lock();
-        try {
+        try (var _ = LOCK.held()) {
             if (FREE.size() < KEPT) {
                 FREE.add(this);
             }
-        } finally {
-            LOCK.unlock();
         }
     }
 

@@ -1,12 +1,12 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.Mutex;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketOption;
 import java.nio.channels.AlreadyBoundException;
 import java.nio.channels.Channel;
 import java.nio.channels.ClosedChannelException;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** What a socket channel and a server channel have in common: the rsocket, its address and its options. */
@@ -16,7 +16,7 @@ final class ChannelSocket {
     final AddressRules rules;
 
     /** Held while the state of the channel changes. */
-    final ReentrantLock lock = new ReentrantLock();
+    final Mutex lock = new Mutex();
 
     private final Channel channel;
     private final OptionTable options;
@@ -78,8 +78,7 @@ final class ChannelSocket {
     /** Sets an option that was checked. */
     <T> void setOption(SocketOption<T> name, T value) throws IOException {
         options.check(name, value);
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             checkOpen();
             descriptor.enter();
             try {
@@ -87,16 +86,13 @@ final class ChannelSocket {
             } finally {
                 descriptor.leave();
             }
-        } finally {
-            lock.unlock();
         }
     }
 
     @SuppressWarnings("unchecked") // the table has the options' types
     <T> T getOption(SocketOption<T> name) throws IOException {
         options.check(name);
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             checkOpen();
             descriptor.enter();
             try {
@@ -104,8 +100,6 @@ final class ChannelSocket {
             } finally {
                 descriptor.leave();
             }
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.WakeUp;
 import java.io.IOException;
 import java.nio.channels.CancelledKeyException;
@@ -7,7 +8,6 @@ import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class JdkChannels {
     private final Selector selector;
     private final WakeUp outer;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     private final Condition changed = lock.newCondition();
     private volatile State state = State.RESTING;
 
@@ -75,23 +75,19 @@ final class JdkChannels {
         SelectionKey inner = key.inner;
         if (inner != null) {
             inner.cancel();
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 if (state == State.RESTING || state == State.READY) {
                     selector.selectNow(); // which deregisters it
                 } else {
                     selector.wakeup();
                 }
-            } finally {
-                lock.unlock();
             }
         }
     }
 
     /** Has the thread select, or, for a selection that does not wait, selects here. */
     void prepare(boolean wait) throws IOException {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (wait) {
                 mayRun = true;
                 changed.signalAll();
@@ -106,8 +102,6 @@ final class JdkChannels {
                 selector.selectNow();
                 state = selector.selectedKeys().isEmpty() ? State.RESTING : State.READY;
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -123,8 +117,7 @@ final class JdkChannels {
             throw new IOException("The thread that selects the JDK's channels failed: " + failed, failed);
         }
         int count = 0;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (state != State.READY) {
                 return 0;
             }
@@ -139,8 +132,6 @@ final class JdkChannels {
                 }
             }
             selector.selectedKeys().clear();
-        } finally {
-            lock.unlock();
         }
         return count;
     }
@@ -161,8 +152,7 @@ final class JdkChannels {
     }
 
     private boolean awaitTurn() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             while (state == State.READY || (state == State.RESTING && !mayRun)) {
                 changed.awaitUninterruptibly();
             }
@@ -170,21 +160,16 @@ final class JdkChannels {
                 state = State.SELECTING;
             }
             return state == State.SELECTING;
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Ends the thread's turn, unless the selector was closed meanwhile. */
     private void rest(State next) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (state == State.SELECTING) {
                 state = next;
             }
             changed.signalAll();
-        } finally {
-            lock.unlock();
         }
         if (next != State.RESTING) {
             outer.signal();
@@ -193,12 +178,9 @@ final class JdkChannels {
 
     /** Closes the JDK's selector and ends the thread. */
     void close() throws IOException {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             state = State.CLOSED;
             changed.signalAll();
-        } finally {
-            lock.unlock();
         }
         selector.close();
     }

@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.io.IOException;
@@ -11,7 +12,6 @@ import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +35,7 @@ final class MappedMemory {
     private static final long AT_ONCE = 1 << 20;
 
     private final SocketDescriptor descriptor;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     private final List<MappedSegment> segments = new ArrayList<>();
     private @Nullable VerbsArena own;
     private boolean ended;
@@ -54,15 +54,12 @@ final class MappedMemory {
 
     /** Returns the arena of segments for which the caller names none. The end of the channel closes it. */
     VerbsArena arena() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             VerbsArena known = own;
             if (known == null) {
                 own = known = VerbsArena.ofShared();
             }
             return known;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -83,14 +80,11 @@ final class MappedMemory {
         try {
             return ObjectLifetime.createOver(arena, segment, lifetime -> {
                 MappedSegment mapped = new MappedSegment(lifetime, channel, segment, offset);
-                lock.lock();
-                try {
+                try (var _ = lock.held()) {
                     checkDistinct(mapped);
                     segments.add(mapped);
                     lifetime.destroyedBy(() -> unmap(mapped));
                     announce(mapped);
-                } finally {
-                    lock.unlock();
                 }
                 return mapped;
             });
@@ -144,13 +138,10 @@ final class MappedMemory {
     }
 
     private void unmap(MappedSegment mapped) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (segments.remove(mapped) && !ended) {
                 end(mapped);
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -162,14 +153,11 @@ final class MappedMemory {
     /** Unmaps all memory, for ever. The caller closes the rsocket then. */
     void endAll() {
         VerbsArena arena;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             ended = true;
             segments.forEach(this::end);
             segments.clear();
             arena = own;
-        } finally {
-            lock.unlock();
         }
         if (arena != null) {
             arena.close(); // the segments are closed without a call into C

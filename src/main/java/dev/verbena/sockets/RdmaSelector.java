@@ -1,5 +1,6 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.WakeUp;
 import java.io.IOException;
@@ -18,7 +19,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -45,14 +45,14 @@ final class RdmaSelector extends AbstractSelector {
     private final WakeUp wakeUp;
 
     /** Held by the thread that changes the poll set or polls. The monitors that {@code Selector} names are outside. */
-    private final ReentrantLock polling = new ReentrantLock();
+    private final Mutex polling = new Mutex();
 
     private final PollSet set = new PollSet(16);
     private final List<RdmaSelectionKey> polled = new ArrayList<>();
     private final Set<RdmaSelectionKey> connecting = new HashSet<>();
     private boolean selecting;
 
-    private final ReentrantLock changesLock = new ReentrantLock();
+    private final Mutex changesLock = new Mutex();
     private final ArrayDeque<RdmaSelectionKey> changes = new ArrayDeque<>();
     private volatile boolean inPoll;
     private volatile boolean woken;
@@ -218,11 +218,8 @@ final class RdmaSelector extends AbstractSelector {
     }
 
     private boolean hasChanges() {
-        changesLock.lock();
-        try {
+        try (var _ = changesLock.held()) {
             return !changes.isEmpty();
-        } finally {
-            changesLock.unlock();
         }
     }
 
@@ -324,14 +321,11 @@ final class RdmaSelector extends AbstractSelector {
     }
 
     private void note(RdmaSelectionKey key) {
-        changesLock.lock();
-        try {
+        try (var _ = changesLock.held()) {
             if (!key.listed) {
                 key.listed = true;
                 changes.add(key);
             }
-        } finally {
-            changesLock.unlock();
         }
     }
 
@@ -364,15 +358,12 @@ final class RdmaSelector extends AbstractSelector {
     private void applyChanges() {
         while (true) {
             RdmaSelectionKey key;
-            changesLock.lock();
-            try {
+            try (var _ = changesLock.held()) {
                 key = changes.poll();
                 if (key == null) {
                     return;
                 }
                 key.listed = false;
-            } finally {
-                changesLock.unlock();
             }
             apply(key);
         }
@@ -455,8 +446,7 @@ final class RdmaSelector extends AbstractSelector {
         wakeup();
         synchronized (this) {
             synchronized (publicSelected) {
-                polling.lock();
-                try {
+                try (var _ = polling.held()) {
                     for (SelectionKey key : keys) {
                         release((RdmaSelectionKey) key);
                     }
@@ -465,8 +455,6 @@ final class RdmaSelector extends AbstractSelector {
                     if (others != null) {
                         others.close();
                     }
-                } finally {
-                    polling.unlock();
                 }
                 wakeUp.close();
             }

@@ -1,6 +1,7 @@
 package dev.verbena.sockets;
 
 import dev.verbena.CName;
+import dev.verbena.internal.Mutex;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -11,7 +12,6 @@ import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.NotYetBoundException;
 import java.nio.channels.ServerSocketChannel;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** A {@code ServerSocketChannel} over RDMA ({@code rlisten}). All threads may use it at once; one accepts at a time. */
@@ -24,7 +24,7 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
 
     private static final long CLOSE_MILLISECONDS = 1_000;
 
-    private final ReentrantLock acceptLock = new ReentrantLock();
+    private final Mutex acceptLock = new Mutex();
     private final RdmaSelectorProvider ours;
     private final ChannelSocket socket;
     private final SocketDescriptor descriptor;
@@ -52,11 +52,8 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
     @CName("rlisten")
     public ServerSocketChannel bind(@Nullable SocketAddress address, int backlog) throws IOException {
         InetSocketAddress to = socket.rules.forListen(address);
-        socket.lock.lock();
-        try {
+        try (var _ = socket.lock.held()) {
             socket.bind(to, () -> descriptor.listen(Math.max(backlog, REQUESTS)));
-        } finally {
-            socket.lock.unlock();
         }
         socket.readiness.changed();
         return this;
@@ -71,8 +68,7 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
     /** Accepts a connection. If it is to wait, waits at most the given time; 0 is no limit. */
     @Nullable
     RdmaSocketChannel accept(boolean blocking, long nanoseconds) throws IOException {
-        acceptLock.lock();
-        try {
+        try (var _ = acceptLock.held()) {
             socket.checkOpen();
             if (local() == null) {
                 throw new NotYetBoundException();
@@ -94,8 +90,6 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
             }
             SocketDescriptor accepted = accepting.accepted;
             return accepted == null ? null : RdmaSocketChannel.accepted(ours, socket.rules, accepted);
-        } finally {
-            acceptLock.unlock();
         }
     }
 
@@ -139,11 +133,8 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
 
     @Override
     protected void implConfigureBlocking(boolean block) throws IOException {
-        acceptLock.lock();
-        try {
+        try (var _ = acceptLock.held()) {
             socket.checkOpen(); // the descriptor is always non-blocking
-        } finally {
-            acceptLock.unlock();
         }
     }
 
@@ -171,15 +162,12 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
 
     @Override
     public ServerSocket socket() {
-        socket.lock.lock();
-        try {
+        try (var _ = socket.lock.held()) {
             ServerSocketAdaptor known = adaptor;
             if (known == null) {
                 adaptor = known = ServerSocketAdaptor.of(this);
             }
             return known;
-        } finally {
-            socket.lock.unlock();
         }
     }
 

@@ -217,16 +217,13 @@ public final class RdmaSocketChannel extends SocketChannel {
     public RdmaSocketChannel bind(@Nullable SocketAddress address) throws IOException {
         InetSocketAddress to = socket.rules.forBind(address);
         return alone(() -> {
-            socket.lock.lock();
-            try {
+            try (var _ = socket.lock.held()) {
                 socket.checkOpen();
                 if (descriptor.phase() == Phase.CONNECTING) {
                     throw new ConnectionPendingException();
                 }
                 socket.bind(to, null);
                 return this;
-            } finally {
-                socket.lock.unlock();
             }
         });
     }
@@ -281,8 +278,7 @@ public final class RdmaSocketChannel extends SocketChannel {
     }
 
     private void start(InetSocketAddress to) throws IOException {
-        socket.lock.lock();
-        try {
+        try (var _ = socket.lock.held()) {
             socket.checkOpen();
             switch (descriptor.phase()) {
                 case ACCEPTED, CONNECTED -> throw new AlreadyConnectedException();
@@ -300,8 +296,6 @@ public final class RdmaSocketChannel extends SocketChannel {
                     }
                 }
             }
-        } finally {
-            socket.lock.unlock();
         }
         socket.readiness.changed();
     }
@@ -325,13 +319,10 @@ public final class RdmaSocketChannel extends SocketChannel {
             if (error != 0) {
                 throw SocketFailures.connect(to, error);
             }
-            socket.lock.lock();
-            try {
+            try (var _ = socket.lock.held()) {
                 socket.checkOpen();
                 socket.noteAddress();
                 descriptor.connected();
-            } finally {
-                socket.lock.unlock();
             }
             socket.readiness.changed();
             done = true;
@@ -363,12 +354,9 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     @Override
     public RdmaSocketChannel shutdownInput() throws IOException {
-        socket.lock.lock();
-        try {
+        try (var _ = socket.lock.held()) {
             checkConnected();
             input.close();
-        } finally {
-            socket.lock.unlock();
         }
         input.waiter.wake();
         return this;
@@ -377,27 +365,22 @@ public final class RdmaSocketChannel extends SocketChannel {
     @Override
     @CName("rshutdown")
     public RdmaSocketChannel shutdownOutput() throws IOException {
-        socket.lock.lock();
-        try {
+        try (var _ = socket.lock.held()) {
             checkConnected();
             if (output.isClosed()) {
                 return this;
             }
             output.close();
-        } finally {
-            socket.lock.unlock();
         }
         output.waiter.wake();
-        output.lock.lock(); // the writing thread has left
-        try {
+        // the writing thread has left
+        try (var _ = output.lock.held()) {
             descriptor.enter();
             try {
                 descriptor.closing().endOutput(this::pollAnew);
             } finally {
                 descriptor.leave();
             }
-        } finally {
-            output.lock.unlock();
         }
         return this;
     }
@@ -479,15 +462,12 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     @Override
     public Socket socket() {
-        socket.lock.lock();
-        try {
+        try (var _ = socket.lock.held()) {
             SocketAdaptor known = adaptor;
             if (known == null) {
                 adaptor = known = SocketAdaptor.of(this);
             }
             return known;
-        } finally {
-            socket.lock.unlock();
         }
     }
 

@@ -6,6 +6,7 @@ import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.HiddenDescriptor;
 import dev.verbena.internal.IpAddresses;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.raw.sockaddr_storage;
@@ -18,7 +19,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
 import java.nio.channels.AsynchronousCloseException;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,7 +79,7 @@ final class SocketDescriptor {
     private final int number;
     private final RcloseWaitsForPeer closing = new RcloseWaitsForPeer(this);
     private final MappedMemory mapped = new MappedMemory(this);
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
     private volatile Phase phase;
 
     /** The completion channel, which never changes once it is found. The lock guards this. */
@@ -189,15 +189,12 @@ final class SocketDescriptor {
         if (known != null || !phase.isConnected() || !isThere()) {
             return known;
         }
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             connected();
             if (waits == null && findChannel()) {
                 waits = new DescriptorWaits(channel, new Events());
             }
             return waits;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -232,14 +229,11 @@ final class SocketDescriptor {
      * see {@link HiddenDescriptor#completionChannel}. The connection is there.
      */
     boolean findChannel() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (channel == UNKNOWN) {
                 channel = HiddenDescriptor.completionChannel(number);
             }
             return channel >= 0;
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -1,13 +1,13 @@
 package dev.verbena.sockets;
 
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Rsocket;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** The direction of a connection in which a channel reads. One thread reads at a time. */
@@ -15,7 +15,7 @@ final class SocketInput implements Waiter.Attempt {
     private static final int UNAVAILABLE = -2;
     private static final int END = -1;
 
-    final ReentrantLock lock = new ReentrantLock();
+    final Mutex lock = new Mutex();
     final Waiter waiter;
     private final RdmaSocketChannel channel;
     private final SocketDescriptor descriptor;
@@ -191,8 +191,7 @@ final class SocketInput implements Waiter.Attempt {
 
     /** Returns the number of bytes that can be read without waiting, up to {@link Buffers#SIZE}. */
     int available() throws IOException {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             channel.checkConnected();
             if (closed) {
                 return 0;
@@ -205,8 +204,6 @@ final class SocketInput implements Waiter.Attempt {
                 buffers.giveBack();
                 descriptor.leave();
             }
-        } finally {
-            lock.unlock();
         }
     }
 }

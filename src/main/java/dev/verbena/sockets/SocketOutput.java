@@ -2,6 +2,7 @@ package dev.verbena.sockets;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Rsocket;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -9,14 +10,13 @@ import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ClosedChannelException;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** The direction of a connection in which a channel writes. One thread writes at a time. */
 final class SocketOutput implements Waiter.Attempt {
     private static final int UNAVAILABLE = MappedMemory.UNAVAILABLE;
 
-    final ReentrantLock lock = new ReentrantLock();
+    final Mutex lock = new Mutex();
     final Waiter waiter;
     private final RdmaSocketChannel channel;
     private final SocketDescriptor descriptor;
@@ -241,8 +241,7 @@ final class SocketOutput implements Waiter.Attempt {
     /** Maps memory for the peer, once the send queue has room for the message that tells it. */
     MappedSegment map(MemorySegment memory, long offset, VerbsArena arena) throws IOException {
         MappedMemory.check(memory, offset);
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             checkOpen();
             Mapping mapping = new Mapping(memory, offset, arena, channel.isBlocking());
             try {
@@ -259,8 +258,6 @@ final class SocketOutput implements Waiter.Attempt {
                 throw new AsynchronousCloseException();
             }
             return mapping.result;
-        } finally {
-            lock.unlock();
         }
     }
 

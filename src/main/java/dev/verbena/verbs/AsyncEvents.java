@@ -7,6 +7,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.Mutex;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -15,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -37,7 +37,7 @@ public final class AsyncEvents {
     private final ConcurrentHashMap<Long, VerbsObject> sources = new ConcurrentHashMap<>();
 
     /** The lock of the source. Guards the fields below. */
-    private final ReentrantLock lock;
+    private final Mutex lock;
 
     private final ArrayDeque<AsyncEvent> taken = new ArrayDeque<>();
     private final Map<CompletionQueue, Integer> brokenQueues = new HashMap<>();
@@ -71,16 +71,13 @@ public final class AsyncEvents {
     /** Removes an object and its unread events, once C has destroyed it. */
     void remove(long address, VerbsObject object) {
         sources.remove(address, object);
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (!taken.isEmpty()) {
                 taken.removeIf(waiting -> objectOf(waiting) == object);
             }
             if (object instanceof CompletionQueue queue) {
                 brokenQueues.remove(queue);
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -142,8 +139,7 @@ public final class AsyncEvents {
         @SuppressWarnings("UnnecessaryMethodReference") // a new object each time: a listener may subscribe twice
         Consumer<? super AsyncEvent> own = listener::accept;
         DescriptorWaits events = waits();
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             checkNotClosed();
             listeners.add(own);
             if (listening == null) {
@@ -153,16 +149,11 @@ public final class AsyncEvents {
                         .inheritInheritableThreadLocals(false)
                         .start(() -> listen(events));
             }
-        } finally {
-            lock.unlock();
         }
         source.wakeAll(); // waiting threads throw, because there is a listener now
         return () -> {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 listeners.remove(own);
-            } finally {
-                lock.unlock();
             }
             source.wakeAll();
         };
@@ -176,18 +167,14 @@ public final class AsyncEvents {
     }
 
     private DescriptorWaits waits() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             checkNotClosed();
             return source.prepare();
-        } finally {
-            lock.unlock();
         }
     }
 
     private @Nullable AsyncEvent take(boolean byListener) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             checkNotClosed();
             if (!byListener && !listeners.isEmpty()) {
                 throw new IllegalStateException("The events of " + context.name()
@@ -199,8 +186,6 @@ public final class AsyncEvents {
             return next instanceof AsyncEvent.OfCompletionQueue of && of.type() == AsyncEvent.Type.CQ_ERR
                     ? counted(of)
                     : next;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -265,44 +250,32 @@ public final class AsyncEvents {
     /** Returns an event; null if there is none; empty if there are no listeners any more. */
     @SuppressWarnings("NullableOptional") // three results
     private @Nullable Optional<AsyncEvent> takeForListeners() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             AsyncEvent next = listeners.isEmpty() ? null : take(true);
             return next != null ? Optional.of(next) : listeners.isEmpty() ? Optional.empty() : null;
-        } finally {
-            lock.unlock();
         }
     }
 
     private boolean endWithoutListeners() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (listeners.isEmpty()) {
                 listening = null;
             }
             return listeners.isEmpty();
-        } finally {
-            lock.unlock();
         }
     }
 
     private void end() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             listeners.clear();
             listening = null;
-        } finally {
-            lock.unlock();
         }
     }
 
     private void tellListeners(AsyncEvent event) {
         List<Consumer<? super AsyncEvent>> all;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             all = List.copyOf(listeners);
-        } finally {
-            lock.unlock();
         }
         for (Consumer<? super AsyncEvent> listener : all) {
             try {
@@ -323,22 +296,16 @@ public final class AsyncEvents {
 
     /** Ends all waits before C closes the context. */
     void closing() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             closed = true;
-        } finally {
-            lock.unlock();
         }
         source.leave(this);
     }
 
     /** Allows waits again after C refused to close the context. */
     void notClosed() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             closed = false;
-        } finally {
-            lock.unlock();
         }
         source.join(this);
     }

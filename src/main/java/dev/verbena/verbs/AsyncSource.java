@@ -5,6 +5,7 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
@@ -19,7 +20,6 @@ import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -35,7 +35,7 @@ final class AsyncSource {
     private static final ConcurrentHashMap<Long, AsyncSource> SHARED = new ConcurrentHashMap<>();
 
     /** Guards the fields below, and the events that were handed to readers. */
-    final ReentrantLock lock = new ReentrantLock();
+    final Mutex lock = new Mutex();
 
     private final long address;
     private final int number;
@@ -70,14 +70,11 @@ final class AsyncSource {
 
     /** Adds a reader; or adds it again, after C refused to close its context. */
     void join(AsyncEvents reader) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             readers.add(reader);
             if (waits != null) {
                 waits.reopen();
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -92,13 +89,10 @@ final class AsyncSource {
     private boolean isLastToLeave(AsyncEvents reader) {
         DescriptorWaits open;
         boolean last;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             readers.remove(reader);
             last = readers.isEmpty();
             open = waits;
-        } finally {
-            lock.unlock();
         }
         if (open != null && last) {
             open.close();

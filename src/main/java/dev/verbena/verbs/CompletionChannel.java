@@ -87,11 +87,8 @@ public final class CompletionChannel extends VerbsObject {
 
     void remove(CompletionQueue queue) {
         source.remove(queue);
-        source.taking.lock();
-        try {
+        try (var _ = source.taking.held()) {
             ready.remove(queue);
-        } finally {
-            source.taking.unlock();
         }
     }
 
@@ -112,11 +109,8 @@ public final class CompletionChannel extends VerbsObject {
     public @Nullable CompletionQueue poll() {
         try (var _ = lifetime.held()) {
             source.takeAll();
-            source.taking.lock();
-            try {
+            try (var _ = source.taking.held()) {
                 return ready.isEmpty() ? null : ready.removeFirst();
-            } finally {
-                source.taking.unlock();
             }
         }
     }

@@ -5,6 +5,7 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
@@ -15,7 +16,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A {@code struct ibv_comp_channel}, and the events that completion queues report to it. Several completion channels of one
@@ -40,7 +40,7 @@ final class CompletionSource {
     private final ConcurrentHashMap<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
 
     /** Guards the fields below, and the queues of channels that are ready. */
-    final ReentrantLock taking = new ReentrantLock();
+    final Mutex taking = new Mutex();
 
     private int users = 1;
     private boolean destroying;
@@ -86,15 +86,12 @@ final class CompletionSource {
     }
 
     private boolean join() {
-        taking.lock();
-        try {
+        try (var _ = taking.held()) {
             if (users == 0) {
                 return false;
             }
             users++;
             return true;
-        } finally {
-            taking.unlock();
         }
     }
 
@@ -104,15 +101,12 @@ final class CompletionSource {
      * @throws VerbsException if C refuses: the user stays
      */
     void leave() {
-        taking.lock();
-        try {
+        try (var _ = taking.held()) {
             users--;
             if (users > 0) {
                 return;
             }
             destroying = true;
-        } finally {
-            taking.unlock();
         }
         SHARED.remove(context, this);
         waits.close();
@@ -125,12 +119,9 @@ final class CompletionSource {
     }
 
     private void stay() {
-        taking.lock();
-        try {
+        try (var _ = taking.held()) {
             users++;
             destroying = false;
-        } finally {
-            taking.unlock();
         }
         waits.reopen();
     }
@@ -150,15 +141,12 @@ final class CompletionSource {
 
     /** Takes all events, and wakes the threads that wait for them. Any thread may do so. */
     void takeAll() {
-        taking.lock();
-        try {
+        try (var _ = taking.held()) {
             while (!destroying) {
                 if (!takeOne()) {
                     return;
                 }
             }
-        } finally {
-            taking.unlock();
         }
     }
 
@@ -166,13 +154,10 @@ final class CompletionSource {
         /** Takes events until the waiting thread is woken by one, because each further attempt costs a system call. */
         @Override
         public void take(DescriptorWaits.Wait wait) {
-            taking.lock();
-            try {
+            try (var _ = taking.held()) {
                 while (!destroying && wait.goesOn() && takeOne()) {
                     // as long as there are events of others
                 }
-            } finally {
-                taking.unlock();
             }
         }
 

@@ -2,13 +2,13 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.raw.ibv_mw_bind;
 import dev.verbena.internal.raw.ibv_mw_bind_info;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Posts bindings of memory windows of {@link MemoryWindow.Type#TYPE_1} to one queue pair ({@code ibv_bind_mw}). All threads
@@ -19,7 +19,7 @@ final class WindowBinding {
     private final PostPath path;
     private final PostedOperations log;
     private final AllowedOperations operations;
-    private final ReentrantLock posting = new ReentrantLock();
+    private final Mutex posting = new Mutex();
 
     WindowBinding(QueuePair queuePair, PostPath path, PostedOperations log, AllowedOperations operations) {
         this.queuePair = queuePair;
@@ -51,8 +51,7 @@ final class WindowBinding {
         region.checkUsableIn(queuePair.domain);
         RequestParts named = new RequestParts(1, true);
         named.set(0, window, region);
-        posting.lock();
-        try {
+        try (var _ = posting.held()) {
             int entered = named.enter(1);
             try {
                 window.beginBinding();
@@ -65,8 +64,6 @@ final class WindowBinding {
             } finally {
                 named.exit(entered);
             }
-        } finally {
-            posting.unlock();
         }
     }
 

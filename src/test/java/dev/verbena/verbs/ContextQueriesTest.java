@@ -171,7 +171,8 @@ class ContextQueriesTest {
     private void assertCalls(boolean calls, boolean polls, boolean posts) {
         DriverFunctions driver = DriverFunctions.of(context.device(), context.address());
         assertThat(driver.calls()).isSameAs(calls ? ExtendedCalls.CRITICAL : ExtendedCalls.PLAIN);
-        assertThat(driver.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER)).isEqualTo(polls);
+        assertThat(driver.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
+                .isEqualTo(polls);
         assertThat(driver.postsCritically()).isEqualTo(posts);
         assertThat(driver.software()).isTrue();
         assertThat(driver.forPosts()).isSameAs(driver.forPosts()).isSameAs(driver.forPolls(polls));

@@ -2,6 +2,7 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Mutex;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -9,7 +10,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +27,7 @@ public final class ArenaLifetime extends Lifetime {
     private final VerbsArena arena;
     private final Arena memory;
     private final LinkedHashSet<ObjectLifetime> objects = new LinkedHashSet<>();
-    private final ReentrantLock closing = new ReentrantLock();
+    private final Mutex closing = new Mutex();
 
     /**
      * Begins the lifetime of an arena.
@@ -67,8 +67,7 @@ public final class ArenaLifetime extends Lifetime {
     public void close() {
         takeOverFromEndedThread();
         guard().checkThread();
-        closing.lock();
-        try {
+        try (var _ = closing.held()) {
             if (isClosed()) {
                 throw guard().closedAlready();
             }
@@ -88,8 +87,6 @@ public final class ArenaLifetime extends Lifetime {
             if (!memory.scope().isAlive()) { // else the entry refuses segments of an ended thread for ever
                 OPEN.remove(memory.scope());
             }
-        } finally {
-            closing.unlock();
         }
     }
 
@@ -99,24 +96,18 @@ public final class ArenaLifetime extends Lifetime {
         if (before == null || before == Thread.currentThread() || before.isAlive()) {
             return;
         }
-        closing.lock();
-        try {
+        try (var _ = closing.held()) {
             if (owner() == before) { // no other thread was faster
                 guard().takeOver();
                 objectsYoungestFirst().forEach(each -> each.guard().takeOver());
             }
-        } finally {
-            closing.unlock();
         }
     }
 
     /** Destroys one object before its arena is closed. */
     void destroy(ObjectLifetime object) {
-        closing.lock();
-        try {
+        try (var _ = closing.held()) {
             destroyAndForget(object);
-        } finally {
-            closing.unlock();
         }
     }
 
@@ -161,11 +152,8 @@ public final class ArenaLifetime extends Lifetime {
 
     /** Does work while no other thread closes this arena or an object of it. */
     <T> T withoutClosing(Supplier<T> work) {
-        closing.lock();
-        try {
+        try (var _ = closing.held()) {
             return work.get();
-        } finally {
-            closing.unlock();
         }
     }
 

@@ -26,8 +26,10 @@ abstract sealed class RequestPart extends VerbsObject permits AddressHandle, Mem
         return lifetime.enter();
     }
 
-    /** Ends a post that {@link #beginPost} began. */
+    /** Ends a post that {@link #beginPost} began; nothing for {@link #NOT_BEGUN}. */
     final void endPost(int way) {
-        lifetime.exit(way);
+        if (way != NOT_BEGUN) {
+            lifetime.exit(way);
+        }
     }
 }

@@ -23,6 +23,21 @@ final class CmFailures {
                         + " bytes of private data too many? The documentation of PrivateData has the limits";
     }
 
+    /** A step that makes an object. */
+    interface Step<T, X extends Exception> {
+        T run() throws X;
+    }
+
+    /** Makes an object, or undoes what was made before it if that fails. */
+    static <T, X extends Exception> T orUndo(Runnable undo, Step<T, X> step) throws X {
+        try {
+            return step.run();
+        } catch (Throwable t) {
+            undo(t, undo);
+            throw t;
+        }
+    }
+
     /** Undoes a step after a failure. The failure is thrown afterwards, also if undoing fails. */
     static void undo(Throwable failure, Runnable step) {
         try {

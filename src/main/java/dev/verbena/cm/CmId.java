@@ -53,45 +53,56 @@ final class CmId {
         return Memory.struct(address, rdma_cm_id.sizeof());
     }
 
-    /** A call of C with this id, which returns 0 on success. */
-    interface Call {
-        long of(Arena scratch);
+    /** Makes the values that a function of C gets after the id: numbers, and addresses of memory for one call. */
+    interface Values {
+        long[] in(Arena scratch);
     }
 
-    /** Calls C while the id is open. The arguments become text only on failure: text takes longer than many a call. */
-    void call(CFunction function, Object arguments, Call call) {
-        call(function, arguments, errno -> "", call);
+    /** Returns the address of a struct, and more values for C. */
+    static long[] values(MemorySegment struct, long... more) {
+        long[] all = new long[more.length + 1];
+        all[0] = struct.address();
+        System.arraycopy(more, 0, all, 1, more.length);
+        return all;
     }
 
-    /** Calls C with private data. The transport limits the length of the data. */
-    void call(CFunction function, Object arguments, PrivateData data, Call call) {
-        call(function, arguments, errno -> CmFailures.tooLong(errno, data), call);
+    /** Calls a function of C with this id and with numbers. The id is open meanwhile. */
+    void call(CFunction function, Object arguments, long... values) {
+        call(function, arguments, scratch -> values);
     }
 
-    /** Calls C, with hints for error numbers; an empty hint stands for the usual one. */
-    void call(CFunction function, Object arguments, IntFunction<String> hints, Call call) {
-        lifetime.hold();
-        inC.lock();
-        try (Arena scratch = Arena.ofConfined()) {
-            if ((int) call.of(scratch) != 0) {
+    /** Calls a function of C with this id and with values. */
+    void call(CFunction function, Object arguments, Values values) {
+        call(function, arguments, errno -> "", values);
+    }
+
+    /** Calls a function of C with private data. The transport limits the length of the data. */
+    void call(CFunction function, Object arguments, PrivateData data, Values values) {
+        call(function, arguments, errno -> CmFailures.tooLong(errno, data), values);
+    }
+
+    /**
+     * Calls a function of C that returns 0 on success. The arguments become text only on failure: text takes longer than
+     * many a call.
+     *
+     * @param hints returns the hint for an error number; an empty one stands for the usual hint
+     */
+    void call(CFunction function, Object arguments, IntFunction<String> hints, Values values) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = lifetime.held();
+                var _ = inC.held()) {
+            if ((int) function.call(values(struct(), values.in(scratch))) != 0) {
                 int errno = CFunction.errno(); // first: text of arguments calls C too
                 throw CmFailures.failure(function, errno, arguments.toString(), hints.apply(errno));
             }
-        } finally {
-            inC.unlock();
-            lifetime.release();
         }
     }
 
     /** Calls C while the id is open. The call converts failures itself. */
     <T> T call(Supplier<T> work) {
-        lifetime.hold();
-        inC.lock();
-        try {
+        try (var _ = lifetime.held();
+                var _ = inC.held()) {
             return work.get();
-        } finally {
-            inC.unlock();
-            lifetime.release();
         }
     }
 

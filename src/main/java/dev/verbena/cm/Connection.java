@@ -68,13 +68,10 @@ public final class Connection implements AutoCloseable {
     static Connection of(@Nullable EventChannel own, ConnectionId id, PrivateData request, ConnectionOptions options) {
         Optional<InetSocketAddress> peer = id.peerAddress();
         ConnectionParts parts = ConnectionParts.make(id, options);
-        try {
+        return CmFailures.orUndo(parts::close, () -> {
             id.atEnd(parts::wakeWaits);
             return new Connection(own, id, parts, request, peer);
-        } catch (Throwable t) {
-            CmFailures.undo(t, parts::close);
-            throw t;
-        }
+        });
     }
 
     /**
@@ -109,13 +106,10 @@ public final class Connection implements AutoCloseable {
             InetSocketAddress server, Duration timeout, ConnectionOptions options, VerbsArena arena)
             throws InterruptedException {
         Connection connection = to(server, timeout, options, arena);
-        try {
+        return CmFailures.orUndo(connection::close, () -> {
             connection.connect(timeout);
             return connection;
-        } catch (Throwable t) {
-            CmFailures.undo(t, connection::close);
-            throw t;
-        }
+        });
     }
 
     /**
@@ -169,20 +163,14 @@ public final class Connection implements AutoCloseable {
         Objects.requireNonNull(timeout, "timeout");
         Objects.requireNonNull(options, "options");
         EventChannel channel = EventChannel.createShared(arena);
-        try {
+        return CmFailures.orUndo(channel::close, () -> {
             ConnectionId id = channel.createId(PortSpace.TCP);
-            try {
+            return CmFailures.orUndo(id::close, () -> {
                 id.resolveAddress(server, timeout);
                 id.resolveRoute(timeout);
                 return of(channel, id, PrivateData.NONE, options);
-            } catch (Throwable t) {
-                CmFailures.undo(t, id::close);
-                throw t;
-            }
-        } catch (Throwable t) {
-            CmFailures.undo(t, channel::close);
-            throw t;
-        }
+            });
+        });
     }
 
     /**

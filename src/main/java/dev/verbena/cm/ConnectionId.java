@@ -581,11 +581,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_bind_addr")
     public void bind(SocketAddress own) {
-        id.call(
-                RdmaCm.BIND_ADDR,
-                own,
-                scratch -> RdmaCm.BIND_ADDR.call(
-                        address, SocketAddresses.write(own, scratch).address()));
+        id.call(RdmaCm.BIND_ADDR, own, scratch -> CmId.values(SocketAddresses.write(own, scratch)));
         id.noteDevice();
     }
 
@@ -602,7 +598,7 @@ public final class ConnectionId extends VerbsObject {
         int before = events.backlog;
         events.backlog = backlog; // before the call: a request may come at once
         try {
-            id.call(RdmaCm.LISTEN, arguments, scratch -> RdmaCm.LISTEN.call(address, backlog));
+            id.call(RdmaCm.LISTEN, arguments, backlog);
         } catch (Throwable t) {
             events.backlog = before;
             throw t;
@@ -874,7 +870,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_notify")
     public void report(AsyncEvent.Type event) {
-        id.call(RdmaCm.NOTIFY, this + ", " + event, scratch -> RdmaCm.NOTIFY.call(address, event.code()));
+        id.call(RdmaCm.NOTIFY, this + ", " + event, event.code());
     }
 
     // The end
@@ -969,9 +965,6 @@ public final class ConnectionId extends VerbsObject {
     public void post(int status, long argument) {
         lifetime.checkOpen();
         Failures.require(RdmaCm.WRITE_CM_EVENT, toString());
-        id.call(
-                RdmaCm.WRITE_CM_EVENT,
-                this,
-                scratch -> RdmaCm.WRITE_CM_EVENT.call(address, CmEvent.Type.USER.code(), status, argument));
+        id.call(RdmaCm.WRITE_CM_EVENT, this, CmEvent.Type.USER.code(), status, argument);
     }
 }

@@ -44,11 +44,7 @@ final class Handshake {
         ConnectionParameters all =
                 pair == null ? parameters : parameters.queuePair(pair.number(), parameters.sharedReceives());
         try {
-            id.call(
-                    RdmaCm.ACCEPT,
-                    id,
-                    all.privateData(),
-                    scratch -> RdmaCm.ACCEPT.call(id.address, all.write(scratch).address()));
+            id.call(RdmaCm.ACCEPT, id, all.privateData(), scratch -> CmId.values(all.write(scratch)));
         } catch (VerbsException refused) {
             throw all.privateData().size() > ACCEPT_DATA ? refused : id.explain(refused);
         }
@@ -80,14 +76,7 @@ final class Handshake {
 
     void reject(PrivateData data) {
         try {
-            id.call(
-                    RdmaCm.REJECT,
-                    id,
-                    data,
-                    scratch -> RdmaCm.REJECT.call(
-                            id.address,
-                            ConnectionParameters.write(data, scratch).address(),
-                            data.size()));
+            callReject(RdmaCm.REJECT, data);
         } catch (VerbsException refused) {
             throw data.size() > REJECT_DATA ? refused : id.explain(refused);
         }
@@ -95,12 +84,11 @@ final class Handshake {
 
     void rejectEce(PrivateData data) {
         require(RdmaCm.REJECT_ECE);
-        id.call(
-                RdmaCm.REJECT_ECE,
-                id,
-                data,
-                scratch -> RdmaCm.REJECT_ECE.call(
-                        id.address, ConnectionParameters.write(data, scratch).address(), data.size()));
+        callReject(RdmaCm.REJECT_ECE, data);
+    }
+
+    private void callReject(CFunction function, PrivateData data) {
+        id.call(function, id, data, scratch -> CmId.values(ConnectionParameters.write(data, scratch), data.size()));
     }
 
     void beginConnect(ConnectionParameters parameters) {
@@ -109,12 +97,7 @@ final class Handshake {
         boolean before = id.events.disconnected;
         id.events.disconnected = false; // before the call: the connection may end at once
         try {
-            id.call(
-                    RdmaCm.CONNECT,
-                    id.toPeer(),
-                    data,
-                    scratch -> RdmaCm.CONNECT.call(
-                            id.address, parameters.write(scratch).address()));
+            id.call(RdmaCm.CONNECT, id.toPeer(), data, scratch -> CmId.values(parameters.write(scratch)));
         } catch (Throwable t) {
             id.events.disconnected |= before;
             throw t;
@@ -183,17 +166,14 @@ final class Handshake {
             MemorySegment attributes = ibv_qp_attr.allocate(memory);
             MemorySegment mask = memory.allocate(ValueLayout.JAVA_INT);
             ibv_qp_attr.qp_state(attributes, to.code());
-            id.call(
-                    RdmaCm.INIT_QP_ATTR,
-                    id + " to " + to,
-                    scratch -> RdmaCm.INIT_QP_ATTR.call(id.address, attributes.address(), mask.address()));
+            id.call(RdmaCm.INIT_QP_ATTR, id + " to " + to, attributes.address(), mask.address());
             return VerbsAccess.get().readAttributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
         }
     }
 
     void establish() {
         require(RdmaCm.ESTABLISH);
-        id.call(RdmaCm.ESTABLISH, id.toPeer(), scratch -> RdmaCm.ESTABLISH.call(id.address));
+        id.call(RdmaCm.ESTABLISH, id.toPeer());
     }
 
     /** Notes that C has made the id's queue pair ready. */
@@ -205,7 +185,7 @@ final class Handshake {
     }
 
     void beginDisconnect() {
-        id.call(RdmaCm.DISCONNECT, id.toPeer(), scratch -> RdmaCm.DISCONNECT.call(id.address));
+        id.call(RdmaCm.DISCONNECT, id.toPeer());
         failed();
     }
 
@@ -237,7 +217,7 @@ final class Handshake {
             MemorySegment memory = ibv_ece.allocate(scratch);
             ibv_ece.vendor_id(memory, offer.vendorId());
             ibv_ece.options(memory, offer.options());
-            return RdmaCm.SET_LOCAL_ECE.call(id.address, memory.address());
+            return CmId.values(memory);
         });
     }
 
@@ -245,7 +225,7 @@ final class Handshake {
         require(RdmaCm.GET_REMOTE_ECE);
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment memory = ibv_ece.allocate(arena);
-            id.call(RdmaCm.GET_REMOTE_ECE, id, scratch -> RdmaCm.GET_REMOTE_ECE.call(id.address, memory.address()));
+            id.call(RdmaCm.GET_REMOTE_ECE, id, memory.address());
             return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
         }
     }

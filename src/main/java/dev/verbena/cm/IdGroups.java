@@ -31,8 +31,7 @@ final class IdGroups {
                 timeout,
                 arena,
                 RdmaCm.JOIN_MULTICAST,
-                scratch -> RdmaCm.JOIN_MULTICAST.call(
-                        id.address, SocketAddresses.write(group, scratch).address(), 0));
+                scratch -> CmId.values(SocketAddresses.write(group, scratch), 0));
     }
 
     MulticastMembership join(SocketAddress group, MulticastMembership.Kind how, Duration timeout, VerbsArena arena)
@@ -43,16 +42,16 @@ final class IdGroups {
                     join, rdma_h.RDMA_CM_JOIN_MC_ATTR_ADDRESS | rdma_h.RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS);
             rdma_cm_join_mc_attr_ex.join_flags(join, how.code);
             rdma_cm_join_mc_attr_ex.addr(join, SocketAddresses.write(group, scratch));
-            return RdmaCm.JOIN_MULTICAST_EX.call(id.address, join.address(), 0);
+            return CmId.values(join, 0);
         });
     }
 
     private MulticastMembership join(
-            SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, CmId.Call join)
+            SocketAddress group, Duration timeout, VerbsArena arena, CFunction function, CmId.Values values)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // before C joins the group
         ArenaLifetime.of(arena).checkOpen();
-        id.call(function, group.toString(), join);
+        id.call(function, group.toString(), values);
         try {
             CmEvent joined = id.events.awaitEnd(function, timeout, CmEvent.Type.MULTICAST_JOIN);
             return MulticastMembership.of(
@@ -76,12 +75,10 @@ final class IdGroups {
 
     /** Leaves a group. The caller holds the id, or is a membership, which the id outlives. */
     void leave(SocketAddress group) {
-        id.inC.lock();
-        try (Arena scratch = Arena.ofConfined()) {
+        try (Arena scratch = Arena.ofConfined();
+                var _ = id.inC.held()) {
             long address = SocketAddresses.write(group, scratch).address();
             CmFailures.run(RdmaCm.LEAVE_MULTICAST, "group " + ConnectionException.text(group), id.address, address);
-        } finally {
-            id.inC.unlock();
         }
     }
 }

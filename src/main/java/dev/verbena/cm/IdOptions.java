@@ -44,7 +44,7 @@ final class IdOptions {
             if (size == 1) {
                 memory.set(ValueLayout.JAVA_BYTE, 0, (byte) value);
             }
-            return RdmaCm.SET_OPTION.call(id.address, rdma_h.RDMA_OPTION_ID, option, memory.address(), size);
+            return new long[] {rdma_h.RDMA_OPTION_ID, option, memory.address(), size};
         });
     }
 }

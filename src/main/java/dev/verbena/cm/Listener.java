@@ -58,20 +58,14 @@ public final class Listener implements AutoCloseable {
         Objects.requireNonNull(address, "address"); // before anything is made
         Objects.requireNonNull(limits, "limits");
         EventChannel channel = EventChannel.create(arena);
-        try {
+        return CmFailures.orUndo(channel::close, () -> {
             ConnectionId id = channel.createId(PortSpace.TCP);
-            try {
+            return CmFailures.orUndo(id::close, () -> {
                 id.bind(address);
                 id.listen(limits.backlog());
                 return new Listener(channel, id, limits);
-            } catch (Throwable t) {
-                CmFailures.undo(t, id::close);
-                throw t;
-            }
-        } catch (Throwable t) {
-            CmFailures.undo(t, channel::close);
-            throw t;
-        }
+            });
+        });
     }
 
     /**
@@ -194,22 +188,9 @@ public final class Listener implements AutoCloseable {
     }
 
     private static Connection connectionOf(ConnectRequest request, ConnectionOptions options, VerbsArena arena) {
-        ConnectionId claimed = claim(request, arena);
-        try {
-            return Connection.of(null, claimed, request.privateData(), options);
-        } catch (Throwable t) {
-            CmFailures.undo(t, claimed::close);
-            throw t;
-        }
-    }
-
-    private static ConnectionId claim(ConnectRequest request, VerbsArena arena) {
-        try {
-            return request.claim(arena);
-        } catch (Throwable t) {
-            CmFailures.undo(t, request::drop); // nobody else can answer it
-            throw t;
-        }
+        // Nobody else can answer the request if claiming fails.
+        ConnectionId claimed = CmFailures.orUndo(request::drop, () -> request.claim(arena));
+        return CmFailures.orUndo(claimed::close, () -> Connection.of(null, claimed, request.privateData(), options));
     }
 
     /**

@@ -37,27 +37,29 @@ record RawEvent(
         long listener = Memory.getLong(pointer + rdma_cm_event.listen_id$offset());
         int status = rdma_cm_event.status(event);
         MemorySegment param = rdma_cm_event.param(event);
+        ConnectionParameters parameters = null;
+        DatagramTarget target = null;
+        PrivateData data = PrivateData.NONE;
+        long argument = 0;
+        if (type == CmEvent.Type.MULTICAST_JOIN || (isOfConnection(type) && hasDatagrams(id))) {
+            MemorySegment datagrams = rdma_cm_event.param.ud(param);
+            target = status != 0 || type == CmEvent.Type.CONNECT_REQUEST ? null : target(datagrams);
+            data = ConnectionParameters.data(
+                    Memory.getLong(datagrams.address() + rdma_ud_param.private_data$offset()),
+                    Byte.toUnsignedInt(rdma_ud_param.private_data_len(datagrams)));
+        } else if (isOfConnection(type)) {
+            parameters = ConnectionParameters.read(rdma_cm_event.param.conn(param));
+            data = parameters.privateData();
+        } else if (type == CmEvent.Type.USER) {
+            argument = param.get(ValueLayout.JAVA_LONG_UNALIGNED, 0);
+        }
+        return new RawEvent(id, listener, type, code, status, parameters, target, data, argument);
+    }
+
+    private static boolean isOfConnection(CmEvent.Type type) {
         return switch (type) {
-            case CONNECT_REQUEST, CONNECT_RESPONSE, ESTABLISHED, REJECTED, UNREACHABLE -> {
-                if (hasDatagrams(id)) {
-                    yield datagram(id, listener, type, code, status, rdma_cm_event.param.ud(param));
-                }
-                ConnectionParameters parameters = ConnectionParameters.read(rdma_cm_event.param.conn(param));
-                yield new RawEvent(id, listener, type, code, status, parameters, null, parameters.privateData(), 0);
-            }
-            case MULTICAST_JOIN -> datagram(id, listener, type, code, status, rdma_cm_event.param.ud(param));
-            case USER ->
-                new RawEvent(
-                        id,
-                        listener,
-                        type,
-                        code,
-                        status,
-                        null,
-                        null,
-                        PrivateData.NONE,
-                        param.get(ValueLayout.JAVA_LONG_UNALIGNED, 0));
-            default -> new RawEvent(id, listener, type, code, status, null, null, PrivateData.NONE, 0);
+            case CONNECT_REQUEST, CONNECT_RESPONSE, ESTABLISHED, REJECTED, UNREACHABLE -> true;
+            default -> false;
         };
     }
 
@@ -71,26 +73,11 @@ record RawEvent(
         return Memory.getInt(id + rdma_cm_id.qp_type$offset()) == QueuePairType.UD.code();
     }
 
-    private static RawEvent datagram(
-            long id, long listener, CmEvent.Type type, int code, int status, MemorySegment parameters) {
-        DatagramTarget target = status != 0 || type == CmEvent.Type.CONNECT_REQUEST
-                ? null
-                : new DatagramTarget(
-                        VerbsAccess.get().readPath(rdma_ud_param.ah_attr(parameters)),
-                        rdma_ud_param.qp_num(parameters) & 0xffffff,
-                        rdma_ud_param.qkey(parameters));
-        return new RawEvent(
-                id,
-                listener,
-                type,
-                code,
-                status,
-                null,
-                target,
-                ConnectionParameters.data(
-                        Memory.getLong(parameters.address() + rdma_ud_param.private_data$offset()),
-                        Byte.toUnsignedInt(rdma_ud_param.private_data_len(parameters))),
-                0);
+    private static DatagramTarget target(MemorySegment parameters) {
+        return new DatagramTarget(
+                VerbsAccess.get().readPath(rdma_ud_param.ah_attr(parameters)),
+                rdma_ud_param.qp_num(parameters) & 0xffffff,
+                rdma_ud_param.qkey(parameters));
     }
 
     boolean isRequest() {

@@ -31,11 +31,8 @@ final class Resolution {
                 RdmaCm.RESOLVE_ADDR,
                 destination,
                 errno -> hint(errno, destination),
-                scratch -> RdmaCm.RESOLVE_ADDR.call(
-                        id.address,
-                        source == null
-                                ? 0
-                                : SocketAddresses.write(source, scratch).address(),
+                scratch -> CmId.values(
+                        source == null ? MemorySegment.NULL : SocketAddresses.write(source, scratch),
                         SocketAddresses.write(destination, scratch).address(),
                         milliseconds(timeout)));
     }
@@ -63,7 +60,7 @@ final class Resolution {
     }
 
     void beginRoute(Duration timeout) {
-        id.call(RdmaCm.RESOLVE_ROUTE, id, scratch -> RdmaCm.RESOLVE_ROUTE.call(id.address, milliseconds(timeout)));
+        id.call(RdmaCm.RESOLVE_ROUTE, id, milliseconds(timeout));
     }
 
     void route(Duration timeout) throws InterruptedException {
@@ -84,18 +81,15 @@ final class Resolution {
         if (node != null) {
             InetAddress.ofLiteral(node);
         }
-        id.call(
-                RdmaCm.RESOLVE_ADDRINFO,
-                id + ", " + hints,
-                scratch -> RdmaCm.RESOLVE_ADDRINFO.call(
-                        id.address,
-                        AddressInfo.text(node, scratch),
-                        AddressInfo.text(service, scratch),
-                        hints.write(scratch).address()));
+        id.call(RdmaCm.RESOLVE_ADDRINFO, id + ", " + hints, scratch -> new long[] {
+            AddressInfo.text(node, scratch),
+            AddressInfo.text(service, scratch),
+            hints.write(scratch).address()
+        });
         id.events.awaitEnd(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEvent.Type.ADDRESS_INFO_RESOLVED);
         try (Arena memory = Arena.ofConfined()) {
             MemorySegment found = memory.allocate(ValueLayout.JAVA_LONG);
-            id.call(RdmaCm.QUERY_ADDRINFO, id, scratch -> RdmaCm.QUERY_ADDRINFO.call(id.address, found.address()));
+            id.call(RdmaCm.QUERY_ADDRINFO, id, found.address());
             long first = found.get(ValueLayout.JAVA_LONG, 0);
             try {
                 return AddressInfo.list(first);

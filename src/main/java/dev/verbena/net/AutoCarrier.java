@@ -46,17 +46,15 @@ final class AutoCarrier extends Carrier {
             try {
                 RdmaCarrier.Place place = find(tcp.address(), arena);
                 return place == null ? tcp : new AutoCarrier(new RdmaCarrier(engine, place, options, arena), tcp);
-            } catch (VerbsException refused) {
-                tcp.close();
-                if (refused.errno() != Errno.EADDRINUSE || own.getPort() != 0 || tries == PORTS) {
-                    throw refused;
-                }
             } catch (IOException failure) {
                 tcp.close();
                 throw new UncheckedIOException(failure);
             } catch (Throwable t) {
                 tcp.close();
-                throw t;
+                boolean isTaken = t instanceof VerbsException refused && refused.errno() == Errno.EADDRINUSE;
+                if (!isTaken || own.getPort() != 0 || tries == PORTS) {
+                    throw t;
+                }
             }
         }
     }

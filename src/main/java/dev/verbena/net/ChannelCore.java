@@ -430,6 +430,11 @@ final class ChannelCore {
         }
     }
 
+    /** Ends this channel because of a failure of this side, unless it has ended. */
+    void fail(Throwable why) {
+        end(EndReason.FAILED, String.valueOf(why.getMessage()), why);
+    }
+
     /** Ends this channel for a reason that the peer is told, unless it has ended. The caller holds the lock. */
     void abort(EndReason reason, String details) {
         endLocked(Event.ABORTED, reason, details, null);

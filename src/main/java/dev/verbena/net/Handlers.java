@@ -150,7 +150,7 @@ final class Handlers {
             return;
         }
         if (messages.takeOpened()) {
-            call(core, null, () -> with.opened(core.channel()));
+            call(core, () -> with.opened(core.channel()));
         }
         int left = window;
         Message message = messages.nextForHandler();
@@ -161,7 +161,7 @@ final class Handlers {
         if (left == 0) {
             ready(core); // after the other channels
         } else if (messages.takeEnd()) {
-            call(core, null, () -> with.closed(core.channel()));
+            call(core, () -> with.closed(core.channel()));
             if (messages.isOwned()) {
                 engine.bury(core);
             }
@@ -182,11 +182,11 @@ final class Handlers {
         void run() throws Exception;
     }
 
-    private void call(ChannelCore core, @Nullable Message message, Callback callback) {
+    private void call(ChannelCore core, Callback callback) {
         try {
             callback.run();
         } catch (Throwable thrown) {
-            handlerFailed(core, message, thrown);
+            handlerFailed(core, null, thrown);
         }
         afterHandler();
     }

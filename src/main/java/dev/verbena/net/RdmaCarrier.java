@@ -263,7 +263,7 @@ final class RdmaCarrier extends Carrier {
                 receivedPlainly(core, place & ~ChannelCore.RECEIVE);
             }
         } catch (RuntimeException | Error failed) {
-            core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+            core.fail(failed);
         }
     }
 
@@ -322,7 +322,7 @@ final class RdmaCarrier extends Carrier {
         try {
             happened(event, core);
         } catch (RuntimeException | Error failed) {
-            core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+            core.fail(failed);
         }
     }
 
@@ -506,7 +506,7 @@ final class RdmaCarrier extends Carrier {
             known.put(id, core);
             core.accept(new IdConnection(id));
         } catch (RuntimeException | Error failed) {
-            core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+            core.fail(failed);
         }
     }
 

@@ -64,7 +64,7 @@ final class TcpCarrier extends Carrier {
                     core.unlock();
                 }
             } catch (RuntimeException | Error failed) {
-                core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+                core.fail(failed);
             }
         }
     }
@@ -380,7 +380,7 @@ final class TcpCarrier extends Carrier {
             visitor.answer(hasRdma(), 0);
         } catch (IOException | RuntimeException | Error failed) {
             stream.close();
-            core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+            core.fail(failed);
         }
     }
 

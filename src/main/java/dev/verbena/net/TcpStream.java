@@ -340,7 +340,7 @@ final class TcpStream implements Carrier.Connection {
     }
 
     private int readStraight(SocketChannel from, int most) throws IOException {
-        try (TcpMemory.Use _ = memory.use()) {
+        try (var _ = memory.use()) {
             MemorySegment target = target(most);
             if (target == null) {
                 return 1; // the rest is dropped
@@ -357,7 +357,7 @@ final class TcpStream implements Carrier.Connection {
         while (bytes.hasRemaining() && state != State.DEAF && state != State.CLOSED) {
             if (inLeft > 0) {
                 int size = (int) Math.min(inLeft, bytes.remaining());
-                try (TcpMemory.Use _ = memory.use()) {
+                try (var _ = memory.use()) {
                     MemorySegment target = target(size);
                     if (target != null) {
                         target.copyFrom(MemorySegment.ofBuffer(bytes).asSlice(0, size));
@@ -417,7 +417,7 @@ final class TcpStream implements Carrier.Connection {
             }
         } catch (RuntimeException | Error failed) { // for lack of memory, for example
             deafen();
-            carrier.report(core, () -> core.end(EndReason.FAILED, String.valueOf(failed.getMessage()), failed));
+            carrier.report(core, () -> core.fail(failed));
             return;
         }
         state = State.OPEN;
@@ -499,7 +499,7 @@ final class TcpStream implements Carrier.Connection {
     }
 
     private boolean allows(long length, AccessFlag right) {
-        try (TcpMemory.Use _ = memory.use()) {
+        try (var _ = memory.use()) {
             return memory.find(link, in.key, in.address, length, right) != null;
         }
     }
@@ -566,7 +566,7 @@ final class TcpStream implements Carrier.Connection {
             broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
             return;
         }
-        try (TcpMemory.Use _ = memory.use()) {
+        try (var _ = memory.use()) {
             MemorySegment at = in.address % Long.BYTES == 0
                     ? memory.find(link, in.key, in.address, Long.BYTES, AccessFlag.REMOTE_ATOMIC)
                     : null;
@@ -597,7 +597,7 @@ final class TcpStream implements Carrier.Connection {
     }
 
     private void valueCame(TcpLink on, TcpFrame oldest) {
-        try (TcpMemory.Use _ = memory.use()) {
+        try (var _ = memory.use()) {
             MemorySegment result =
                     memory.find(null, oldest.dataKey, oldest.dataAddress, Long.BYTES, AccessFlag.LOCAL_WRITE);
             if (result == null) {
@@ -672,7 +672,7 @@ final class TcpStream implements Carrier.Connection {
 
     private boolean writeData(SocketChannel to) throws IOException {
         int most = (int) Math.min(outLeft, CHUNK);
-        try (TcpMemory.Use _ = memory.use()) {
+        try (var _ = memory.use()) {
             MemorySegment data = memory.find(
                     outAnswers ? link : null, outKey, outAddress, most, outAnswers ? AccessFlag.REMOTE_READ : null);
             if (data == null) {

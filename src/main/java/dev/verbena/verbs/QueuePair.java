@@ -572,11 +572,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postSendImmediate(long id, LocalMemory local, int immediate) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.send(id, local).immediate(immediate).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.send(id, local).immediate(immediate).post();
         }
     }
 
@@ -588,11 +585,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postSendInline(long id, MemorySegment data) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.sendInline(id, data).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.sendInline(id, data).post();
         }
     }
 
@@ -607,11 +601,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName({"ibv_post_send", "rdma_post_ud_send"})
     public void postSend(long id, LocalMemory local, AddressHandle path, int queuePairNumber, int qkey) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.send(id, local).to(path, queuePairNumber, qkey).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.send(id, local).to(path, queuePairNumber, qkey).post();
         }
     }
 
@@ -628,14 +619,11 @@ public final class QueuePair extends VerbsObject {
     @CName("ibv_post_send")
     public void postSendImmediate(
             long id, LocalMemory local, int immediate, AddressHandle path, int queuePairNumber, int qkey) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.send(id, local)
+        try (var one = singleSends.claim()) {
+            one.batch.send(id, local)
                     .immediate(immediate)
                     .to(path, queuePairNumber, qkey)
                     .post();
-        } finally {
-            singleSends.release(one);
         }
     }
 
@@ -650,11 +638,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postSendInline(long id, MemorySegment data, AddressHandle path, int queuePairNumber, int qkey) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.sendInline(id, data).to(path, queuePairNumber, qkey).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.sendInline(id, data).to(path, queuePairNumber, qkey).post();
         }
     }
 
@@ -694,11 +679,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postWriteImmediate(long id, LocalMemory local, RemoteMemory remote, int immediate) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.write(id, local, remote).immediate(immediate).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.write(id, local, remote).immediate(immediate).post();
         }
     }
 
@@ -711,11 +693,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postWriteInline(long id, MemorySegment data, RemoteMemory remote) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.writeInline(id, data, remote).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.writeInline(id, data, remote).post();
         }
     }
 
@@ -757,11 +736,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postFetchAndAdd(long id, LocalMemory local, RemoteMemory remote, long value) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.fetchAndAdd(id, local, remote, value).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.fetchAndAdd(id, local, remote, value).post();
         }
     }
 
@@ -777,11 +753,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postCompareAndSwap(long id, LocalMemory local, RemoteMemory remote, long expected, long value) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.compareAndSwap(id, local, remote, expected, value).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.compareAndSwap(id, local, remote, expected, value).post();
         }
     }
 
@@ -802,11 +775,8 @@ public final class QueuePair extends VerbsObject {
             windowBinding.bind(id, window, part, access);
             return;
         }
-        SendBatch one = singleSends.claim();
-        try {
-            one.bind(id, window, part, access).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.bind(id, window, part, access).post();
         }
     }
 
@@ -831,11 +801,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postLocalInvalidate(long id, int key) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.localInvalidate(id, key).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.localInvalidate(id, key).post();
         }
     }
 
@@ -848,11 +815,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_post_send")
     public void postSendInvalidate(long id, LocalMemory local, int key) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.send(id, local).invalidate(key).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.send(id, local).invalidate(key).post();
         }
     }
 
@@ -866,11 +830,8 @@ public final class QueuePair extends VerbsObject {
      */
     @CName("ibv_wr_atomic_write")
     public void postAtomicWrite(long id, long value, RemoteMemory remote) {
-        SendBatch one = singleSends.claim();
-        try {
-            one.atomicWrite(id, value, remote).post();
-        } finally {
-            singleSends.release(one);
+        try (var one = singleSends.claim()) {
+            one.batch.atomicWrite(id, value, remote).post();
         }
     }
 

@@ -103,12 +103,10 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
 
     /** Posts a receive of a thread that is not the first one, or is not known yet. */
     static void postOne(SingleRequestBatches<ReceiveBatch> batches, long id, LocalMemory local) {
-        ReceiveBatch one = batches.claim();
-        try {
+        try (var claimed = batches.claim()) {
+            ReceiveBatch one = claimed.batch;
             one.put(one.address, one.pieces, id, local);
             one.postOne(one.queueAddress, one.address, id, RECEIVE);
-        } finally {
-            batches.release(one);
         }
     }
 

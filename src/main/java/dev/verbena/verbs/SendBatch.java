@@ -761,12 +761,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             long limit,
             long remoteAddress,
             int remoteKey) {
-        SendBatch one = batches.claim();
-        try {
+        try (var claimed = batches.claim()) {
+            SendBatch one = claimed.batch;
             one.put(one.address, one.pieces, id, code, local, limit, remoteAddress, remoteKey);
             one.postOne(one.queueAddress, one.address, id, code);
-        } finally {
-            batches.release(one);
         }
     }
 

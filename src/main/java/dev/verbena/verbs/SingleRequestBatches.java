@@ -9,9 +9,25 @@ import java.util.concurrent.locks.ReentrantLock;
  * @param <B> the kind of batch
  */
 final class SingleRequestBatches<B extends WorkBatch<B>> {
-    private final B own;
-    private final B shared;
+    private final One own;
+    private final One shared;
     private final ReentrantLock lock = new ReentrantLock();
+
+    /** A batch that no other thread uses until it is given back, at the end of a {@code try} statement. */
+    final class One implements AutoCloseable {
+        final B batch;
+
+        private One(B batch) {
+            this.batch = batch;
+        }
+
+        @Override
+        public void close() {
+            if (this != own) {
+                lock.unlock();
+            }
+        }
+    }
 
     /**
      * Wraps the batches.
@@ -20,33 +36,26 @@ final class SingleRequestBatches<B extends WorkBatch<B>> {
      * @param shared the batch of all other threads; the same batch if the queue is confined
      */
     SingleRequestBatches(B own, B shared) {
-        this.own = own;
-        this.shared = shared;
+        this.own = new One(own);
+        this.shared = own == shared ? this.own : new One(shared);
     }
 
     /**
-     * Returns an empty batch that no other thread uses until {@link #release}. The caller need not check its thread again.
+     * Returns an empty batch. The caller need not check its thread again.
      *
      * @throws WrongThreadException if the queue is confined to another thread
      * @throws IllegalStateException if the queue is confined and closed; if it is not confined, posting throws
      */
-    B claim() {
-        B batch = own;
+    One claim() {
+        One one = own;
         if (own == shared) {
-            batch.checkUser();
-        } else if (!batch.isMine()) {
+            one.batch.checkUser();
+        } else if (!one.batch.isMine()) {
             lock.lock();
-            batch = shared;
-            batch.takeOver();
+            one = shared;
+            one.batch.takeOver();
         }
-        batch.reset();
-        return batch;
-    }
-
-    /** Gives a claimed batch back. */
-    void release(B batch) {
-        if (batch != own) {
-            lock.unlock();
-        }
+        one.batch.reset();
+        return one;
     }
 }

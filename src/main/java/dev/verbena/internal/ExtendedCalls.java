@@ -63,7 +63,7 @@ public abstract sealed class ExtendedCalls {
         @Override
         public long call(MemorySegment function, long object, long a) {
             try {
-                return (long) Few.HANDLE.invokeExact(function, object, a);
+                return (long) Critical.Few.HANDLE.invokeExact(function, object, a);
             } catch (Throwable t) {
                 throw CFunction.unexpected(t);
             }
@@ -72,7 +72,7 @@ public abstract sealed class ExtendedCalls {
         @Override
         public long call(MemorySegment function, long object, long a, long b, long c, long d, long e) {
             try {
-                return (long) Most.HANDLE.invokeExact(function, object, a, b, c, d, e);
+                return (long) Critical.Most.HANDLE.invokeExact(function, object, a, b, c, d, e);
             } catch (Throwable t) {
                 throw CFunction.unexpected(t);
             }
@@ -91,7 +91,7 @@ public abstract sealed class ExtendedCalls {
         @Override
         public long call(MemorySegment function, long object, long a) {
             try {
-                return (long) Few.HANDLE.invokeExact(function, object, a);
+                return (long) Plain.Few.HANDLE.invokeExact(function, object, a);
             } catch (Throwable t) {
                 throw CFunction.unexpected(t);
             }
@@ -100,7 +100,7 @@ public abstract sealed class ExtendedCalls {
         @Override
         public long call(MemorySegment function, long object, long a, long b, long c, long d, long e) {
             try {
-                return (long) Most.HANDLE.invokeExact(function, object, a, b, c, d, e);
+                return (long) Plain.Most.HANDLE.invokeExact(function, object, a, b, c, d, e);
             } catch (Throwable t) {
                 throw CFunction.unexpected(t);
             }

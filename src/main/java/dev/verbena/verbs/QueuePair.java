@@ -620,7 +620,8 @@ public final class QueuePair extends VerbsObject {
     public void postSendImmediate(
             long id, LocalMemory local, int immediate, AddressHandle path, int queuePairNumber, int qkey) {
         try (var one = singleSends.claim()) {
-            one.batch.send(id, local)
+            one.batch
+                    .send(id, local)
                     .immediate(immediate)
                     .to(path, queuePairNumber, qkey)
                     .post();

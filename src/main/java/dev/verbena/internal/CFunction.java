@@ -92,7 +92,7 @@ public final class CFunction {
 
     /** Returns whether the library or the driver has this function: functions newer than rdma-core 44 may be missing. */
     public boolean isPresent() {
-        return address != null || library != null && library.symbol(symbol).isPresent();
+        return address != null || (library != null && library.symbol(symbol).isPresent());
     }
 
     /** Returns the value of {@code errno} after this thread's last call. */

@@ -87,7 +87,7 @@ final class Registration {
             String arguments) {
         int bits = AccessFlag.bits(flags);
         if (options.hints() != null
-                || options.source() instanceof Buffer && options.address().isPresent()) {
+                || (options.source() instanceof Buffer && options.address().isPresent())) {
             return extended(domain, options, arguments);
         }
         return switch (options.source()) {

@@ -133,7 +133,7 @@ class HalfOpenPeersTest {
         assertThatIllegalArgumentException().isThrownBy(() -> limits.backlog(0)).withMessageContaining("got 0");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> limits.handshakeTimeout(Duration.ZERO))
-                .withMessageContaining("handshakeTimeout must be positive");
+                .withMessageContaining("handshake timeout must be more than 0");
         assertThat(limits.backlog(5).handshakeTimeout(SHORT)).hasToString("backlog 5, handshake timeout PT0.02S");
     }
 }

@@ -42,6 +42,6 @@ public final class Main {
      * @param args the name of the tool and its options
      */
     public static void main(String[] args) {
-        PROGRAM.main(args);
+        PROGRAM.runAndExit(args);
     }
 }

@@ -19,6 +19,6 @@ public final class Twins {
     private Twins() {}
 
     public static void main(String[] args) {
-        PROGRAM.main(args);
+        PROGRAM.runAndExit(args);
     }
 }

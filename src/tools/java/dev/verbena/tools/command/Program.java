@@ -35,7 +35,7 @@ public final class Program {
      *
      * @param args the name of the tool and its options
      */
-    public void main(String[] args) {
+    public void runAndExit(String[] args) {
         Thread worker = Thread.currentThread();
         Thread cleanUp = new Thread(
                 () -> {
@@ -73,29 +73,29 @@ public final class Program {
             name = words.removeFirst();
             words = List.of("--help");
         }
-        switch (name) {
+        return switch (name) {
             case "" -> {
                 err.print(usage());
-                return Tool.WRONG_USAGE;
+                yield Tool.WRONG_USAGE;
             }
             case "-h", "--help", "help" -> {
                 out.print(usage());
-                return Tool.OK;
+                yield Tool.OK;
             }
             case "--version" -> {
                 out.println("verbena " + version() + ", Java " + Runtime.version());
-                return Tool.OK;
+                yield Tool.OK;
             }
             default -> {
                 for (Tool tool : tools) {
                     if (tool.name().equals(name)) {
-                        return tool.run(words.toArray(String[]::new), debug, out, err);
+                        yield tool.run(words.toArray(String[]::new), debug, out, err);
                     }
                 }
                 err.println("verbena: unknown tool '" + name + "'. 'verbena --help' lists the tools.");
-                return Tool.WRONG_USAGE;
+                yield Tool.WRONG_USAGE;
             }
-        }
+        };
     }
 
     /**

@@ -17,10 +17,13 @@
  *     <td>{@code Calls.run(Ibv.DESTROY_AH, this, address)} for 0 or an error number, {@code Calls.pointer} for NULL on
  *     failure, {@code Calls.number} for a negative number on failure. A maker fills a struct of the scratch arena that
  *     {@code ObjectLifetime.create} hands it, and calls C last.</td></tr>
- * <tr><td>posts, polls and all other functions of the data path</td>
- *     <td>{@link dev.verbena.internal.DataPathCalls}, {@link dev.verbena.internal.ExtendedCalls}</td>
- *     <td>Handles with the address of the driver's function, without {@code errno}; critical calls where the function is
- *     short.</td></tr>
+ * <tr><td>posts, polls and requests for events</td>
+ *     <td>{@link dev.verbena.internal.Driver}</td>
+ *     <td>A hidden class for each table of a driver's functions, without {@code errno}; critical calls where the functions
+ *     are short.</td></tr>
+ * <tr><td>the functions of extended queues</td>
+ *     <td>{@link dev.verbena.internal.ExtendedCalls}</td>
+ *     <td>Handles with the address of the function, critical or plain.</td></tr>
  * <tr><td>memory of a user that C reads or writes during the call</td>
  *     <td>{@link dev.verbena.internal.Rsocket}</td>
  *     <td>A handle with a {@code MemorySegment} among its arguments, which keeps the memory alive until C returns.</td></tr>

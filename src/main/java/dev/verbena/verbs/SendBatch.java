@@ -406,8 +406,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         if (type == 0) {
             throw new IllegalArgumentException("placement of a flush must be GLOBAL, PERSISTENT or both, got none");
         }
+        long limit = remote.length();
+        long how = (long) level.code << Integer.SIZE | type;
         begin(id, Operation.FLUSH.code(), 0);
-        return operands(remote, remote.length(), (long) level.code << Integer.SIZE | type);
+        return operands(remote, limit, how);
     }
 
     /**

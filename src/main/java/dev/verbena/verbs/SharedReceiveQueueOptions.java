@@ -98,7 +98,7 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
     protected List<Option> options() {
         return List.of(
                 option("type", type, null),
-                option("XRC domain", xrcDomain, null),
+                option("domain", xrcDomain, null),
                 option("queue", queue, null),
                 option("tags", tags, 0),
                 option("operations on tags", tagOperations, 0),

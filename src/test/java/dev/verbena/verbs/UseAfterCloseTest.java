@@ -18,6 +18,7 @@ import dev.verbena.support.ArenaKind;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Specimens;
 import dev.verbena.support.Specimens.Recipe;
+import dev.verbena.verbs.flow.FlowAction;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -84,6 +85,7 @@ class UseAfterCloseTest {
             RegionChange.class,
             RegionOptions.class,
             ParentDomainOptions.class,
+            FlowAction.Count.class,
             ReceiveHash.class);
 
     private final List<Specimens> worlds = new ArrayList<>();

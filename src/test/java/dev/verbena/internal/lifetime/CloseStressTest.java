@@ -34,7 +34,7 @@ class CloseStressTest {
                 .successfulOutput();
         String results = output.substring(output.indexOf("RUN RESULTS"));
         for (String name : new String[] {"Entered", "Held"}) {
-            Matcher seen = Pattern.compile("\\[OK] dev\\.verbena\\.access\\.CloseStress\\." + name
+            Matcher seen = Pattern.compile("\\[OK] dev\\.verbena\\.internal\\.lifetime\\.CloseStress\\." + name
                             + "\\s+Results across all configurations:\\s+RESULT.*\\s+0, 0 +[1-9].*\\s+1, 1 +[1-9]")
                     .matcher(results);
             assertThat(seen.find()).as("%s sees both orders: %s", name, output).isTrue();

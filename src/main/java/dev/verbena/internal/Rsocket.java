@@ -65,22 +65,24 @@ public final class Rsocket {
      *     {@link HiddenDescriptor#completionChannel}
      */
     public static long receive(int socket, MemorySegment to, long at, long length, boolean wait) {
-        return transfer(Transfer.RECEIVE_FUNCTION, socket, to, at, length, flags(wait), 0);
-    }
-
-    private static long flags(boolean wait) {
-        return wait ? 0 : DO_NOT_WAIT;
-    }
-
-    private static long transfer(
-            MemorySegment function, int socket, MemorySegment memory, long at, long length, long fourth, long fifth) {
         try {
             long result = (long) Transfer.HANDLE.invokeExact(
-                    function, CFunction.captured(), socket, memory.address() + at, length, fourth, fifth, memory);
+                    Transfer.RECEIVE_FUNCTION,
+                    CFunction.captured(),
+                    socket,
+                    to.address() + at,
+                    length,
+                    flags(wait),
+                    0L,
+                    to);
             return result < 0 ? -CFunction.errno() : result;
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
+    }
+
+    private static long flags(boolean wait) {
+        return wait ? 0 : DO_NOT_WAIT;
     }
 
     /** Makes functions of C fail with {@code EAGAIN} where they would wait; or makes them wait. Returns 0, or -1. */
@@ -104,7 +106,20 @@ public final class Rsocket {
      * @param wait as for {@link #receive}
      */
     public static long send(int socket, MemorySegment from, long at, long length, boolean wait) {
-        return transfer(Transfer.SEND_FUNCTION, socket, from, at, length, flags(wait), 0);
+        try {
+            long result = (long) Transfer.HANDLE.invokeExact(
+                    Transfer.SEND_FUNCTION,
+                    CFunction.captured(),
+                    socket,
+                    from.address() + at,
+                    length,
+                    flags(wait),
+                    0L,
+                    from);
+            return result < 0 ? -CFunction.errno() : result;
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
     }
 
     /**
@@ -115,6 +130,19 @@ public final class Rsocket {
      * @param wait as for {@link #receive}
      */
     public static long place(int socket, MemorySegment from, long length, long offset, boolean wait) {
-        return transfer(Transfer.PLACE_FUNCTION, socket, from, 0, length, offset, flags(wait));
+        try {
+            long result = (long) Transfer.HANDLE.invokeExact(
+                    Transfer.PLACE_FUNCTION,
+                    CFunction.captured(),
+                    socket,
+                    from.address(),
+                    length,
+                    offset,
+                    flags(wait),
+                    from);
+            return result < 0 ? -CFunction.errno() : result;
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
     }
 }

@@ -205,8 +205,9 @@ class QueueRulesTest {
         SharedReceiveQueueOptions tooLarge = SharedReceiveQueue.basic().depth(1 << 15);
         assertThatThrownBy(() -> loopback.domain.createSharedReceiveQueue(tooLarge))
                 .isInstanceOf(VerbsException.class)
-                .hasMessageMatching("(?s)ibv_create_srq\\(" + loopback.context.name()
-                        + ", type BASIC, depth 32768\\): EINVAL.*This device allows at most \\d+ receives a queue, 16 pieces.*");
+                .hasMessageMatching(
+                        "(?s)ibv_create_srq\\(" + loopback.context.name()
+                                + ", type BASIC, depth 32768\\): EINVAL.*This device allows at most \\d+ receives a queue, 16 pieces.*");
         SharedReceiveQueueOptions tags = SharedReceiveQueue.tagMatching(loopback.left.queue, 1, 1);
         Fenced.fail("ibv_create_srq_ex", 1, Errno.EOPNOTSUPP);
         assertThatThrownBy(() -> loopback.domain.createSharedReceiveQueue(tags))

@@ -878,6 +878,8 @@ public final class ConnectionId extends VerbsObject {
     /**
      * Starts to end the connection ({@code rdma_disconnect}). Posted requests are flushed, and both sides get
      * {@link CmEvent.Type#DISCONNECTED}. Call this on both sides: it is also the answer to the peer's end.
+     * Call this only after {@link CmEvent.Type#ESTABLISHED}: the kernel informs no peer of an earlier end, and the
+     * peer's own end then waits for an answer until its time is over.
      */
     @CName("rdma_disconnect")
     public void beginDisconnect() {

@@ -3,7 +3,6 @@ package dev.verbena.bench;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.QueuePairOptions;
-import dev.verbena.verbs.SendOperation;
 import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
@@ -120,7 +119,9 @@ enum Row {
 
     /** Returns the options of this row's queue pair. */
     QueuePairOptions of(QueuePairOptions plain) {
-        return kinds.contains(Kind.EXTENDED_PAIR) ? plain.operations(SendOperation.RDMA_WRITE) : plain;
+        return kinds.contains(Kind.EXTENDED_PAIR)
+                ? plain.operations(QueuePairOptions.OfferedOperation.RDMA_WRITE)
+                : plain;
     }
 
     /** Returns whether sends and receives complete in one queue. */

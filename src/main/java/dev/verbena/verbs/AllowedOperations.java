@@ -24,7 +24,7 @@ final class AllowedOperations {
                 operations.add(operation);
             }
         }
-        for (SendOperation asked : options.operations()) {
+        for (QueuePairOptions.OfferedOperation asked : options.operations()) {
             operations.add(asked.operation());
             // A request begins without immediate data or a key. ExtendedSends checks again what it has become.
             operations.add(asked.operation().plain());

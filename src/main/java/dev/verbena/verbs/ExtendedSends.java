@@ -126,7 +126,7 @@ final class ExtendedSends {
         this.idAddress = queue + ibv_qp_ex.wr_id$offset();
         this.flagsAddress = queue + ibv_qp_ex.wr_flags$offset(); // with the padding before the functions
         Arrays.fill(builders, MemorySegment.NULL);
-        for (SendOperation operation : queuePair.options.operations()) {
+        for (QueuePairOptions.OfferedOperation operation : queuePair.options.operations()) {
             builders[operation.operation().code()] = operation.operation().builder(struct);
         }
         checkComplete(queuePair);
@@ -176,7 +176,7 @@ final class ExtendedSends {
 
     /** Checks that the driver has a function for each operation that it made the queue pair with. */
     private void checkComplete(QueuePair made) {
-        List<SendOperation> missing = made.options.operations().stream()
+        List<QueuePairOptions.OfferedOperation> missing = made.options.operations().stream()
                 .filter(operation -> isMissing(builders[operation.operation().code()]))
                 .toList();
         if (!missing.isEmpty()) {

@@ -10,7 +10,7 @@ import java.util.Arrays;
 /**
  * An operation that a work request asks for ({@code enum ibv_wr_opcode}), or a receive.
  *
- * <p>This is the only table of operations. {@link SendOperation}, the batches and the extended queue pairs take from it.
+ * <p>This is the only table of operations. {@link QueuePairOptions.OfferedOperation}, the batches and the extended queue pairs take from it.
  */
 public enum Operation {
     /** An RDMA write ({@code IBV_WR_RDMA_WRITE}). */

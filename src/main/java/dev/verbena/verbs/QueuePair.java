@@ -823,7 +823,7 @@ public final class QueuePair extends VerbsObject {
 
     /**
      * Posts an atomic write ({@code ibv_wr_atomic_write}). It stores 8 bytes in the peer's memory at once, so that no reader
-     * sees a part of them. The queue pair must have been made with {@link SendOperation#ATOMIC_WRITE}.
+     * sees a part of them. The queue pair must have been made with {@link QueuePairOptions.OfferedOperation#ATOMIC_WRITE}.
      *
      * @param id comes back with the completion
      * @param value the value to store, in this machine's byte order

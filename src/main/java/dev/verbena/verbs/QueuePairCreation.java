@@ -141,7 +141,7 @@ final class QueuePairCreation {
 
     /** Checks that the struct of the installed rdma-core has the pointer to {@code wr_flush}. */
     private static void checkRelease(QueuePairOptions options) {
-        if (options.operations().contains(SendOperation.FLUSH)) {
+        if (options.operations().contains(QueuePairOptions.OfferedOperation.FLUSH)) {
             Failures.require(RdmaCoreVersion.V49, Operation.FLUSH.builder(), options.toString());
         }
     }
@@ -218,7 +218,8 @@ final class QueuePairCreation {
             mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS;
         }
         if (!options.operations().isEmpty()) {
-            ibv_qp_init_attr_ex.send_ops_flags(init, EnumCodec.bits(options.operations(), SendOperation::bit));
+            ibv_qp_init_attr_ex.send_ops_flags(
+                    init, EnumCodec.bits(options.operations(), QueuePairOptions.OfferedOperation::bit));
             mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
         }
         ibv_qp_init_attr_ex.comp_mask(init, mask);

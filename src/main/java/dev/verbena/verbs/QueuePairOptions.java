@@ -5,6 +5,7 @@ import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.QueuePairType;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
@@ -31,7 +32,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
     private int port = 1;
     private int gidIndex = BEST_GID;
     private int tsoHeader;
-    private Set<SendOperation> operations = Set.of();
+    private Set<OfferedOperation> operations = Set.of();
     private Set<Flag> flags = Set.of();
     private int sourceNumber;
     private @Nullable SharedReceiveQueue sharedReceiveQueue;
@@ -194,21 +195,21 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
         return copy.frozen();
     }
 
-    Set<SendOperation> operations() {
+    Set<OfferedOperation> operations() {
         return operations;
     }
 
     /**
      * Returns a copy for an extended queue pair, which offers these operations and no others ({@code send_ops_flags}).
      * Such a queue pair posts by {@code ibv_wr_start} and {@code ibv_wr_complete} and is used as any other. The newest
-     * operations, such as {@link SendOperation#ATOMIC_WRITE}, need one.
+     * operations, such as {@link OfferedOperation#ATOMIC_WRITE}, need one.
      *
-     * @param operations the operations; {@link SendOperation#usual} names those of all devices
+     * @param operations the operations; {@link OfferedOperation#usual} names those of all devices
      * @return a changed copy
      */
-    public QueuePairOptions operations(Collection<SendOperation> operations) {
+    public QueuePairOptions operations(Collection<OfferedOperation> operations) {
         QueuePairOptions copy = copy();
-        copy.operations = set(SendOperation.class, operations);
+        copy.operations = set(OfferedOperation.class, operations);
         return copy.frozen();
     }
 
@@ -219,7 +220,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @param more further operations
      * @return a changed copy
      */
-    public QueuePairOptions operations(SendOperation first, SendOperation... more) {
+    public QueuePairOptions operations(OfferedOperation first, OfferedOperation... more) {
         return operations(EnumSet.of(first, more));
     }
 
@@ -325,6 +326,84 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
 
         Flag(int bit) {
             this.bit = bit;
+        }
+    }
+
+    /**
+     * An operation that an extended queue pair offers ({@code enum ibv_qp_create_send_ops_flags}): see {@link #operations}.
+     */
+    public enum OfferedOperation {
+        /** An RDMA write ({@code IBV_QP_EX_WITH_RDMA_WRITE}). */
+        RDMA_WRITE(Operation.RDMA_WRITE),
+        /** An RDMA write with immediate data ({@code IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM}). */
+        RDMA_WRITE_WITH_IMMEDIATE(Operation.RDMA_WRITE_WITH_IMMEDIATE),
+        /** A send ({@code IBV_QP_EX_WITH_SEND}). */
+        SEND(Operation.SEND),
+        /** A send with immediate data ({@code IBV_QP_EX_WITH_SEND_WITH_IMM}). */
+        SEND_WITH_IMMEDIATE(Operation.SEND_WITH_IMMEDIATE),
+        /** An RDMA read ({@code IBV_QP_EX_WITH_RDMA_READ}). */
+        RDMA_READ(Operation.RDMA_READ),
+        /** A compare-and-swap ({@code IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP}). */
+        COMPARE_AND_SWAP(Operation.COMPARE_AND_SWAP),
+        /** A fetch-and-add ({@code IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD}). */
+        FETCH_AND_ADD(Operation.FETCH_AND_ADD),
+        /** The invalidation of a local key ({@code IBV_QP_EX_WITH_LOCAL_INV}). */
+        LOCAL_INVALIDATE(Operation.LOCAL_INVALIDATE),
+        /** The binding of a memory window ({@code IBV_QP_EX_WITH_BIND_MW}). */
+        BIND_MW(Operation.BIND_MW),
+        /** A send that invalidates a key of the receiver ({@code IBV_QP_EX_WITH_SEND_WITH_INV}). */
+        SEND_WITH_INVALIDATE(Operation.SEND_WITH_INVALIDATE),
+        /** A segmented TCP send ({@code IBV_QP_EX_WITH_TSO}). */
+        TSO(Operation.TSO),
+        /** A flush ({@code IBV_QP_EX_WITH_FLUSH}). */
+        FLUSH(Operation.FLUSH),
+        /** An atomic write ({@code IBV_QP_EX_WITH_ATOMIC_WRITE}). */
+        ATOMIC_WRITE(Operation.ATOMIC_WRITE);
+
+        private static final Set<OfferedOperation> DATAGRAMS =
+                Collections.unmodifiableSet(EnumSet.of(SEND, SEND_WITH_IMMEDIATE));
+        private static final Set<OfferedOperation> UNRELIABLE = Collections.unmodifiableSet(
+                EnumSet.of(SEND, SEND_WITH_IMMEDIATE, RDMA_WRITE, RDMA_WRITE_WITH_IMMEDIATE));
+        private static final Set<OfferedOperation> RELIABLE = Collections.unmodifiableSet(EnumSet.of(
+                SEND,
+                SEND_WITH_IMMEDIATE,
+                RDMA_WRITE,
+                RDMA_WRITE_WITH_IMMEDIATE,
+                RDMA_READ,
+                COMPARE_AND_SWAP,
+                FETCH_AND_ADD));
+
+        private final Operation operation;
+
+        OfferedOperation(Operation operation) {
+            this.operation = operation;
+        }
+
+        int bit() {
+            return operation.flag();
+        }
+
+        /**
+         * Returns the operation of a work request.
+         *
+         * @return the constant of the same name
+         */
+        public Operation operation() {
+            return operation;
+        }
+
+        /**
+         * Returns the operations that all devices have for a transport.
+         *
+         * @param type the transport
+         * @return sends and, where the transport has them, writes, reads and atomics
+         */
+        public static Set<OfferedOperation> usual(QueuePairType type) {
+            return switch (type) {
+                case UD, RAW_PACKET -> DATAGRAMS;
+                case UC -> UNRELIABLE;
+                default -> RELIABLE;
+            };
         }
     }
 }

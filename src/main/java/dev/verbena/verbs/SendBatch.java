@@ -370,7 +370,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     /**
      * Adds an atomic write ({@code ibv_wr_atomic_write}). It stores 8 bytes in the peer's memory at once, so that no reader
-     * sees a part of them. The queue pair must have been made with {@link SendOperation#ATOMIC_WRITE}.
+     * sees a part of them. The queue pair must have been made with {@link QueuePairOptions.OfferedOperation#ATOMIC_WRITE}.
      *
      * @param id comes back with the completion
      * @param value the value to store, in this machine's byte order
@@ -388,7 +388,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     /**
      * Adds a flush ({@code ibv_wr_flush}). It completes when earlier writes have been placed as far as asked for. The queue
-     * pair must have been made with {@link SendOperation#FLUSH}.
+     * pair must have been made with {@link QueuePairOptions.OfferedOperation#FLUSH}.
      *
      * @param id comes back with the completion
      * @param remote the memory; its region and the peer's queue pair need {@link AccessFlag#FLUSH_GLOBAL} or

@@ -11,7 +11,7 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.SendOperation;
+import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.SharedReceiveQueue;
 
 /**
@@ -65,8 +65,9 @@ public final class MakeAndClose {
         queue.await(Loopback.DEADLINE).orThrow();
         queue.await(Loopback.DEADLINE).orThrow();
 
-        QueuePair both = domain.createQueuePair(
-                QueuePair.rc(extended).sharedReceiveQueue(shared).operations(SendOperation.RDMA_WRITE));
+        QueuePair both = domain.createQueuePair(QueuePair.rc(extended)
+                .sharedReceiveQueue(shared)
+                .operations(QueuePairOptions.OfferedOperation.RDMA_WRITE));
         both.connect(both.endpoint());
         both.postWrite(3, region.slice(0, 8), region.slice(8, 8).remote());
         extended.await(Loopback.DEADLINE).orThrow();

@@ -18,8 +18,8 @@ import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.RegionOptions;
-import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.ThreadDomain;
 import dev.verbena.verbs.WorkQueue;
@@ -147,7 +147,10 @@ public final class Makers implements AutoCloseable {
                         "ibv_create_qp_ex",
                         Makers::domain,
                         (it, arena) -> it.domain()
-                                .createQueuePair(QueuePair.rc(it.queue()).operations(SendOperation.RDMA_WRITE), arena)),
+                                .createQueuePair(
+                                        QueuePair.rc(it.queue())
+                                                .operations(QueuePairOptions.OfferedOperation.RDMA_WRITE),
+                                        arena)),
                 new Maker(
                         "shared receive queue",
                         "ibv_create_srq",

@@ -65,7 +65,6 @@ import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
-import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
 import dev.verbena.verbs.TagMatching;
@@ -265,7 +264,10 @@ public final class Specimens implements AutoCloseable {
             "QueuePair, extended",
             QueuePair.class,
             it -> it.connected(
-                    QueuePair.rc(it.the(QUEUE)).operations(SendOperation.RDMA_WRITE, SendOperation.ATOMIC_WRITE),
+                    QueuePair.rc(it.the(QUEUE))
+                            .operations(
+                                    QueuePairOptions.OfferedOperation.RDMA_WRITE,
+                                    QueuePairOptions.OfferedOperation.ATOMIC_WRITE),
                     it.arenaOfThis()));
     private static final Recipe<QueuePair> RAW_PAIR = rare(
             "QueuePair, for frames",

@@ -508,7 +508,7 @@ class CompletionRulesTest {
             context.createCompletionQueue(options.fields(CompletionField.VLAN), arena)
                     .close();
             QueuePairOptions pair = QueuePair.rc(loopback.left.queue)
-                    .operations(SendOperation.RDMA_READ, SendOperation.SEND)
+                    .operations(QueuePairOptions.OfferedOperation.RDMA_READ, QueuePairOptions.OfferedOperation.SEND)
                     .inlineSize(8);
             Fenced.fail("ibv_wr_rdma_read", 1, 1);
             assertThatThrownBy(() -> loopback.domain.createQueuePair(pair, arena))

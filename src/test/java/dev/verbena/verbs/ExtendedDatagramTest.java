@@ -35,7 +35,7 @@ class ExtendedDatagramTest {
         ProtectionDomain domain = context.allocateProtectionDomain();
         queue = context.createCompletionQueue(CompletionQueueOptions.of(256).fields(CompletionField.standard()));
         pair = domain.createQueuePair(QueuePair.ud(queue)
-                .operations(SendOperation.usual(QueuePairType.UD))
+                .operations(QueuePairOptions.OfferedOperation.usual(QueuePairType.UD))
                 .inlineSize(32));
         pair.toReady(KEY);
         path = domain.createAddressHandle(pair.pathTo(pair.endpoint()));

@@ -1,9 +1,9 @@
 package dev.verbena.verbs;
 
-import static dev.verbena.verbs.SendOperation.RDMA_READ;
-import static dev.verbena.verbs.SendOperation.RDMA_WRITE;
-import static dev.verbena.verbs.SendOperation.RDMA_WRITE_WITH_IMMEDIATE;
-import static dev.verbena.verbs.SendOperation.SEND;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_READ;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE_WITH_IMMEDIATE;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.SEND;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;

@@ -1,13 +1,13 @@
 package dev.verbena.verbs;
 
-import static dev.verbena.verbs.SendOperation.ATOMIC_WRITE;
-import static dev.verbena.verbs.SendOperation.COMPARE_AND_SWAP;
-import static dev.verbena.verbs.SendOperation.FETCH_AND_ADD;
-import static dev.verbena.verbs.SendOperation.RDMA_READ;
-import static dev.verbena.verbs.SendOperation.RDMA_WRITE;
-import static dev.verbena.verbs.SendOperation.RDMA_WRITE_WITH_IMMEDIATE;
-import static dev.verbena.verbs.SendOperation.SEND;
-import static dev.verbena.verbs.SendOperation.SEND_WITH_IMMEDIATE;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.ATOMIC_WRITE;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.COMPARE_AND_SWAP;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.FETCH_AND_ADD;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_READ;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE_WITH_IMMEDIATE;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.SEND;
+import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -44,11 +44,11 @@ class ExtendedQueuePairTest {
     private Loopback.Side left;
     private Loopback.Side right;
 
-    private void connect(SendOperation first, SendOperation... more) {
+    private void connect(QueuePairOptions.OfferedOperation first, QueuePairOptions.OfferedOperation... more) {
         connect(VerbsArena.ofConfined(), EnumSet.of(first, more));
     }
 
-    private void connect(VerbsArena arena, Set<SendOperation> operations) {
+    private void connect(VerbsArena arena, Set<QueuePairOptions.OfferedOperation> operations) {
         loopback = Loopback.connected(
                 arena,
                 QueuePairAttributes.none(),
@@ -267,7 +267,7 @@ class ExtendedQueuePairTest {
     void flushCompletes() throws Exception {
         MemoryRegion flushable;
         try {
-            connect(RDMA_WRITE, SendOperation.FLUSH);
+            connect(RDMA_WRITE, QueuePairOptions.OfferedOperation.FLUSH);
             flushable = flushable();
         } catch (UnsupportedVerbException refused) {
             assertThat(refused).hasMessageMatching(".*(ibv_wr_flush|ibv_create_qp_ex|ibv_reg_mr).*FLUSH.*");
@@ -294,7 +294,7 @@ class ExtendedQueuePairTest {
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw")
     @Test
     void windowWithoutRemoteWriteRefusesWrites() throws Exception {
-        connect(RDMA_WRITE, SendOperation.BIND_MW);
+        connect(RDMA_WRITE, QueuePairOptions.OfferedOperation.BIND_MW);
         MemoryRegion target = bindable();
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         right.pair.postBind(1, window, target.slice(0, 4096), Set.of(AccessFlag.LOCAL_WRITE));
@@ -308,7 +308,11 @@ class ExtendedQueuePairTest {
 
     @Test
     void invalidateEndsLocalAndRemoteKeys() throws Exception {
-        connect(SendOperation.BIND_MW, SendOperation.LOCAL_INVALIDATE, SendOperation.SEND_WITH_INVALIDATE, RDMA_WRITE);
+        connect(
+                QueuePairOptions.OfferedOperation.BIND_MW,
+                QueuePairOptions.OfferedOperation.LOCAL_INVALIDATE,
+                QueuePairOptions.OfferedOperation.SEND_WITH_INVALIDATE,
+                RDMA_WRITE);
         MemoryRegion target = bindable();
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
         right.pair.postBind(1, window, target, Set.of(AccessFlag.REMOTE_WRITE));
@@ -414,7 +418,7 @@ class ExtendedQueuePairTest {
 
     @ParameterizedTest
     @EnumSource(names = {"SEND", "RDMA_WRITE", "RDMA_READ", "COMPARE_AND_SWAP", "FETCH_AND_ADD"})
-    void unrequestedOperationsAreRefusedBeforeC(SendOperation only) {
+    void unrequestedOperationsAreRefusedBeforeC(QueuePairOptions.OfferedOperation only) {
         connect(only);
         SendBatch batch = left.pair.sendBatch(8);
         LocalMemory local = left.buffer.slice(0, 8);
@@ -427,7 +431,7 @@ class ExtendedQueuePairTest {
         tryTo(only, ATOMIC_WRITE, () -> batch.atomicWrite(1, 1, remote));
         tryTo(
                 only,
-                SendOperation.FLUSH,
+                QueuePairOptions.OfferedOperation.FLUSH,
                 () -> batch.flush(
                         1, remote, SendBatch.FlushLevel.MEMORY_REGION, Set.of(SendBatch.FlushPlacement.GLOBAL)));
         if (only == SEND || only == RDMA_WRITE) {
@@ -438,7 +442,8 @@ class ExtendedQueuePairTest {
         assertThat(batch.size()).isEqualTo(1);
     }
 
-    private static void tryTo(SendOperation only, SendOperation what, Runnable add) {
+    private static void tryTo(
+            QueuePairOptions.OfferedOperation only, QueuePairOptions.OfferedOperation what, Runnable add) {
         if (what == only) {
             add.run();
         } else {

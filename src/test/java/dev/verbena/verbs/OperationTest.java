@@ -38,7 +38,7 @@ class OperationTest {
     @Test
     void extendedOperationsHaveFlagBuilderAndShape() {
         Set<Integer> flags = new HashSet<>();
-        for (SendOperation send : SendOperation.values()) {
+        for (QueuePairOptions.OfferedOperation send : QueuePairOptions.OfferedOperation.values()) {
             Operation operation = send.operation();
             assertThat(operation.name()).isEqualTo(send.name());
             assertThat(Integer.bitCount(send.bit())).isOne();
@@ -111,7 +111,8 @@ class OperationTest {
         assertThat(operation.shape()).isEqualTo(shape);
         assertThat(operation.carriesData()).isEqualTo(carriesData);
         assertThat(operation.flag())
-                .isEqualTo(SendOperation.valueOf(operation.name()).bit());
+                .isEqualTo(QueuePairOptions.OfferedOperation.valueOf(operation.name())
+                        .bit());
     }
 
     /** A struct of builders whose addresses are all different. */
@@ -123,7 +124,7 @@ class OperationTest {
                 pair.set(ValueLayout.JAVA_LONG, at, at + 1);
             }
             Set<MemorySegment> all = new HashSet<>();
-            for (SendOperation send : SendOperation.values()) {
+            for (QueuePairOptions.OfferedOperation send : QueuePairOptions.OfferedOperation.values()) {
                 Operation operation = send.operation();
                 MemorySegment builder = operation.builder(pair);
                 assertThat(all.add(builder)).as("%s", operation).isTrue();

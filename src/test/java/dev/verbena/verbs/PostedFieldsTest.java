@@ -60,7 +60,7 @@ class PostedFieldsTest {
             if (apart && sends != null && sends == options.receiveQueue()) {
                 queues = QueuePair.rc(sends, sends.context().createCompletionQueue(256));
             }
-            return extended ? queues.operations(EnumSet.allOf(SendOperation.class)) : queues;
+            return extended ? queues.operations(EnumSet.allOf(QueuePairOptions.OfferedOperation.class)) : queues;
         }
 
         /** Makes objects of a context whose driver is called in this way. */
@@ -478,7 +478,9 @@ class PostedFieldsTest {
         try (Loopback loopback = way.connected()) {
             QueuePairOptions options = QueuePair.ud(loopback.left.queue).inlineSize(16);
             QueuePair pair = loopback.domain.createQueuePair(
-                    way.extended ? options.operations(SendOperation.usual(options.type())) : options);
+                    way.extended
+                            ? options.operations(QueuePairOptions.OfferedOperation.usual(options.type()))
+                            : options);
             pair.toReady(0x1234567);
             AddressHandle path = loopback.domain.createAddressHandle(pair.pathTo(pair.endpoint()));
             List<Object> destination = List.of(path.address(), 0x123456, 0x89abcdef);

@@ -208,8 +208,9 @@ class PostingRulesTest {
         if (!way.extended()) {
             return;
         }
-        try (Loopback loopback = way.connected(options ->
-                options.operations(SendOperation.RDMA_WRITE_WITH_IMMEDIATE, SendOperation.SEND_WITH_IMMEDIATE))) {
+        try (Loopback loopback = way.connected(options -> options.operations(
+                QueuePairOptions.OfferedOperation.RDMA_WRITE_WITH_IMMEDIATE,
+                QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE))) {
             SendBatch batch = loopback.left.pair.sendBatch(1);
             for (int i = 0; i < 3; i++) {
                 batch.clear().write(1, local(loopback, 1), remote(loopback, 1));
@@ -390,7 +391,7 @@ class PostingRulesTest {
         try (Loopback loopback = Loopback.connected(
                 VerbsArena.ofConfined(),
                 QueuePairAttributes.none(),
-                options -> options.sendSge(3).operations(Set.of(SendOperation.values())))) {
+                options -> options.sendSge(3).operations(Set.of(QueuePairOptions.OfferedOperation.values())))) {
             SendBatch batch = loopback.left.pair.sendBatch(4);
             RemoteMemory remote = loopback.right.buffer.remote();
             batch.fetchAndAdd(1, local(loopback, 1), remote, 1);

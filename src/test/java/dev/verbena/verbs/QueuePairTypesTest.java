@@ -74,7 +74,8 @@ class QueuePairTypesTest {
     }
 
     private QueuePair makeExtended(QueuePairOptions options) {
-        return make(options.operations(SendOperation.SEND, SendOperation.SEND_WITH_IMMEDIATE));
+        return make(options.operations(
+                QueuePairOptions.OfferedOperation.SEND, QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE));
     }
 
     @Test
@@ -196,7 +197,7 @@ class QueuePairTypesTest {
 
     private void queryTells(QueuePairOptions options) {
         queryTellsOf(options);
-        queryTellsOf(options.operations(SendOperation.SEND));
+        queryTellsOf(options.operations(QueuePairOptions.OfferedOperation.SEND));
     }
 
     private void queryTellsOf(QueuePairOptions options) {

@@ -332,7 +332,7 @@ class RareObjectsTest {
                 .isEqualTo(plain.flags(QueuePairOptions.Flag.SCATTER_FCS))
                 .isNotEqualTo(plain.flags(QueuePairOptions.Flag.CVLAN_STRIPPING))
                 .isNotEqualTo(plain);
-        assertThat(plain.operations(SendOperation.SEND)).isNotEqualTo(plain);
+        assertThat(plain.operations(QueuePairOptions.OfferedOperation.SEND)).isNotEqualTo(plain);
     }
 
     @Test

@@ -390,7 +390,8 @@ class StateChangesTest {
                 .withMessageContaining("CAP_NET_RAW");
         Fenced.fail("ibv_create_qp_ex", 1, Errno.EOPNOTSUPP);
         assertThatExceptionOfType(UnsupportedVerbException.class)
-                .isThrownBy(() -> domain.createQueuePair(QueuePair.rc(queue).operations(SendOperation.SEND)))
+                .isThrownBy(() ->
+                        domain.createQueuePair(QueuePair.rc(queue).operations(QueuePairOptions.OfferedOperation.SEND)))
                 .withMessageStartingWith("ibv_create_qp_ex(")
                 .withMessageContaining("no queue pair of this kind");
         Fenced.fail("ibv_create_qp", 1, Errno.ENOMEM);

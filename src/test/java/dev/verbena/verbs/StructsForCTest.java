@@ -112,7 +112,8 @@ class StructsForCTest {
         SharedReceiveQueue shared = domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
         QueuePair pair = domain.createQueuePair(QueuePair.ud(queue)
                 .sharedReceiveQueue(shared)
-                .operations(SendOperation.SEND, SendOperation.SEND_WITH_IMMEDIATE)
+                .operations(
+                        QueuePairOptions.OfferedOperation.SEND, QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE)
                 .flags(QueuePairOptions.Flag.SCATTER_FCS)
                 .sourceNumber(0x4321)
                 .tsoHeader(99));
@@ -124,7 +125,8 @@ class StructsForCTest {
         assertThat(ibv_qp_init_attr_ex.create_flags(init))
                 .isEqualTo(QueuePairOptions.Flag.SCATTER_FCS.bit | QueuePairOptions.Flag.SOURCE_QPN.bit);
         assertThat(ibv_qp_init_attr_ex.send_ops_flags(init))
-                .isEqualTo(SendOperation.SEND.bit() | SendOperation.SEND_WITH_IMMEDIATE.bit());
+                .isEqualTo(QueuePairOptions.OfferedOperation.SEND.bit()
+                        | QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE.bit());
         assertThat(ibv_qp_init_attr_ex.comp_mask(init))
                 .isEqualTo(rdma_h.IBV_QP_INIT_ATTR_PD()
                         | rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS()

@@ -18,7 +18,6 @@ import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.SendBatch;
-import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.walk.Node.ArenaNode;
@@ -50,27 +49,27 @@ final class Making {
             AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_ATOMIC,
             AccessFlag.MW_BIND);
-    private static final Set<SendOperation> FOR_CONNECTIONS = EnumSet.of(
-            SendOperation.SEND,
-            SendOperation.SEND_WITH_IMMEDIATE,
-            SendOperation.SEND_WITH_INVALIDATE,
-            SendOperation.RDMA_WRITE,
-            SendOperation.RDMA_WRITE_WITH_IMMEDIATE,
-            SendOperation.RDMA_READ,
-            SendOperation.FETCH_AND_ADD,
-            SendOperation.COMPARE_AND_SWAP,
-            SendOperation.BIND_MW,
-            SendOperation.LOCAL_INVALIDATE);
-    private static final Set<SendOperation> FOR_UNRELIABLE = EnumSet.of(
-            SendOperation.SEND,
-            SendOperation.SEND_WITH_IMMEDIATE,
-            SendOperation.SEND_WITH_INVALIDATE,
-            SendOperation.RDMA_WRITE,
-            SendOperation.RDMA_WRITE_WITH_IMMEDIATE,
-            SendOperation.BIND_MW,
-            SendOperation.LOCAL_INVALIDATE);
-    private static final Set<SendOperation> FOR_DATAGRAMS =
-            EnumSet.of(SendOperation.SEND, SendOperation.SEND_WITH_IMMEDIATE);
+    private static final Set<QueuePairOptions.OfferedOperation> FOR_CONNECTIONS = EnumSet.of(
+            QueuePairOptions.OfferedOperation.SEND,
+            QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE,
+            QueuePairOptions.OfferedOperation.SEND_WITH_INVALIDATE,
+            QueuePairOptions.OfferedOperation.RDMA_WRITE,
+            QueuePairOptions.OfferedOperation.RDMA_WRITE_WITH_IMMEDIATE,
+            QueuePairOptions.OfferedOperation.RDMA_READ,
+            QueuePairOptions.OfferedOperation.FETCH_AND_ADD,
+            QueuePairOptions.OfferedOperation.COMPARE_AND_SWAP,
+            QueuePairOptions.OfferedOperation.BIND_MW,
+            QueuePairOptions.OfferedOperation.LOCAL_INVALIDATE);
+    private static final Set<QueuePairOptions.OfferedOperation> FOR_UNRELIABLE = EnumSet.of(
+            QueuePairOptions.OfferedOperation.SEND,
+            QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE,
+            QueuePairOptions.OfferedOperation.SEND_WITH_INVALIDATE,
+            QueuePairOptions.OfferedOperation.RDMA_WRITE,
+            QueuePairOptions.OfferedOperation.RDMA_WRITE_WITH_IMMEDIATE,
+            QueuePairOptions.OfferedOperation.BIND_MW,
+            QueuePairOptions.OfferedOperation.LOCAL_INVALIDATE);
+    private static final Set<QueuePairOptions.OfferedOperation> FOR_DATAGRAMS =
+            EnumSet.of(QueuePairOptions.OfferedOperation.SEND, QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE);
     private static final int ARENAS = 6;
 
     private Making() {}

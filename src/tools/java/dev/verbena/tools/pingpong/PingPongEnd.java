@@ -25,7 +25,6 @@ import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RegionOptions;
-import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
@@ -183,7 +182,7 @@ final class PingPongEnd {
                 .sendDepth(1)
                 .receiveDepth(setting.depth());
         if (setting.extendedSends()) {
-            options = options.operations(SendOperation.SEND);
+            options = options.operations(QueuePairOptions.OfferedOperation.SEND);
         }
         return shared == null ? options : options.sharedReceiveQueue(shared);
     }

@@ -25,9 +25,9 @@ import dev.verbena.verbs.Operation;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.RegionOptions;
-import dev.verbena.verbs.SendOperation;
 import dev.verbena.verbs.SharedReceiveQueue;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -219,7 +219,7 @@ final class ReportCalls {
             CompletionQueue queue = queue(arena);
             queue.context()
                     .allocateProtectionDomain()
-                    .createQueuePair(QueuePair.rc(queue).operations(SendOperation.RDMA_WRITE));
+                    .createQueuePair(QueuePair.rc(queue).operations(QueuePairOptions.OfferedOperation.RDMA_WRITE));
         });
         call("ibv_query_qp_data_in_order", arena -> pair(arena).dataInOrder(Operation.RDMA_WRITE));
         call("ibv_create_srq", arena -> {

@@ -73,9 +73,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo flags(Flag... flags) {
-        AddressInfo copy = copy();
-        copy.flags = set(Flag.class, List.of(flags));
-        return copy.frozen();
+        return with(copy -> copy.flags = set(Flag.class, List.of(flags)));
     }
 
     /**
@@ -95,9 +93,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo family(Family wanted) {
-        AddressInfo copy = copy();
-        copy.family = Objects.requireNonNull(wanted, "family");
-        return copy.frozen();
+        return with(copy -> copy.family = Objects.requireNonNull(wanted, "family"));
     }
 
     /**
@@ -116,9 +112,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo type(QueuePairType wanted) {
-        AddressInfo copy = copy();
-        copy.type = Objects.requireNonNull(wanted, "type");
-        return copy.frozen();
+        return with(copy -> copy.type = Objects.requireNonNull(wanted, "type"));
     }
 
     /**
@@ -137,9 +131,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo space(PortSpace wanted) {
-        AddressInfo copy = copy();
-        copy.space = Objects.requireNonNull(wanted, "space");
-        return copy.frozen();
+        return with(copy -> copy.space = Objects.requireNonNull(wanted, "space"));
     }
 
     /**
@@ -158,9 +150,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo source(SocketAddress own) {
-        AddressInfo copy = copy();
-        copy.source = own;
-        return copy.frozen();
+        return with(copy -> copy.source = own);
     }
 
     /**
@@ -179,9 +169,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo destination(SocketAddress peer) {
-        AddressInfo copy = copy();
-        copy.destination = peer;
-        return copy.frozen();
+        return with(copy -> copy.destination = peer);
     }
 
     /**

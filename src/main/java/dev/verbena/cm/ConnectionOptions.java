@@ -59,9 +59,7 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      * @return a changed copy
      */
     public ConnectionOptions sizes(QueueCapabilities changed) {
-        ConnectionOptions copy = copy();
-        copy.sizes = Objects.requireNonNull(changed, "sizes");
-        return copy.frozen();
+        return with(copy -> copy.sizes = Objects.requireNonNull(changed, "sizes"));
     }
 
     @Nullable
@@ -77,9 +75,7 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      * @return a changed copy
      */
     public ConnectionOptions domain(@Nullable ProtectionDomain shared) {
-        ConnectionOptions copy = copy();
-        copy.domain = shared;
-        return copy.frozen();
+        return with(copy -> copy.domain = shared);
     }
 
     @Nullable
@@ -95,9 +91,7 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      * @return a changed copy
      */
     public ConnectionOptions completionQueue(@Nullable CompletionQueue shared) {
-        ConnectionOptions copy = copy();
-        copy.completionQueue = shared;
-        return copy.frozen();
+        return with(copy -> copy.completionQueue = shared);
     }
 
     @Nullable
@@ -113,9 +107,7 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      * @return a changed copy
      */
     public ConnectionOptions sharedReceiveQueue(@Nullable SharedReceiveQueue shared) {
-        ConnectionOptions copy = copy();
-        copy.sharedReceiveQueue = shared;
-        return copy.frozen();
+        return with(copy -> copy.sharedReceiveQueue = shared);
     }
 
     @Override

@@ -63,9 +63,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return a changed copy
      */
     public ConnectionParameters privateData(PrivateData data) {
-        ConnectionParameters copy = copy();
-        copy.privateData = Objects.requireNonNull(data, "privateData");
-        return copy.frozen();
+        return with(copy -> copy.privateData = Objects.requireNonNull(data, "privateData"));
     }
 
     /**
@@ -85,9 +83,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters responderResources(int count) {
-        ConnectionParameters copy = copy();
-        copy.responderResources = Checks.checkRange("number of responder resources", count, MAX);
-        return copy.frozen();
+        return with(copy -> copy.responderResources = Checks.checkRange("number of responder resources", count, MAX));
     }
 
     /**
@@ -107,9 +103,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters initiatorDepth(int count) {
-        ConnectionParameters copy = copy();
-        copy.initiatorDepth = Checks.checkRange("initiator depth", count, MAX);
-        return copy.frozen();
+        return with(copy -> copy.initiatorDepth = Checks.checkRange("initiator depth", count, MAX));
     }
 
     /**
@@ -128,9 +122,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return a changed copy
      */
     public ConnectionParameters flowControl(boolean value) {
-        ConnectionParameters copy = copy();
-        copy.flowControl = value;
-        return copy.frozen();
+        return with(copy -> copy.flowControl = value);
     }
 
     /**
@@ -151,9 +143,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters retryCount(int count) {
-        ConnectionParameters copy = copy();
-        copy.retryCount = Checks.checkRange("retry count", count, 7);
-        return copy.frozen();
+        return with(copy -> copy.retryCount = Checks.checkRange("retry count", count, 7));
     }
 
     /**
@@ -174,9 +164,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters rnrRetryCount(int count) {
-        ConnectionParameters copy = copy();
-        copy.rnrRetryCount = Checks.checkRange("RNR retry count", count, 7);
-        return copy.frozen();
+        return with(copy -> copy.rnrRetryCount = Checks.checkRange("RNR retry count", count, 7));
     }
 
     /**
@@ -199,10 +187,10 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
     }
 
     ConnectionParameters queuePair(int number, boolean shared) {
-        ConnectionParameters copy = copy();
-        copy.queuePairNumber = Checks.checkRange("queue pair number", number, 0xffffff);
-        copy.sharedReceives = shared;
-        return copy.frozen();
+        return with(copy -> {
+            copy.queuePairNumber = Checks.checkRange("queue pair number", number, 0xffffff);
+            copy.sharedReceives = shared;
+        });
     }
 
     MemorySegment write(Arena scratch) {

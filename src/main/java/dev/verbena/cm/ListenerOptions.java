@@ -40,9 +40,7 @@ public final class ListenerOptions extends Options<ListenerOptions> {
      * @throws IllegalArgumentException if the number is less than 1
      */
     public ListenerOptions backlog(int requests) {
-        ListenerOptions copy = copy();
-        copy.backlog = Checks.checkAtLeast("backlog", requests, 1);
-        return copy.frozen();
+        return with(copy -> copy.backlog = Checks.checkAtLeast("backlog", requests, 1));
     }
 
     Duration handshakeTimeout() {
@@ -58,9 +56,7 @@ public final class ListenerOptions extends Options<ListenerOptions> {
      * @throws IllegalArgumentException if the time is not positive
      */
     public ListenerOptions handshakeTimeout(Duration timeout) {
-        ListenerOptions copy = copy();
-        copy.handshakeTimeout = Checks.checkPositive("handshake timeout", timeout);
-        return copy.frozen();
+        return with(copy -> copy.handshakeTimeout = Checks.checkPositive("handshake timeout", timeout));
     }
 
     @Override

@@ -7,18 +7,16 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The base of all classes of options: immutable objects with a method for each option, which returns a changed copy. Such
- * a method sets the field of a {@link #copy} that no other thread knows, and returns the copy {@link #frozen}:
+ * The base of all classes of options: immutable objects with a method for each option, which returns a changed copy:
  *
  * <pre>{@code
  * public RateLimit maxBurst(long bytes) {
- *     RateLimit copy = copy();
- *     copy.maxBurst = Checks.checkRange("burst", bytes, MAX);
- *     return copy.frozen();
+ *     return with(copy -> copy.maxBurst = Checks.checkRange("burst", bytes, MAX));
  * }
  * }</pre>
  *
@@ -93,14 +91,17 @@ public abstract class Options<T extends Options<T>> implements Cloneable {
     }
 
     /**
-     * Returns a copy to change.
+     * Returns a changed copy.
      *
-     * @return the copy; its maker writes to it, and then calls {@link #frozen}
+     * @param change sets fields of the copy, which no other thread knows
+     * @return the copy, {@link #frozen}
      */
     @SuppressWarnings("unchecked") // a clone has the class of its original
-    protected final T copy() {
+    protected final T with(Consumer<? super T> change) {
         try {
-            return (T) clone();
+            T copy = (T) clone();
+            change.accept(copy);
+            return copy.frozen();
         } catch (CloneNotSupportedException e) {
             throw new AssertionError(e);
         }

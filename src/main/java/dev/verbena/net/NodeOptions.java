@@ -69,9 +69,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions window(int changed) {
-        NodeOptions copy = copy();
-        copy.window = Checks.checkRange("window", changed, 1, Wire.MAX_WINDOW);
-        return copy.frozen();
+        return with(copy -> copy.window = Checks.checkRange("window", changed, 1, Wire.MAX_WINDOW));
     }
 
     /**
@@ -81,9 +79,8 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions sends(int changed) {
-        NodeOptions copy = copy();
-        copy.sends = Checks.checkRange("number of messages under way", changed, 1, Wire.MAX_WINDOW);
-        return copy.frozen();
+        return with(
+                copy -> copy.sends = Checks.checkRange("number of messages under way", changed, 1, Wire.MAX_WINDOW));
     }
 
     /**
@@ -94,9 +91,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions calls(int changed) {
-        NodeOptions copy = copy();
-        copy.calls = Checks.checkRange("number of open calls", changed, Wire.MAX_WINDOW);
-        return copy.frozen();
+        return with(copy -> copy.calls = Checks.checkRange("number of open calls", changed, Wire.MAX_WINDOW));
     }
 
     /**
@@ -107,9 +102,8 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions operations(int changed) {
-        NodeOptions copy = copy();
-        copy.operations = Checks.checkRange("number of operations under way", changed, Wire.MAX_WINDOW);
-        return copy.frozen();
+        return with(copy ->
+                copy.operations = Checks.checkRange("number of operations under way", changed, Wire.MAX_WINDOW));
     }
 
     /**
@@ -120,9 +114,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxExports(int changed) {
-        NodeOptions copy = copy();
-        copy.maxExports = Checks.checkRange("number of exports of a peer", changed, 0xffff);
-        return copy.frozen();
+        return with(copy -> copy.maxExports = Checks.checkRange("number of exports of a peer", changed, 0xffff));
     }
 
     /**
@@ -133,9 +125,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxTransferSize(long changed) {
-        NodeOptions copy = copy();
-        copy.maxTransferSize = Checks.checkAtLeast("size of transfers", changed, 0);
-        return copy.frozen();
+        return with(copy -> copy.maxTransferSize = Checks.checkAtLeast("size of transfers", changed, 0));
     }
 
     /**
@@ -147,9 +137,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      */
     public NodeOptions token(byte[] changed) {
         Checks.checkRange("number of bytes of a token", changed.length, Wire.MAX_TOKEN);
-        NodeOptions copy = copy();
-        copy.token = changed.clone();
-        return copy.frozen();
+        return with(copy -> copy.token = changed.clone());
     }
 
     /**
@@ -163,9 +151,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions admit(BiPredicate<InetSocketAddress, byte[]> changed) {
-        NodeOptions copy = copy();
-        copy.admit = Objects.requireNonNull(changed, "admit");
-        return copy.frozen();
+        return with(copy -> copy.admit = Objects.requireNonNull(changed, "admit"));
     }
 
     /**
@@ -175,9 +161,8 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions messageSize(int changed) {
-        NodeOptions copy = copy();
-        copy.messageSize = Checks.checkRange("message size", changed, Wire.GREETING_BYTES, 1 << 30);
-        return copy.frozen();
+        return with(
+                copy -> copy.messageSize = Checks.checkRange("message size", changed, Wire.GREETING_BYTES, 1 << 30));
     }
 
     /**
@@ -187,9 +172,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxChannels(int changed) {
-        NodeOptions copy = copy();
-        copy.maxChannels = Checks.checkRange("number of channels", changed, 1, 0xffff);
-        return copy.frozen();
+        return with(copy -> copy.maxChannels = Checks.checkRange("number of channels", changed, 1, 0xffff));
     }
 
     /**
@@ -199,9 +182,8 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxChannelsPerPeer(int changed) {
-        NodeOptions copy = copy();
-        copy.maxChannelsPerPeer = Checks.checkRange("number of channels of a peer", changed, 0xffff);
-        return copy.frozen();
+        return with(
+                copy -> copy.maxChannelsPerPeer = Checks.checkRange("number of channels of a peer", changed, 0xffff));
     }
 
     /**
@@ -211,9 +193,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxWaiting(int changed) {
-        NodeOptions copy = copy();
-        copy.maxWaiting = Checks.checkRange("number of waiting peers", changed, 0xffff);
-        return copy.frozen();
+        return with(copy -> copy.maxWaiting = Checks.checkRange("number of waiting peers", changed, 0xffff));
     }
 
     /**
@@ -223,9 +203,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions handshakeTimeout(Duration changed) {
-        NodeOptions copy = copy();
-        copy.handshakeTimeout = Checks.checkPositive("handshake timeout", changed);
-        return copy.frozen();
+        return with(copy -> copy.handshakeTimeout = Checks.checkPositive("handshake timeout", changed));
     }
 
     /**
@@ -238,9 +216,7 @@ public final class NodeOptions extends Options<NodeOptions> {
         if (Objects.requireNonNull(changed, "closeTimeout").isNegative()) {
             throw new IllegalArgumentException("close timeout must not be negative, got " + changed);
         }
-        NodeOptions copy = copy();
-        copy.closeTimeout = changed;
-        return copy.frozen();
+        return with(copy -> copy.closeTimeout = changed);
     }
 
     /**
@@ -262,9 +238,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions alive(Duration changed) {
-        NodeOptions copy = copy();
-        copy.alive = Checks.checkPositive("time between signs of life", changed);
-        return copy.frozen();
+        return with(copy -> copy.alive = Checks.checkPositive("time between signs of life", changed));
     }
 
     /**
@@ -276,9 +250,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxStall(Duration changed) {
-        NodeOptions copy = copy();
-        copy.maxStall = Checks.checkPositive("longest stall", changed);
-        return copy.frozen();
+        return with(copy -> copy.maxStall = Checks.checkPositive("longest stall", changed));
     }
 
     /**
@@ -288,9 +260,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions progress(Progress changed) {
-        NodeOptions copy = copy();
-        copy.progress = Objects.requireNonNull(changed, "progress");
-        return copy.frozen();
+        return with(copy -> copy.progress = Objects.requireNonNull(changed, "progress"));
     }
 
     /**
@@ -308,9 +278,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions transport(Transport changed) {
-        NodeOptions copy = copy();
-        copy.transport = Objects.requireNonNull(changed, "transport");
-        return copy.frozen();
+        return with(copy -> copy.transport = Objects.requireNonNull(changed, "transport"));
     }
 
     int window() {

@@ -47,9 +47,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @throws IllegalArgumentException if the capacity is less than 1
      */
     public CompletionQueueOptions capacity(int completions) {
-        CompletionQueueOptions copy = copy();
-        copy.capacity = Checks.checkAtLeast("capacity of a completion queue", completions, 1);
-        return copy.frozen();
+        return with(copy -> copy.capacity = Checks.checkAtLeast("capacity of a completion queue", completions, 1));
     }
 
     /**
@@ -60,9 +58,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions channel(@Nullable CompletionChannel events) {
-        CompletionQueueOptions copy = copy();
-        copy.channel = events;
-        return copy.frozen();
+        return with(copy -> copy.channel = events);
     }
 
     /**
@@ -74,9 +70,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @throws IllegalArgumentException if the number is negative
      */
     public CompletionQueueOptions completionVector(int number) {
-        CompletionQueueOptions copy = copy();
-        copy.completionVector = Checks.checkAtLeast("completion vector", number, 0);
-        return copy.frozen();
+        return with(copy -> copy.completionVector = Checks.checkAtLeast("completion vector", number, 0));
     }
 
     /**
@@ -87,10 +81,10 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions fields(Collection<CompletionField> fields) {
-        CompletionQueueOptions copy = copy();
-        copy.extended = true;
-        copy.fields = set(CompletionField.class, fields);
-        return copy.frozen();
+        return with(copy -> {
+            copy.extended = true;
+            copy.fields = set(CompletionField.class, fields);
+        });
     }
 
     /**
@@ -110,10 +104,10 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions flags(Collection<Flag> flags) {
-        CompletionQueueOptions copy = copy();
-        copy.extended = true;
-        copy.flags = set(Flag.class, flags);
-        return copy.frozen();
+        return with(copy -> {
+            copy.extended = true;
+            copy.flags = set(Flag.class, flags);
+        });
     }
 
     /**
@@ -145,10 +139,10 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions parentDomain(@Nullable ProtectionDomain domain) {
-        CompletionQueueOptions copy = copy();
-        copy.extended = true;
-        copy.parentDomain = domain;
-        return copy.frozen();
+        return with(copy -> {
+            copy.extended = true;
+            copy.parentDomain = domain;
+        });
     }
 
     /**
@@ -159,9 +153,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions pollingCalls(PollingCalls calls) {
-        CompletionQueueOptions copy = copy();
-        copy.pollingCalls = Objects.requireNonNull(calls, "pollingCalls");
-        return copy.frozen();
+        return with(copy -> copy.pollingCalls = Objects.requireNonNull(calls, "pollingCalls"));
     }
 
     private CompletionQueueOptions with(Flag flag) {

@@ -43,9 +43,7 @@ public final class DmaHints extends Options<DmaHints> {
      * @throws IllegalArgumentException if the number is negative
      */
     public DmaHints cpu(int number) {
-        DmaHints copy = copy();
-        copy.cpu = Checks.checkAtLeast("number of a processor", number, 0);
-        return copy.frozen();
+        return with(copy -> copy.cpu = Checks.checkAtLeast("number of a processor", number, 0));
     }
 
     /**
@@ -56,9 +54,7 @@ public final class DmaHints extends Options<DmaHints> {
      * @throws IllegalArgumentException if the hint has more than two bits
      */
     public DmaHints processingHint(int bits) {
-        DmaHints copy = copy();
-        copy.processingHint = Checks.checkRange("processing hint", bits, 3);
-        return copy.frozen();
+        return with(copy -> copy.processingHint = Checks.checkRange("processing hint", bits, 3));
     }
 
     /**
@@ -69,9 +65,7 @@ public final class DmaHints extends Options<DmaHints> {
      * @throws IllegalArgumentException if the type is neither 0 nor 1
      */
     public DmaHints memoryType(int type) {
-        DmaHints copy = copy();
-        copy.memoryType = Checks.checkRange("type of memory", type, 1);
-        return copy.frozen();
+        return with(copy -> copy.memoryType = Checks.checkRange("type of memory", type, 1));
     }
 
     /** Allocates a {@code struct ibv_dmah_init_attr} with the hints that are set. */

@@ -40,9 +40,7 @@ public final class ParentDomainOptions extends Options<ParentDomainOptions> {
      * @return a changed copy
      */
     public ParentDomainOptions threadDomain(ThreadDomain domain) {
-        ParentDomainOptions copy = copy();
-        copy.threadDomain = Objects.requireNonNull(domain, "threadDomain");
-        return copy.frozen();
+        return with(copy -> copy.threadDomain = Objects.requireNonNull(domain, "threadDomain"));
     }
 
     boolean allowUnprotectedBuffers() {
@@ -58,9 +56,7 @@ public final class ParentDomainOptions extends Options<ParentDomainOptions> {
      * @return a changed copy
      */
     public ParentDomainOptions allowUnprotectedBuffers(boolean allowed) {
-        ParentDomainOptions copy = copy();
-        copy.allowUnprotectedBuffers = allowed;
-        return copy.frozen();
+        return with(copy -> copy.allowUnprotectedBuffers = allowed);
     }
 
     @Override

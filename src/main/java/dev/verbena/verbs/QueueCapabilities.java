@@ -73,9 +73,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities sendDepth(int depth) {
-        QueueCapabilities copy = copy();
-        copy.sendDepth = Checks.checkAtLeast("send depth", depth, 0);
-        return copy.frozen();
+        return with(copy -> copy.sendDepth = Checks.checkAtLeast("send depth", depth, 0));
     }
 
     /**
@@ -94,9 +92,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities receiveDepth(int depth) {
-        QueueCapabilities copy = copy();
-        copy.receiveDepth = Checks.checkAtLeast("receive depth", depth, 0);
-        return copy.frozen();
+        return with(copy -> copy.receiveDepth = Checks.checkAtLeast("receive depth", depth, 0));
     }
 
     /**
@@ -115,9 +111,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities sendSge(int pieces) {
-        QueueCapabilities copy = copy();
-        copy.sendSge = Checks.checkAtLeast("number of pieces of a send", pieces, 0);
-        return copy.frozen();
+        return with(copy -> copy.sendSge = Checks.checkAtLeast("number of pieces of a send", pieces, 0));
     }
 
     /**
@@ -136,9 +130,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities receiveSge(int pieces) {
-        QueueCapabilities copy = copy();
-        copy.receiveSge = Checks.checkAtLeast("number of pieces of a receive", pieces, 0);
-        return copy.frozen();
+        return with(copy -> copy.receiveSge = Checks.checkAtLeast("number of pieces of a receive", pieces, 0));
     }
 
     /**
@@ -157,9 +149,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities inlineSize(int bytes) {
-        QueueCapabilities copy = copy();
-        copy.inlineSize = Checks.checkAtLeast("inline size", bytes, 0);
-        return copy.frozen();
+        return with(copy -> copy.inlineSize = Checks.checkAtLeast("inline size", bytes, 0));
     }
 
     @Override

@@ -89,9 +89,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions capabilities(QueueCapabilities sizes) {
-        QueuePairOptions copy = copy();
-        copy.capabilities = Objects.requireNonNull(sizes, "capabilities");
-        return copy.frozen();
+        return with(copy -> copy.capabilities = Objects.requireNonNull(sizes, "capabilities"));
     }
 
     /**
@@ -157,9 +155,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions port(int number) {
-        QueuePairOptions copy = copy();
-        copy.port = Checks.checkRange("port", number, 1, 0xff);
-        return copy.frozen();
+        return with(copy -> copy.port = Checks.checkRange("port", number, 1, 0xff));
     }
 
     int gidIndex() {
@@ -173,9 +169,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions gidIndex(int index) {
-        QueuePairOptions copy = copy();
-        copy.gidIndex = Checks.checkRange("GID index", index, BEST_GID, 0xff);
-        return copy.frozen();
+        return with(copy -> copy.gidIndex = Checks.checkRange("GID index", index, BEST_GID, 0xff));
     }
 
     int tsoHeader() {
@@ -190,9 +184,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions tsoHeader(int bytes) {
-        QueuePairOptions copy = copy();
-        copy.tsoHeader = Checks.checkRange("length of a header", bytes, 0xffff);
-        return copy.frozen();
+        return with(copy -> copy.tsoHeader = Checks.checkRange("length of a header", bytes, 0xffff));
     }
 
     Set<OfferedOperation> operations() {
@@ -208,9 +200,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions operations(Collection<OfferedOperation> operations) {
-        QueuePairOptions copy = copy();
-        copy.operations = set(OfferedOperation.class, operations);
-        return copy.frozen();
+        return with(copy -> copy.operations = set(OfferedOperation.class, operations));
     }
 
     /**
@@ -238,9 +228,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
     public QueuePairOptions flags(Flag first, Flag... more) {
         EnumSet<Flag> all = EnumSet.of(first, more);
         all.addAll(flags);
-        QueuePairOptions copy = copy();
-        copy.flags = set(Flag.class, all);
-        return copy.frozen();
+        return with(copy -> copy.flags = set(Flag.class, all));
     }
 
     int sourceNumber() {
@@ -255,9 +243,8 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions sourceNumber(int number) {
-        QueuePairOptions copy = flags(Flag.SOURCE_QPN).copy();
-        copy.sourceNumber = Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
-        return copy.frozen();
+        return flags(Flag.SOURCE_QPN)
+                .with(copy -> copy.sourceNumber = Checks.checkRange("queue pair number", number, QueuePair.MULTICAST));
     }
 
     @Nullable
@@ -272,10 +259,10 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
-        QueuePairOptions copy = copy();
-        copy.capabilities = capabilities.receiveDepth(0).receiveSge(0);
-        copy.sharedReceiveQueue = queue;
-        return copy.frozen();
+        return with(copy -> {
+            copy.capabilities = capabilities.receiveDepth(0).receiveSge(0);
+            copy.sharedReceiveQueue = queue;
+        });
     }
 
     @Nullable

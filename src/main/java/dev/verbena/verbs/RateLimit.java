@@ -39,9 +39,7 @@ public final class RateLimit extends Options<RateLimit> {
      * @return a changed copy
      */
     public RateLimit kilobitsPerSecond(long rate) {
-        RateLimit copy = copy();
-        copy.kilobitsPerSecond = Checks.checkRange("rate", rate, MAX);
-        return copy.frozen();
+        return with(copy -> copy.kilobitsPerSecond = Checks.checkRange("rate", rate, MAX));
     }
 
     /**
@@ -51,9 +49,7 @@ public final class RateLimit extends Options<RateLimit> {
      * @return a changed copy
      */
     public RateLimit maxBurst(long bytes) {
-        RateLimit copy = copy();
-        copy.maxBurst = Checks.checkRange("burst", bytes, MAX);
-        return copy.frozen();
+        return with(copy -> copy.maxBurst = Checks.checkRange("burst", bytes, MAX));
     }
 
     /**
@@ -63,9 +59,7 @@ public final class RateLimit extends Options<RateLimit> {
      * @return a changed copy
      */
     public RateLimit typicalPacket(int bytes) {
-        RateLimit copy = copy();
-        copy.typicalPacket = Checks.checkRange("typical packet size", bytes, 0xffff);
-        return copy.frozen();
+        return with(copy -> copy.typicalPacket = Checks.checkRange("typical packet size", bytes, 0xffff));
     }
 
     void write(MemorySegment limit) {

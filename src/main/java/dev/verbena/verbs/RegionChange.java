@@ -63,9 +63,7 @@ public final class RegionChange extends Options<RegionChange> {
      * @return a changed copy
      */
     public RegionChange memory(MemorySegment other) {
-        RegionChange copy = copy();
-        copy.memory = Objects.requireNonNull(other, "memory");
-        return copy.frozen();
+        return with(copy -> copy.memory = Objects.requireNonNull(other, "memory"));
     }
 
     @Nullable
@@ -80,9 +78,7 @@ public final class RegionChange extends Options<RegionChange> {
      * @return a changed copy
      */
     public RegionChange access(Collection<AccessFlag> flags) {
-        RegionChange copy = copy();
-        copy.access = Registration.check(flags);
-        return copy.frozen();
+        return with(copy -> copy.access = Registration.check(flags));
     }
 
     @Nullable
@@ -97,9 +93,7 @@ public final class RegionChange extends Options<RegionChange> {
      * @return a changed copy
      */
     public RegionChange domain(ProtectionDomain other) {
-        RegionChange copy = copy();
-        copy.domain = Objects.requireNonNull(other, "domain");
-        return copy.frozen();
+        return with(copy -> copy.domain = Objects.requireNonNull(other, "domain"));
     }
 
     @Override

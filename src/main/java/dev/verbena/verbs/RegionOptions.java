@@ -148,9 +148,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return a changed copy
      */
     public RegionOptions address(long first) {
-        RegionOptions copy = copy();
-        copy.address = OptionalLong.of(first);
-        return copy.frozen();
+        return with(copy -> copy.address = OptionalLong.of(first));
     }
 
     Set<AccessFlag> access() {
@@ -165,9 +163,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @throws IllegalArgumentException if peers may write and {@link AccessFlag#LOCAL_WRITE} is missing
      */
     public RegionOptions access(Collection<AccessFlag> flags) {
-        RegionOptions copy = copy();
-        copy.access = Registration.check(flags);
-        return copy.frozen();
+        return with(copy -> copy.access = Registration.check(flags));
     }
 
     /**
@@ -193,9 +189,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return a changed copy
      */
     public RegionOptions hints(DmaHandle handle) {
-        RegionOptions copy = copy();
-        copy.hints = Objects.requireNonNull(handle, "hints");
-        return copy.frozen();
+        return with(copy -> copy.hints = Objects.requireNonNull(handle, "hints"));
     }
 
     RegionBacking backing() {

@@ -50,9 +50,7 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
      * @return a changed copy
      */
     public SharedReceiveQueueOptions depth(int receives) {
-        SharedReceiveQueueOptions copy = copy();
-        copy.depth = Checks.checkAtLeast("depth", receives, 0);
-        return copy.frozen();
+        return with(copy -> copy.depth = Checks.checkAtLeast("depth", receives, 0));
     }
 
     /**
@@ -62,9 +60,7 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
      * @return a changed copy
      */
     public SharedReceiveQueueOptions sge(int pieces) {
-        SharedReceiveQueueOptions copy = copy();
-        copy.sge = Checks.checkAtLeast("number of pieces of a receive", pieces, 0);
-        return copy.frozen();
+        return with(copy -> copy.sge = Checks.checkAtLeast("number of pieces of a receive", pieces, 0));
     }
 
     SharedReceiveQueue.Type type() {

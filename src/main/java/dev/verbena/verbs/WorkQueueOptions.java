@@ -51,9 +51,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @return a changed copy
      */
     public WorkQueueOptions queue(CompletionQueue completions) {
-        WorkQueueOptions copy = copy();
-        copy.queue = Objects.requireNonNull(completions, "queue");
-        return copy.frozen();
+        return with(copy -> copy.queue = Objects.requireNonNull(completions, "queue"));
     }
 
     /**
@@ -64,9 +62,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @throws IllegalArgumentException if the depth is less than 1
      */
     public WorkQueueOptions depth(int receives) {
-        WorkQueueOptions copy = copy();
-        copy.depth = Checks.checkAtLeast("depth of a work queue", receives, 1);
-        return copy.frozen();
+        return with(copy -> copy.depth = Checks.checkAtLeast("depth of a work queue", receives, 1));
     }
 
     int sge() {
@@ -81,9 +77,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @throws IllegalArgumentException if the number is less than 1
      */
     public WorkQueueOptions sge(int pieces) {
-        WorkQueueOptions copy = copy();
-        copy.sge = Checks.checkAtLeast("number of pieces of a receive", pieces, 1);
-        return copy.frozen();
+        return with(copy -> copy.sge = Checks.checkAtLeast("number of pieces of a receive", pieces, 1));
     }
 
     /**
@@ -93,9 +87,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @return a changed copy
      */
     public WorkQueueOptions flags(Collection<Flag> flags) {
-        WorkQueueOptions copy = copy();
-        copy.flags = set(Flag.class, flags);
-        return copy.frozen();
+        return with(copy -> copy.flags = set(Flag.class, flags));
     }
 
     /** Allocates a {@code struct ibv_wq_init_attr} with these options. */

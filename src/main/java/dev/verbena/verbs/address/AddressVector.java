@@ -48,9 +48,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector port(int number) {
-        AddressVector copy = copy();
-        copy.port = Checks.checkRange("port", number, 0xff);
-        return copy.frozen();
+        return with(copy -> copy.port = Checks.checkRange("port", number, 0xff));
     }
 
     /**
@@ -69,9 +67,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector destinationLid(int lid) {
-        AddressVector copy = copy();
-        copy.destinationLid = Checks.checkRange("destination LID", lid, 0xffff);
-        return copy.frozen();
+        return with(copy -> copy.destinationLid = Checks.checkRange("destination LID", lid, 0xffff));
     }
 
     /**
@@ -90,9 +86,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector serviceLevel(int level) {
-        AddressVector copy = copy();
-        copy.serviceLevel = Checks.checkRange("service level", level, 15);
-        return copy.frozen();
+        return with(copy -> copy.serviceLevel = Checks.checkRange("service level", level, 15));
     }
 
     /**
@@ -111,9 +105,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector sourcePathBits(int bits) {
-        AddressVector copy = copy();
-        copy.sourcePathBits = Checks.checkRange("source path bits", bits, 127);
-        return copy.frozen();
+        return with(copy -> copy.sourcePathBits = Checks.checkRange("source path bits", bits, 127));
     }
 
     /**
@@ -153,9 +145,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector staticRateCode(int code) {
-        AddressVector copy = copy();
-        copy.staticRate = Checks.checkRange("static rate code", code, 0xff);
-        return copy.frozen();
+        return with(copy -> copy.staticRate = Checks.checkRange("static rate code", code, 0xff));
     }
 
     /**
@@ -174,9 +164,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector globalRoute(@Nullable GlobalRoute route) {
-        AddressVector copy = copy();
-        copy.globalRoute = route;
-        return copy.frozen();
+        return with(copy -> copy.globalRoute = route);
     }
 
     @Override

@@ -65,9 +65,7 @@ public final class FlowRule extends Options<FlowRule> {
      */
     public FlowRule kind(Kind value) {
         checkHeaders(Objects.requireNonNull(value, "kind"), specs);
-        FlowRule copy = copy();
-        copy.kind = value;
-        return copy.frozen();
+        return with(copy -> copy.kind = value);
     }
 
     int port() {
@@ -81,9 +79,7 @@ public final class FlowRule extends Options<FlowRule> {
      * @return a changed copy
      */
     public FlowRule port(int number) {
-        FlowRule copy = copy();
-        copy.port = Checks.checkRange("port", number, 1, 0xff);
-        return copy.frozen();
+        return with(copy -> copy.port = Checks.checkRange("port", number, 1, 0xff));
     }
 
     int priority() {
@@ -97,9 +93,7 @@ public final class FlowRule extends Options<FlowRule> {
      * @return a changed copy
      */
     public FlowRule priority(int value) {
-        FlowRule copy = copy();
-        copy.priority = Checks.checkRange("priority", value, 0xffff);
-        return copy.frozen();
+        return with(copy -> copy.priority = Checks.checkRange("priority", value, 0xffff));
     }
 
     Set<Flag> flags() {
@@ -113,9 +107,7 @@ public final class FlowRule extends Options<FlowRule> {
      * @return a changed copy
      */
     public FlowRule flags(Collection<Flag> values) {
-        FlowRule copy = copy();
-        copy.flags = set(Flag.class, values);
-        return copy.frozen();
+        return with(copy -> copy.flags = set(Flag.class, values));
     }
 
     List<FlowSpec> specs() {
@@ -134,9 +126,7 @@ public final class FlowRule extends Options<FlowRule> {
                     "a rule has at most " + MAX_SPECS + " specifications, got " + values.size());
         }
         checkHeaders(kind, values);
-        FlowRule copy = copy();
-        copy.specs = List.copyOf(values);
-        return copy.frozen();
+        return with(copy -> copy.specs = List.copyOf(values));
     }
 
     private static void checkHeaders(Kind kind, List<FlowSpec> specs) {

@@ -13,8 +13,10 @@ import org.jspecify.annotations.Nullable;
  * thread is not busy. That is the handshake of closing, whose proof is in {@link Barrier}. After each loss, a bias needs
  * many more turns in a row, so that threads that share a lock pay for few of them. Without {@code membarrier} there is no
  * bias, and this is a {@link ReentrantLock}.
+ *
+ * <p>A {@code try} statement holds it: {@code try (var _ = lock.held()) { ... }}. This allocates nothing.
  */
-public final class BiasedLock {
+public final class BiasedLock implements AutoCloseable {
     /** The number of turns in a row for the first bias, and the factor for each further one. */
     private static final int TURNS = 64;
 
@@ -51,6 +53,18 @@ public final class BiasedLock {
 
     private long turns;
     private long needed = TURNS;
+
+    /** Takes the lock, and waits for that. Closing the result, which is this lock, gives it back. */
+    public BiasedLock held() {
+        lock();
+        return this;
+    }
+
+    /** Gives the lock back at the end of the {@code try} statement. */
+    @Override
+    public void close() {
+        unlock();
+    }
 
     /** Takes the lock, and waits for that. */
     public void lock() {

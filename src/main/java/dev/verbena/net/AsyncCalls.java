@@ -35,11 +35,8 @@ final class AsyncCalls {
 
         @Override
         public @Nullable Message take() {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 return over ? null : takeNow();
-            } finally {
-                lock.unlock();
             }
         }
 
@@ -67,8 +64,7 @@ final class AsyncCalls {
 
         @Override
         public void giveUp() {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 if (over) {
                     return;
                 }
@@ -78,8 +74,6 @@ final class AsyncCalls {
                 } else if (unsent.remove(this)) {
                     messages.makeIdle(request);
                 }
-            } finally {
-                lock.unlock();
             }
         }
     }
@@ -99,8 +93,7 @@ final class AsyncCalls {
 
     /** Sends a request now or later, and returns the future of the reply. */
     CompletableFuture<Message> call(Message message) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Buffer request = messages.requestable(message);
             Link on = messages.checkCanCall();
             Entry mine = new Entry(request);
@@ -109,8 +102,6 @@ final class AsyncCalls {
                 unsent.add(mine);
             }
             return mine.future;
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -41,6 +41,7 @@ final class ChannelCore {
     final Supplier<@Nullable Boolean> hasParted = () -> parted() ? Boolean.TRUE : null;
     final boolean incoming;
     final VerbsArena arena = VerbsArena.ofShared();
+    final BiasedLock lock = new BiasedLock();
 
     /** True while the engine has noted that there is something for the handler. The engine's lock guards it. */
     boolean queued;
@@ -50,7 +51,6 @@ final class ChannelCore {
     private final long key;
     private final InetSocketAddress peer;
     private final Channel channel;
-    private final BiasedLock lock = new BiasedLock();
 
     private final Messages messages;
     private final Operations operations;
@@ -129,31 +129,25 @@ final class ChannelCore {
     /** Accepts a peer. */
     void accept(Carrier.Connection made) {
         connection = made;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (state != ChannelState.CONNECTING) {
                 return; // it took too long
             }
             prepare(made);
             happen(Event.CONNECTED, null);
             made.accept(); // under the lock: the peer's greeting may come before this returns
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Makes the queues, and posts all receives: from then on the peer may send. Returns false if the channel has ended. */
     boolean prepare() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Carrier.Connection with = connection;
             if (state != ChannelState.CONNECTING || with == null) {
                 return false;
             }
             prepare(with);
             return true;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -166,14 +160,11 @@ final class ChannelCore {
 
     /** Notes that the connection is made, for the side that connects. */
     void established() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Link on = link;
             if (!incoming && on != null && happen(Event.CONNECTED, null)) {
                 greet(on);
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -188,25 +179,14 @@ final class ChannelCore {
 
     /** Notes that the connection has ended. */
     void disconnected(String details) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (!happen(Event.DONE, null)) {
                 endLocked(Event.LOST, EndReason.LOST, details, null);
             }
-        } finally {
-            lock.unlock();
         }
     }
 
     // Completions: the caller holds the lock, for all of a channel that it handles one after the other
-
-    void lock() {
-        lock.lock();
-    }
-
-    void unlock() {
-        lock.unlock();
-    }
 
     /**
      * Notes that a request has failed.
@@ -422,11 +402,8 @@ final class ChannelCore {
 
     /** Ends this channel, unless it has ended. */
     void end(EndReason reason, String details, @Nullable Throwable why) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             endLocked(reason == EndReason.FAILED ? Event.ABORTED : Event.LOST, reason, details, why);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -528,11 +505,8 @@ final class ChannelCore {
 
     /** Returns the counters of this channel. */
     Node.Statistics statistics() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return messages.statistics();
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -559,8 +533,7 @@ final class ChannelCore {
 
     /** Begins to close. Returns false if another call has. */
     boolean beginClose() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (closed) {
                 return false;
             }
@@ -568,37 +541,28 @@ final class ChannelCore {
             happen(Event.CLOSED, null);
             wakeAll();
             return true;
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Takes an export from the peer. Returns true when no window of it is left. */
     boolean revoke(Export export) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             grants.revoke(export);
             return !grants.isRevoking() || parted();
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Takes all exports from the peer, whose connection has ended. */
     void revokeAll() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             grants.revokeAll();
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Ends what is left of the connection. Returns the exception to throw if messages may be lost. */
     @Nullable
     ChannelException finishClose(boolean interrupted) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             endLocked(
                     Event.LOST,
                     EndReason.LOST,
@@ -609,8 +573,6 @@ final class ChannelCore {
                     null);
             happen(Event.RELEASED, null);
             return lost == null ? null : lost.again();
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -720,16 +682,13 @@ final class ChannelCore {
     }
 
     QueuePair queuePair() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             checkNotClosed();
             Link on = link;
             if (on == null) {
                 throw new IllegalStateException(this + " has no queue pair yet");
             }
             return on.pair();
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -739,8 +698,7 @@ final class ChannelCore {
 
     @Override
     public String toString() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             String text = "channel " + toText();
             if (closed) {
                 return text + " (closed)";
@@ -752,8 +710,6 @@ final class ChannelCore {
                     ? text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")"
                     : text + " (open, " + messages.credits().available() + " credits, " + outstanding + " under way, "
                             + messages.arrivedCount() + " arrived)";
-        } finally {
-            lock.unlock();
         }
     }
 }

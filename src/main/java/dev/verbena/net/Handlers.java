@@ -46,48 +46,36 @@ final class Handlers {
 
     /** Notes that a channel may have something for its handler. */
     void ready(ChannelCore core) {
-        readying.lock();
-        try {
+        try (var _ = readying.held()) {
             if (!core.queued) {
                 core.queued = true;
                 ready.add(core);
                 someReady = true;
             }
-        } finally {
-            readying.unlock();
         }
         engine.wakeLoop();
     }
 
     /** Notes that the work of a future has ended. */
     void finish(ChannelFuture<?> future) {
-        readying.lock();
-        try {
+        try (var _ = readying.held()) {
             finished.add(future);
             someReady = true;
-        } finally {
-            readying.unlock();
         }
         engine.wakeLoop();
     }
 
     private @Nullable ChannelFuture<?> takeFinished() {
-        readying.lock();
-        try {
+        try (var _ = readying.held()) {
             ChannelFuture<?> future = finished.poll();
             noteRest();
             return future;
-        } finally {
-            readying.unlock();
         }
     }
 
     boolean haveFutures() {
-        readying.lock();
-        try {
+        try (var _ = readying.held()) {
             return !finished.isEmpty();
-        } finally {
-            readying.unlock();
         }
     }
 
@@ -108,16 +96,13 @@ final class Handlers {
     }
 
     private @Nullable ChannelCore takeReady() {
-        readying.lock();
-        try {
+        try (var _ = readying.held()) {
             ChannelCore core = ready.poll();
             if (core != null) {
                 core.queued = false;
             }
             noteRest();
             return core;
-        } finally {
-            readying.unlock();
         }
     }
 

@@ -330,16 +330,13 @@ final class Messages {
 
     @Nullable
     Message takeFree(boolean reuse) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             core.checkCanSend();
             if (plain == options.sends()) {
                 return null;
             }
             plain++;
             return lendToSend(Wire.DATA, Buffer.NO_CALL, reuse);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -352,8 +349,7 @@ final class Messages {
     }
 
     boolean trySend(Message message) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Buffer buffer = message.sendable(core.channel());
             Link on = core.checkCanSend();
             if (buffer.kind == Wire.REPLY) {
@@ -361,8 +357,6 @@ final class Messages {
                 return true;
             }
             return sendWithCredit(on, buffer, Wire.DATA);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -408,14 +402,11 @@ final class Messages {
     }
 
     private @Nullable Message takeArrived(boolean reuse) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (handler != null) {
                 throw new IllegalStateException("The handler of the " + core.channel() + " gets its messages");
             }
             return nextArrived(reuse);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -452,23 +443,22 @@ final class Messages {
 
     /** Takes a message back from the program. */
     void giveBack(Message message) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Buffer buffer = Buffer.of(message);
             if (buffer == null) {
                 return;
             }
-            if (buffer.state() == Buffer.State.LENT) {
-                takeBackUnsent(buffer);
-            } else if (buffer.kind == Wire.REPLY) {
-                dropReply(buffer);
-            } else {
-                takeBackReceived(buffer);
+            try {
+                if (buffer.state() == Buffer.State.LENT) {
+                    takeBackUnsent(buffer);
+                } else if (buffer.kind == Wire.REPLY) {
+                    dropReply(buffer);
+                } else {
+                    takeBackReceived(buffer);
+                }
+            } catch (RuntimeException | Error refused) {
+                core.endLocked(ChannelState.Event.ABORTED, EndReason.FAILED, "A request could not be posted", refused);
             }
-        } catch (RuntimeException | Error refused) {
-            core.endLocked(ChannelState.Event.ABORTED, EndReason.FAILED, "A request could not be posted", refused);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -510,12 +500,9 @@ final class Messages {
     // Calls of this side
 
     private Calls.@Nullable Call takeNumber() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             checkCanCall();
             return calls.take();
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -539,12 +526,9 @@ final class Messages {
 
     /** Sends a request if there is a credit. The caller has the number. */
     boolean trySendRequest(Message message, Calls.Call call, int kind) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Buffer buffer = requestable(message);
             return sendRequest(core.checkCanSend(), buffer, call, kind);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -567,13 +551,10 @@ final class Messages {
 
     /** Sends a request if that is possible now. Returns the ticket of the call, or 0. */
     long tryCall(Message message) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Link on = checkCanCall();
             Calls.Call call = trySendRequest(on, requestable(message));
             return call == null ? 0 : call.ticket();
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -601,18 +582,14 @@ final class Messages {
     /** Takes the reply of a call in a new message, for the thread that has made the call. */
     @Nullable
     Message takeReply(int number) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return takeReply(Objects.requireNonNull(calls.at(number)), false);
-        } finally {
-            lock.unlock();
         }
     }
 
     @Nullable
     Message pollReply(long ticket) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             core.checkNotClosed();
             Calls.Call call = calls.find(ticket);
             if (call == null
@@ -622,8 +599,6 @@ final class Messages {
                         "No open call of the " + core.channel() + " has the ticket " + ticket);
             }
             return takeReply(call, true);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -658,14 +633,11 @@ final class Messages {
 
     /** Gives up a call. Its reply is dropped when it comes. */
     void forget(long ticket) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Calls.Call call = calls.find(ticket);
             if (call != null && call.async == null) {
                 forget(call);
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -684,11 +656,8 @@ final class Messages {
     // Calls of the peer
 
     Message reply(Message message) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return reply(request(message, Wire.CALL), message.isReused());
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -699,40 +668,31 @@ final class Messages {
     }
 
     Transfer transfer(Message message) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Buffer offer = request(message, Wire.OFFER);
             RemoteMemory source = RemoteMemory.fromWide(offer.memory().asSlice(offer.length(), Wire.EXPORT_BYTES));
             byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
             return new Transfer(core.channel(), engine, source, about, reply(offer, false));
-        } finally {
-            lock.unlock();
         }
     }
 
     void refuse(Message message, String reason) {
         byte[] text = reason.getBytes(StandardCharsets.UTF_8);
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Buffer request = message.owned();
             fault(request(message, request.kind == Wire.OFFER ? Wire.OFFER : Wire.CALL), text);
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Sends a failure in place of a reply. */
     void refuseUnsent(Message reply, String reason) {
         byte[] text = reason.getBytes(StandardCharsets.UTF_8);
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Buffer buffer = reply.sendable(core.channel());
             Link on = core.checkCanSend();
             buffer.length(Math.min(text.length, maxSize));
             MemorySegment.copy(text, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, (int) buffer.length());
             transmit(on, buffer, Wire.FAULT);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -814,27 +774,21 @@ final class Messages {
 
     /** Gives the messages to a handler from now on. Returns false if they have one already. */
     boolean handle(Handler with) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (handler != null) {
                 return false;
             }
             handler = with;
             return true;
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Gives the channel to a handler, which gets all of its events. */
     void own(Handler with) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             handler = with;
             owned = true;
             told = Told.NOTHING;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -844,29 +798,23 @@ final class Messages {
 
     /** Returns true once, if the handler has to know that the channel is open. */
     boolean takeOpened() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (told != Told.NOTHING) {
                 return false;
             }
             told = Told.OPEN;
             return !core.isClosing();
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Returns true once, when the channel has ended and the handler has had all messages. */
     boolean takeEnd() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             if (told == Told.END || arrivedCount > 0 || core.cause() == null || core.isClosing()) {
                 return false;
             }
             told = Told.END;
             return true;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -878,26 +826,20 @@ final class Messages {
     /** Takes the next message for the handler; null if there is none, or the channel is closed. */
     @Nullable
     Message nextForHandler() {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return arrivedCount == 0 || core.isClosing() ? null : nextArrived(true);
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Answers for a handler that has thrown. Returns false if no call has failed by that. */
     boolean refuseAfter(Message message, Throwable thrown) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Buffer buffer = Buffer.of(message);
             if (buffer == null || !isAsking(buffer)) {
                 return false;
             }
             fault(buffer, thrown.getClass().getName().getBytes(StandardCharsets.UTF_8));
             return true;
-        } finally {
-            lock.unlock();
         }
     }
 }

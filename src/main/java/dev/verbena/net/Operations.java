@@ -68,27 +68,21 @@ final class Operations {
 
         @Override
         public @Nullable Long take() {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 if (operation.promise != this) {
                     return null; // it is over
                 }
                 core.checkNotClosed();
                 return takeLocked(operation);
-            } finally {
-                lock.unlock();
             }
         }
 
         @Override
         public void giveUp() {
-            lock.lock();
-            try {
+            try (var _ = lock.held()) {
                 if (operation.promise == this) {
                     forget(operation);
                 }
-            } finally {
-                lock.unlock();
             }
         }
     }
@@ -129,8 +123,7 @@ final class Operations {
 
     /** Posts an operation. The result of an atomic goes to memory of the channel's own. */
     private long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Link on = core.checkCanSend();
             Operation next = next();
             if (next == null) {
@@ -139,8 +132,6 @@ final class Operations {
             LocalMemory memory = local == null ? on.result(next.number) : local;
             on.post(kind, id(next), memory, remote, first, second);
             return posted(next, local == null, memory.length());
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -215,11 +206,8 @@ final class Operations {
 
     /** Returns the operation of a ticket that has not ended. */
     Operation find(long ticket) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return findLocked(ticket);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -235,30 +223,24 @@ final class Operations {
     }
 
     boolean isDone(long ticket) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Operation operation = findLocked(ticket);
             if (operation.state == Operation.State.DONE) {
                 return true;
             }
             core.checkNotEnded();
             return false;
-        } finally {
-            lock.unlock();
         }
     }
 
     /** Returns a future of an operation's result, and ends the ticket. */
     CompletableFuture<Long> future(long ticket) {
         Promise promise;
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Operation operation = findLocked(ticket);
             promise = new Promise(operation);
             operation.promise = promise;
             operation.done.wakeAll(); // the ticket has ended for threads that wait
-        } finally {
-            lock.unlock();
         }
         promise.future.settle(); // it may have ended already
         return promise.future;
@@ -267,11 +249,8 @@ final class Operations {
     /** Takes the result of an operation, and ends its ticket; null if it is under way. */
     @Nullable
     Long tryTake(long ticket) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             return takeLocked(findLocked(ticket));
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -288,14 +267,11 @@ final class Operations {
 
     /** Gives up an operation, whose memory the adapter may still use. */
     void forget(long ticket) {
-        lock.lock();
-        try {
+        try (var _ = lock.held()) {
             Operation operation = numbers.find(ticket);
             if (operation != null && operation.promise == null) {
                 forget(operation);
             }
-        } finally {
-            lock.unlock();
         }
     }
 

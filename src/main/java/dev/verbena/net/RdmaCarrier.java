@@ -233,12 +233,12 @@ final class RdmaCarrier extends Carrier {
                 long id = cursor.id();
                 ChannelCore core = engine.find(id); // null if it is closed
                 if (core != locked && locked != null) {
-                    locked.unlock();
+                    locked.lock.unlock();
                     locked = null;
                 }
                 if (core != null) {
                     if (locked == null) {
-                        core.lock();
+                        core.lock.lock();
                         locked = core;
                     }
                     handleCompletion(core, (int) id & 0xffff);
@@ -246,7 +246,7 @@ final class RdmaCarrier extends Carrier {
             }
         } finally {
             if (locked != null) {
-                locked.unlock();
+                locked.lock.unlock();
             }
         }
     }

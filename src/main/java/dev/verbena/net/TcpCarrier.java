@@ -56,13 +56,8 @@ final class TcpCarrier extends Carrier {
     /** A completion or an event of a channel. */
     private record Report(ChannelCore core, Runnable action) {
         void run() {
-            try {
-                core.lock();
-                try {
-                    action.run();
-                } finally {
-                    core.unlock();
-                }
+            try (var _ = core.lock.held()) {
+                action.run();
             } catch (RuntimeException | Error failed) {
                 core.fail(failed);
             }

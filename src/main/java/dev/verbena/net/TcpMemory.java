@@ -70,8 +70,6 @@ final class TcpMemory extends VerbsObject {
     /** Held by a thread that uses memory, or that ends a key. */
     private final Mutex using = new Mutex();
 
-    private final Use endOfUse = using::unlock;
-
     private TcpMemory(ObjectLifetime lifetime) {
         super(lifetime);
         lifetime.destroyedBy(() -> {}); // the regions depend on this, and end first
@@ -165,16 +163,9 @@ final class TcpMemory extends VerbsObject {
         }
     }
 
-    /** A use of memory. */
-    interface Use extends AutoCloseable {
-        @Override
-        void close();
-    }
-
-    /** Begins to use memory: no key ends until the use is closed. */
-    Use use() {
-        using.lock();
-        return endOfUse;
+    /** Begins to use memory: no key ends until the result is closed. */
+    Mutex use() {
+        return using.held();
     }
 
     /**

@@ -194,11 +194,8 @@ class ChannelStateTest {
         }
 
         private void locked(Runnable work) {
-            core.lock();
-            try {
+            try (var _ = core.lock.held()) {
                 work.run();
-            } finally {
-                core.unlock();
             }
         }
 

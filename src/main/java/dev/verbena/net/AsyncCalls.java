@@ -21,9 +21,6 @@ final class AsyncCalls {
         /** The reason why the request could not be sent. */
         private @Nullable RuntimeException failure;
 
-        /** True once the result was taken, or the call was given up. */
-        private boolean over;
-
         private Entry(Buffer request) {
             this.request = request;
         }
@@ -36,25 +33,17 @@ final class AsyncCalls {
         @Override
         public @Nullable Message take() {
             try (var _ = lock.held()) {
-                return over ? null : takeNow();
-            }
-        }
-
-        private @Nullable Message takeNow() {
-            over = true; // also if this throws
-            if (failure != null) {
-                throw failure;
-            }
-            Calls.Call sent = call;
-            Message reply = null;
-            if (sent != null) {
-                reply = messages.takeReply(sent, false);
-            } else {
+                Calls.Call sent = call;
+                if (sent != null) {
+                    return sent.future == future ? messages.takeReply(sent, false) : null; // null if it is over
+                }
+                if (failure != null) {
+                    throw failure;
+                }
                 core.checkNotClosed();
                 core.checkNotEnded();
+                return null;
             }
-            over = reply != null;
-            return reply;
         }
 
         @Override
@@ -65,11 +54,7 @@ final class AsyncCalls {
         @Override
         public void giveUp() {
             try (var _ = lock.held()) {
-                if (over) {
-                    return;
-                }
-                over = true;
-                if (call != null) {
+                if (call != null && call.future == future) {
                     messages.forget(call);
                 } else if (unsent.remove(this)) {
                     messages.makeIdle(request);
@@ -109,7 +94,7 @@ final class AsyncCalls {
         Calls.Call call = messages.trySendRequest(on, mine.request);
         if (call != null) {
             mine.call = call;
-            call.async = mine;
+            call.future = mine.future;
         }
         return call != null;
     }

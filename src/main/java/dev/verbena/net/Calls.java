@@ -1,6 +1,5 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.Waiters;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,28 +16,8 @@ import org.jspecify.annotations.Nullable;
 final class Calls {
     /** A call of this side. */
     static final class Call extends Numbers.Numbered {
-        /** The states of a call. */
-        enum State {
-            FREE,
-            /** A thread has its number, and has not sent the request. */
-            TAKEN,
-            SENT,
-            /** The reply has come, and the program has not taken it. */
-            ANSWERED,
-            /** The program has the reply. */
-            HELD,
-            /** The program has given up. */
-            FORGOTTEN
-        }
-
-        final Waiters answered = new Waiters();
-        State state = State.FREE;
-
         @Nullable
         Buffer answer;
-
-        /** The future of the reply; null if a thread or a program that polls takes it. */
-        AsyncCalls.@Nullable Entry async;
 
         /** Takes the reply in a new message. */
         final Supplier<@Nullable Message> take;
@@ -49,8 +28,9 @@ final class Calls {
         }
     }
 
+    final Numbers<Call> numbers;
+
     private final int most;
-    private final Numbers<Call> numbers;
 
     /** The numbers of the peer's calls that are not answered. */
     private final boolean[] asked;
@@ -58,9 +38,9 @@ final class Calls {
     /** The number of buffers for replies that are in use, or reserved for a request that the program has. */
     private int replies;
 
-    Calls(Messages messages, int most) {
+    Calls(ChannelCore core, Messages messages, int most) {
         this.most = most;
-        numbers = new Numbers<>(0, number -> new Call(number, () -> messages.takeReply(number)));
+        numbers = new Numbers<>(core, "open call", 0, number -> new Call(number, () -> messages.takeReply(number)));
         asked = new boolean[most];
     }
 
@@ -69,59 +49,11 @@ final class Calls {
         numbers.begin(Math.min(most, ofPeer));
     }
 
-    /** Returns true if both sides allow calls. */
-    boolean any() {
-        return numbers.size() > 0;
-    }
-
-    /** Takes a number; null if all are in use. */
-    @Nullable
-    Call take() {
-        Call call = numbers.next();
-        if (call != null) {
-            numbers.take(call);
-            call.state = Call.State.TAKEN;
-        }
-        return call;
-    }
-
-    /** Returns the call of a ticket; null if that call is over. */
-    @Nullable
-    Call find(long ticket) {
-        return numbers.find(ticket);
-    }
-
-    @Nullable
-    Call at(int number) {
-        return numbers.at(number);
-    }
-
-    /** Gives a number back. */
-    void free(int number) {
-        Call call = numbers.at(number);
-        if (call != null) {
-            call.state = Call.State.FREE;
-            call.answer = null;
-            call.async = null;
-            numbers.free(call);
-        }
-    }
-
     /** Returns the call that a reply of the peer belongs to; null if the peer was not asked. */
     @Nullable
     Call answered(int number) {
         Call call = numbers.at(number);
-        return call == null || (call.state != Call.State.SENT && call.state != Call.State.FORGOTTEN) ? null : call;
-    }
-
-    /** Ends all waits for replies. */
-    void wakeAll() {
-        for (Call call : numbers.made()) {
-            call.answered.wakeAll();
-            if (call.async != null) {
-                call.async.finish();
-            }
-        }
+        return call == null || (call.state != Call.State.POSTED && call.state != Call.State.FORGOTTEN) ? null : call;
     }
 
     /** Notes a request of the peer. Returns false if the number is wrong or in use. */

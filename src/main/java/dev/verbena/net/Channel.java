@@ -246,7 +246,7 @@ public final class Channel implements AutoCloseable {
                             == null) {
                 throw late("call", timeout, "The peer has not closed earlier messages");
             }
-            reply = engine.await(call.answered, call.take, deadline.left());
+            reply = engine.await(call.done, call.take, deadline.left());
             if (reply == null) {
                 throw late("call", timeout, "The peer has not answered");
             }
@@ -379,7 +379,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void read(LocalMemory into, RemoteMemory from, Duration timeout) throws InterruptedException {
-        finish(() -> operations.tryRead(into, from), "read", timeout);
+        finish(() -> tryRead(into, from), "read", timeout);
     }
 
     /**
@@ -395,7 +395,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void write(LocalMemory data, RemoteMemory to, Duration timeout) throws InterruptedException {
-        finish(() -> operations.tryWrite(data, to), "write", timeout);
+        finish(() -> tryWrite(data, to), "write", timeout);
     }
 
     /**
@@ -412,7 +412,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public long fetchAndAdd(RemoteMemory at, long value, Duration timeout) throws InterruptedException {
-        return finish(() -> operations.tryFetchAndAdd(at, value), "fetchAndAdd", timeout);
+        return finish(() -> tryFetchAndAdd(at, value), "fetchAndAdd", timeout);
     }
 
     /**
@@ -431,7 +431,7 @@ public final class Channel implements AutoCloseable {
      */
     public long compareAndSwap(RemoteMemory at, long expected, long value, Duration timeout)
             throws InterruptedException {
-        return finish(() -> operations.tryCompareAndSwap(at, expected, value), "compareAndSwap", timeout);
+        return finish(() -> tryCompareAndSwap(at, expected, value), "compareAndSwap", timeout);
     }
 
     private long finish(LongSupplier posting, String what, Duration timeout) throws InterruptedException {
@@ -462,7 +462,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryRead(LocalMemory into, RemoteMemory from) {
-        return operations.tryRead(into, from);
+        return operations.post(Operations.Kind.READ, Objects.requireNonNull(into, "into"), from, 0, 0);
     }
 
     /**
@@ -475,7 +475,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryWrite(LocalMemory data, RemoteMemory to) {
-        return operations.tryWrite(data, to);
+        return operations.post(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0);
     }
 
     /**
@@ -488,7 +488,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryFetchAndAdd(RemoteMemory at, long value) {
-        return operations.tryFetchAndAdd(at, value);
+        return operations.post(Operations.Kind.FETCH_AND_ADD, null, at, value, 0);
     }
 
     /**
@@ -502,7 +502,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryCompareAndSwap(RemoteMemory at, long expected, long value) {
-        return operations.tryCompareAndSwap(at, expected, value);
+        return operations.post(Operations.Kind.COMPARE_AND_SWAP, null, at, expected, value);
     }
 
     /**

@@ -92,7 +92,7 @@ final class Messages {
         this.options = engine.options();
         this.lock = lock;
         this.credits = new Credits(options.window());
-        this.calls = new Calls(this, options.calls());
+        this.calls = new Calls(core, this, options.calls());
         this.asyncCalls = new AsyncCalls(core, engine, this, lock);
         this.receives = new Buffer[receiveDepth(options)];
         this.arrived = new Buffer[options.window()];
@@ -170,7 +170,7 @@ final class Messages {
         credit.wakeAll();
         arrival.wakeAll();
         numbers.wakeAll();
-        calls.wakeAll();
+        calls.numbers.wakeAll(engine);
         asyncCalls.endUnsent();
         if (handler != null) {
             engine.ready(core);
@@ -306,22 +306,17 @@ final class Messages {
         }
         if (call.state == Calls.Call.State.FORGOTTEN) {
             post(on, buffer);
-            freeNumber(number);
+            freeNumber(call);
         } else {
             arrive(buffer, bytes, kind, number);
             call.answer = buffer;
-            call.state = Calls.Call.State.ANSWERED;
-            if (call.async == null) {
-                engine.wake(call.answered);
-            } else {
-                call.async.finish();
-            }
+            call.done(engine);
         }
         return true;
     }
 
-    private void freeNumber(int number) {
-        calls.free(number);
+    private void freeNumber(Calls.Call call) {
+        calls.numbers.free(call);
         asyncCalls.sendUnsent();
         engine.wake(numbers);
     }
@@ -417,16 +412,13 @@ final class Messages {
 
     private @Nullable Message nextArrived(boolean reuse) {
         core.checkNotClosed();
-        ChannelException ended = core.cause();
         if (arrivedCount == 0) {
-            if (ended != null) {
-                throw ended.again();
-            }
+            core.checkNotEnded();
             return null;
         }
         Buffer buffer = arrived[arrivedFirst];
         if (isAsking(buffer) && !calls.reserveReply()) {
-            if (ended == null) {
+            if (core.cause() == null) {
                 return null; // until the peer's adapter has acknowledged an earlier reply
             }
             buffer.call = Buffer.NO_CALL; // no reply can be sent
@@ -502,13 +494,18 @@ final class Messages {
     private Calls.@Nullable Call takeNumber() {
         try (var _ = lock.held()) {
             checkCanCall();
-            return calls.take();
+            Calls.Call next = calls.numbers.next();
+            if (next != null) {
+                calls.numbers.take(next);
+                next.state = Calls.Call.State.TAKEN;
+            }
+            return next;
         }
     }
 
     Link checkCanCall() {
         Link on = core.checkCanSend();
-        if (!calls.any()) {
+        if (calls.numbers.size() == 0) {
             throw new IllegalStateException(
                     "The " + core.channel() + " has no calls: see NodeOptions.calls() of both nodes");
         }
@@ -543,7 +540,7 @@ final class Messages {
             }
         }
         if (sent) {
-            call.state = Calls.Call.State.SENT;
+            call.state = Calls.Call.State.POSTED;
             called++;
         }
         return sent;
@@ -560,19 +557,12 @@ final class Messages {
 
     /** Sends a request if there are a number and a credit. Returns its call, or null. */
     Calls.@Nullable Call trySendRequest(Link on, Buffer buffer) {
-        Calls.Call call = calls.take();
-        if (call == null) {
+        Calls.Call next = calls.numbers.next();
+        if (next == null || !sendRequest(on, buffer, next, Wire.CALL)) {
             return null;
         }
-        boolean sent = false;
-        try {
-            sent = sendRequest(on, buffer, call, Wire.CALL);
-        } finally {
-            if (!sent) {
-                calls.free(call.number); // no thread has seen that it was taken
-            }
-        }
-        return sent ? call : null;
+        calls.numbers.take(next);
+        return next;
     }
 
     AsyncCalls asyncCalls() {
@@ -583,22 +573,14 @@ final class Messages {
     @Nullable
     Message takeReply(int number) {
         try (var _ = lock.held()) {
-            return takeReply(Objects.requireNonNull(calls.at(number)), false);
+            return takeReply(Objects.requireNonNull(calls.numbers.at(number)), false);
         }
     }
 
     @Nullable
     Message pollReply(long ticket) {
         try (var _ = lock.held()) {
-            core.checkNotClosed();
-            Calls.Call call = calls.find(ticket);
-            if (call == null
-                    || call.async != null
-                    || (call.state != Calls.Call.State.SENT && call.state != Calls.Call.State.ANSWERED)) {
-                throw new IllegalArgumentException(
-                        "No open call of the " + core.channel() + " has the ticket " + ticket);
-            }
-            return takeReply(call, true);
+            return takeReply(calls.numbers.open(ticket), true);
         }
     }
 
@@ -607,10 +589,7 @@ final class Messages {
         core.checkNotClosed();
         Buffer buffer = call.answer;
         if (buffer == null) {
-            ChannelException ended = core.cause();
-            if (ended != null) {
-                throw ended.again();
-            }
+            core.checkNotEnded();
             return null;
         }
         call.answer = null;
@@ -625,17 +604,17 @@ final class Messages {
 
     /** Posts the receive of a reply again, which frees the number of its call. */
     private void dropReply(Buffer buffer) {
-        int number = buffer.call;
-        if (postAgain(buffer)) {
-            freeNumber(number);
+        Calls.Call call = calls.numbers.at(buffer.call);
+        if (postAgain(buffer) && call != null) {
+            freeNumber(call);
         }
     }
 
     /** Gives up a call. Its reply is dropped when it comes. */
     void forget(long ticket) {
         try (var _ = lock.held()) {
-            Calls.Call call = calls.find(ticket);
-            if (call != null && call.async == null) {
+            Calls.Call call = calls.numbers.find(ticket);
+            if (call != null && call.future == null) {
                 forget(call);
             }
         }
@@ -643,10 +622,11 @@ final class Messages {
 
     void forget(Calls.Call call) {
         Buffer answer = call.answer;
-        call.async = null;
+        call.future = null;
+        call.answer = null;
         if (call.state == Calls.Call.State.TAKEN) {
-            freeNumber(call.number);
-        } else if (call.state == Calls.Call.State.SENT) {
+            freeNumber(call);
+        } else if (call.state == Calls.Call.State.POSTED) {
             call.state = Calls.Call.State.FORGOTTEN;
         } else if (answer != null) {
             dropReply(answer);

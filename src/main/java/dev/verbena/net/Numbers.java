@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.Waiters;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -10,8 +11,30 @@ import org.jspecify.annotations.Nullable;
  * number has a ticket, which no other use has: the number and a generation. The channel's lock guards an instance.
  */
 final class Numbers<T extends Numbers.Numbered> {
-    /** An object with a number. */
+    /** A call or an operation. */
     abstract static class Numbered {
+        enum State {
+            FREE,
+            /** A thread has the number, and has not sent the request. */
+            TAKEN,
+            POSTED,
+            /** The result has come, and the program has not taken it. */
+            DONE,
+            /** The program has the result, which is a reply. */
+            HELD,
+            /** The program has given up: the number is free when the result has come. */
+            FORGOTTEN
+        }
+
+        /** Wakes the thread that waits for the result. */
+        final Waiters done = new Waiters();
+
+        State state = State.FREE;
+
+        /** The future of the result; null if a thread or a program that polls takes it. */
+        @Nullable
+        ChannelFuture<?> future;
+
         final int number;
         private final int mark;
         private int generation;
@@ -30,10 +53,22 @@ final class Numbers<T extends Numbers.Numbered> {
         long ticket() {
             return (long) generation << Integer.SIZE | mark | number;
         }
+
+        /** Notes that the result has come. */
+        void done(Engine engine) {
+            state = State.DONE;
+            if (future == null) {
+                engine.wake(done);
+            } else {
+                engine.finish(future);
+            }
+        }
     }
 
-    private final IntFunction<T> maker;
+    private final ChannelCore core;
+    private final String what;
     private final int mark;
+    private final IntFunction<T> maker;
 
     /** The objects by number. The numbers behind have not been used. */
     private final List<T> made = new ArrayList<>();
@@ -41,7 +76,15 @@ final class Numbers<T extends Numbers.Numbered> {
     private int[] free = {};
     private int freeCount;
 
-    Numbers(int mark, IntFunction<T> maker) {
+    /**
+     * Makes the numbers.
+     *
+     * @param what a name for the objects
+     * @param mark bits that all tickets have beside the number
+     */
+    Numbers(ChannelCore core, String what, int mark, IntFunction<T> maker) {
+        this.core = core;
+        this.what = what;
         this.mark = mark;
         this.maker = maker;
     }
@@ -80,6 +123,8 @@ final class Numbers<T extends Numbers.Numbered> {
 
     /** Ends a use. */
     void free(Numbered used) {
+        used.state = Numbered.State.FREE;
+        used.future = null;
         free[freeCount++] = used.number;
     }
 
@@ -96,8 +141,25 @@ final class Numbers<T extends Numbers.Numbered> {
         return known == null || known.ticket() != ticket ? null : known;
     }
 
-    /** Returns the objects that have been used. */
-    List<T> made() {
-        return made;
+    /** Returns the object of a ticket whose result the program may take. */
+    T open(long ticket) {
+        core.checkNotClosed();
+        T known = find(ticket);
+        if (known == null
+                || known.future != null
+                || (known.state != Numbered.State.POSTED && known.state != Numbered.State.DONE)) {
+            throw new IllegalArgumentException("No " + what + " of the " + core.channel() + " has the ticket " + ticket);
+        }
+        return known;
+    }
+
+    /** Ends all waits for results, and completes the futures. */
+    void wakeAll(Engine engine) {
+        for (T known : made) {
+            known.done.wakeAll();
+            if (known.future != null) {
+                engine.finish(known.future);
+            }
+        }
     }
 }

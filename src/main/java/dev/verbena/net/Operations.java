@@ -4,7 +4,6 @@ import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -34,22 +33,8 @@ final class Operations {
 
     /** An operation, which is used again and again. */
     static final class Operation extends Numbers.Numbered {
-        private enum State {
-            FREE,
-            POSTED,
-            DONE,
-            /** The program has given up: the number is free when the adapter is done. */
-            FORGOTTEN
-        }
-
-        final Waiters done = new Waiters();
-
-        private State state = State.FREE;
         private boolean atomic;
         private long bytes;
-
-        /** The future of the result; null if a thread or a program that polls takes it. */
-        private @Nullable Promise promise;
 
         private Operation(int number) {
             super(number, MARK);
@@ -59,17 +44,16 @@ final class Operations {
     /** The work of a future: takes the result of an operation. */
     private final class Promise implements ChannelFuture.Work<Long> {
         private final Operation operation;
-        private final ChannelFuture<Long> future;
+        private final ChannelFuture<Long> future = new ChannelFuture<>(engine, this);
 
         private Promise(Operation operation) {
             this.operation = operation;
-            this.future = new ChannelFuture<>(engine, this);
         }
 
         @Override
         public @Nullable Long take() {
             try (var _ = lock.held()) {
-                if (operation.promise != this) {
+                if (operation.future != future) {
                     return null; // it is over
                 }
                 core.checkNotClosed();
@@ -80,7 +64,7 @@ final class Operations {
         @Override
         public void giveUp() {
             try (var _ = lock.held()) {
-                if (operation.promise == this) {
+                if (operation.future == future) {
                     forget(operation);
                 }
             }
@@ -93,36 +77,26 @@ final class Operations {
     private final ChannelCore core;
     private final Engine engine;
     private final BiasedLock lock;
-    private final Numbers<Operation> numbers = new Numbers<>(MARK, Operation::new);
+    private final Numbers<Operation> numbers;
     private long bytesUnderWay;
 
     Operations(ChannelCore core, Engine engine, BiasedLock lock) {
         this.core = core;
         this.engine = engine;
         this.lock = lock;
+        this.numbers = new Numbers<>(core, "operation", MARK, Operation::new);
         numbers.begin(engine.options().operations());
     }
 
-    // Posting: the ticket is 0 if as many operations as may be are under way
-
-    long tryRead(LocalMemory into, RemoteMemory from) {
-        return post(Kind.READ, Objects.requireNonNull(into, "into"), from, 0, 0);
-    }
-
-    long tryWrite(LocalMemory data, RemoteMemory to) {
-        return post(Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0);
-    }
-
-    long tryFetchAndAdd(RemoteMemory at, long value) {
-        return post(Kind.FETCH_AND_ADD, null, at, value, 0);
-    }
-
-    long tryCompareAndSwap(RemoteMemory at, long expected, long value) {
-        return post(Kind.COMPARE_AND_SWAP, null, at, expected, value);
-    }
-
-    /** Posts an operation. The result of an atomic goes to memory of the channel's own. */
-    private long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
+    /**
+     * Posts an operation. The result of an atomic goes to memory of the channel's own.
+     *
+     * @param local this side's memory; null for an atomic
+     * @param first the number to add, or the expected one
+     * @param second the number that replaces the expected one
+     * @return the ticket; 0 if as many operations as may be are under way
+     */
+    long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
         try (var _ = lock.held()) {
             Link on = core.checkCanSend();
             Operation next = next();
@@ -169,32 +143,18 @@ final class Operations {
         if (operation.state == Operation.State.FORGOTTEN) {
             free(operation);
         } else {
-            operation.state = Operation.State.DONE;
-            engine.wake(operation.done);
-            finish(operation);
-        }
-    }
-
-    private void finish(Operation operation) {
-        Promise promise = operation.promise;
-        if (promise != null) {
-            engine.finish(promise.future);
+            operation.done(engine);
         }
     }
 
     private void free(Operation operation) {
-        operation.state = Operation.State.FREE;
-        operation.promise = null;
         numbers.free(operation);
         engine.wake(room);
     }
 
     void wakeAll() {
         room.wakeAll();
-        for (Operation operation : numbers.made()) {
-            operation.done.wakeAll();
-            finish(operation);
-        }
+        numbers.wakeAll(engine);
     }
 
     /** Returns the time that the adapter may need for what is under way, of which it tells nothing before the end. */
@@ -207,24 +167,13 @@ final class Operations {
     /** Returns the operation of a ticket that has not ended. */
     Operation find(long ticket) {
         try (var _ = lock.held()) {
-            return findLocked(ticket);
+            return numbers.open(ticket);
         }
-    }
-
-    private Operation findLocked(long ticket) {
-        core.checkNotClosed();
-        Operation operation = numbers.find(ticket);
-        if (operation == null
-                || operation.promise != null
-                || (operation.state != Operation.State.POSTED && operation.state != Operation.State.DONE)) {
-            throw new IllegalArgumentException("No operation of the " + core.channel() + " has the ticket " + ticket);
-        }
-        return operation;
     }
 
     boolean isDone(long ticket) {
         try (var _ = lock.held()) {
-            Operation operation = findLocked(ticket);
+            Operation operation = numbers.open(ticket);
             if (operation.state == Operation.State.DONE) {
                 return true;
             }
@@ -235,22 +184,22 @@ final class Operations {
 
     /** Returns a future of an operation's result, and ends the ticket. */
     CompletableFuture<Long> future(long ticket) {
-        Promise promise;
+        ChannelFuture<Long> future;
         try (var _ = lock.held()) {
-            Operation operation = findLocked(ticket);
-            promise = new Promise(operation);
-            operation.promise = promise;
+            Operation operation = numbers.open(ticket);
+            future = new Promise(operation).future;
+            operation.future = future;
             operation.done.wakeAll(); // the ticket has ended for threads that wait
         }
-        promise.future.settle(); // it may have ended already
-        return promise.future;
+        future.settle(); // it may have ended already
+        return future;
     }
 
     /** Takes the result of an operation, and ends its ticket; null if it is under way. */
     @Nullable
     Long tryTake(long ticket) {
         try (var _ = lock.held()) {
-            return takeLocked(findLocked(ticket));
+            return takeLocked(numbers.open(ticket));
         }
     }
 
@@ -269,14 +218,14 @@ final class Operations {
     void forget(long ticket) {
         try (var _ = lock.held()) {
             Operation operation = numbers.find(ticket);
-            if (operation != null && operation.promise == null) {
+            if (operation != null && operation.future == null) {
                 forget(operation);
             }
         }
     }
 
     private void forget(Operation operation) {
-        operation.promise = null;
+        operation.future = null;
         if (operation.state == Operation.State.DONE) {
             free(operation);
         } else if (operation.state == Operation.State.POSTED) {

@@ -35,7 +35,7 @@ final class Grants {
         }
         Link.Key known = granted.get(export);
         if (known != null) {
-            return known.remote();
+            return known.remote().get();
         }
         Link.Key key = on.grant(core.key() | ChannelCore.BIND, export);
         if (key.isPosted()) {
@@ -43,7 +43,7 @@ final class Grants {
             core.transmitted();
         }
         granted.put(export, key);
-        return key.remote();
+        return key.remote().get();
     }
 
     /** Notes that a binding has completed. */
@@ -71,7 +71,7 @@ final class Grants {
 
     private void free() {
         while (binding == 0 && !revoked.isEmpty()) {
-            revoked.removeLast().free();
+            revoked.removeLast().end().run();
         }
     }
 

@@ -5,6 +5,7 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.ValueLayout;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,17 +17,14 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class Link permits RdmaLink, TcpLink {
     static final long CACHE_LINE = 64;
 
-    /** A key that a peer has got for an export. The channel's lock guards an instance. */
-    interface Key {
-        /** Returns the memory as the peer sees it. */
-        RemoteMemory remote();
-
-        /** Returns true if the key is made by a request, which completes. */
-        boolean isPosted();
-
-        /** Ends the key: no peer can use it when this method returns. */
-        void free();
-    }
+    /**
+     * A key that a peer has got for an export.
+     *
+     * @param remote returns the memory as the peer sees it
+     * @param isPosted true if the key is made by a request, which completes
+     * @param end ends the key: no peer can use it afterwards
+     */
+    record Key(Supplier<RemoteMemory> remote, boolean isPosted, Runnable end) {}
 
     private final MemoryRegion region;
     private final long distance;

@@ -47,35 +47,24 @@ final class RdmaLink extends Link {
      * Makes the objects.
      *
      * @param id the id to make the queue pair on
-     * @param immediates true if the device sends immediate data
+     * @param trailer 0 if the device sends immediate data, else {@link #TRAILER}
      * @param messages the number of pieces of memory
      */
     RdmaLink(
             ConnectionId id,
             ProtectionDomain domain,
             CompletionQueue completions,
-            boolean immediates,
+            int trailer,
             NodeOptions options,
             int messages,
             VerbsArena arena) {
-        this(id, domain, completions, immediates ? 0 : TRAILER, options, immediates ? messages : messages + 1, arena);
-    }
-
-    private RdmaLink(
-            ConnectionId id,
-            ProtectionDomain domain,
-            CompletionQueue completions,
-            int trailer,
-            NodeOptions options,
-            int pieces,
-            VerbsArena arena) {
-        super(register(domain, options, pieces, trailer, arena), options, pieces, trailer);
+        super(register(domain, options, pieces(messages, trailer), trailer, arena), options, pieces(messages, trailer), trailer);
         this.domain = domain;
         this.trailer = trailer;
-        trailing = new LocalMemory[trailer == 0 ? 0 : pieces];
+        trailing = new LocalMemory[trailer == 0 ? 0 : messages];
         bare = new LocalMemory[trailer == 0 ? 0 : ChannelCore.CONTROL_SENDS];
         for (int i = 0; i < bare.length; i++) {
-            bare[i] = piece(pieces - 1, (long) bare.length * trailer).slice((long) i * trailer, trailer);
+            bare[i] = piece(messages, (long) bare.length * trailer).slice((long) i * trailer, trailer);
         }
         pair = id.createQueuePair(
                 domain,
@@ -85,6 +74,11 @@ final class RdmaLink extends Link {
                 arena);
         sends = pair.sendBatch(1);
         receives = pair.receiveBatch(1);
+    }
+
+    /** Returns the number of pieces with that of the trailers of sends without bytes. */
+    private static int pieces(int messages, int trailer) {
+        return trailer == 0 ? messages : messages + 1;
     }
 
     private static MemoryRegion register(
@@ -193,41 +187,11 @@ final class RdmaLink extends Link {
         verbs.forgetUser(pair);
     }
 
-    /** The key of the memory region, for all channels. */
-    private record RegionKey(RemoteMemory remote) implements Key {
-        @Override
-        public boolean isPosted() {
-            return false;
-        }
-
-        @Override
-        public void free() {
-            // It ends with the region.
-        }
-    }
-
-    /** The key of a window of type 2, which only this channel can use. */
-    private record WindowKey(MemoryWindow window, Export export) implements Key {
-        @Override
-        public RemoteMemory remote() {
-            return window.remote();
-        }
-
-        @Override
-        public boolean isPosted() {
-            return true;
-        }
-
-        @Override
-        public void free() {
-            export.free(window);
-        }
-    }
-
     @Override
     Key grant(long id, Export export) {
         if (!export.hasKeysOfChannels()) {
-            return new RegionKey(export.region().remote());
+            RemoteMemory ofAll = export.region().remote();
+            return new Key(() -> ofAll, false, () -> {}); // it ends with the region
         }
         MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, export.arena());
         try {
@@ -237,6 +201,6 @@ final class RdmaLink extends Link {
             export.free(window);
             throw refused;
         }
-        return new WindowKey(window, export);
+        return new Key(window::remote, true, () -> export.free(window));
     }
 }

@@ -130,22 +130,10 @@ final class TcpLink extends Link {
         }
     }
 
-    /** The key of an export for the peer of this channel. */
-    private record GrantedKey(TcpMemory memory, RemoteMemory remote) implements Key {
-        @Override
-        public boolean isPosted() {
-            return false;
-        }
-
-        @Override
-        public void free() {
-            memory.revoke(remote.key());
-        }
-    }
-
     @Override
     Key grant(long id, Export export) {
-        return new GrantedKey(memory, memory.grant(this, export));
+        RemoteMemory granted = memory.grant(this, export);
+        return new Key(() -> granted, false, () -> memory.revoke(granted.key()));
     }
 
     // For the thread that carries requests out

@@ -182,7 +182,7 @@ final class AutoCarrier extends Carrier {
         @Override
         public @Nullable Attempt next(ChannelCore failed, boolean late) {
             boolean nobody =
-                    failed.connection() instanceof RdmaCarrier.IdConnection connection && connection.isNobody();
+                    failed.connection() instanceof RdmaCarrier.IdConnection connection && connection.nobody;
             return orTcp && nobody ? tcp.attempt() : null;
         }
     }

@@ -396,15 +396,9 @@ final class RdmaCarrier extends Carrier {
         };
     }
 
-    private static void noteNobody(ChannelCore core) {
-        if (core.connection() instanceof IdConnection connection) {
-            connection.nobody = true;
-        }
-    }
-
     private static void unreachable(CmEvent event, ChannelCore core, String details) {
-        if (isNobody(event)) {
-            noteNobody(core);
+        if (isNobody(event) && core.connection() instanceof IdConnection connection) {
+            connection.nobody = true;
         }
         core.end(
                 EndReason.UNREACHABLE,
@@ -421,7 +415,7 @@ final class RdmaCarrier extends Carrier {
         private boolean linked;
 
         /** True once it is known that no device leads to the peer, or that nobody listens there. */
-        private volatile boolean nobody;
+        volatile boolean nobody;
 
         IdConnection(ConnectionId id) {
             this.id = id;
@@ -435,10 +429,6 @@ final class RdmaCarrier extends Carrier {
         @Override
         public Carrier carrier() {
             return RdmaCarrier.this;
-        }
-
-        boolean isNobody() {
-            return nobody;
         }
 
         @Override

@@ -190,12 +190,8 @@ final class TcpCarrier extends Carrier {
         run(() -> stream.connect(own, selector));
     }
 
-    /** Lets the thread look at a connection. */
-    void schedule(TcpStream stream) {
-        run(stream::attend);
-    }
-
-    private void run(Runnable task) {
+    /** Lets the thread run a task. */
+    void run(Runnable task) {
         tasks.add(task);
         if (Thread.currentThread() != thread) {
             selector.wakeup();

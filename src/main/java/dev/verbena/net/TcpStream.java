@@ -39,9 +39,18 @@ final class TcpStream implements Carrier.Connection {
         /** The first bytes of both sides are under way. */
         HELLO,
         OPEN,
-        /** Input is dropped: the peer broke a rule, or this side leaves. */
+        /** Input is dropped: the peer broke a rule, for example. */
         DEAF,
-        CLOSED
+        /** This side leaves: input is dropped, and no more requests are sent. */
+        LEAVING,
+        /** This side has ended its output, and awaits the end of the peer's. */
+        SHUT,
+        CLOSED;
+
+        /** Returns true once this side has begun to leave. */
+        boolean isGone() {
+            return compareTo(LEAVING) >= 0;
+        }
     }
 
     private final TcpCarrier carrier;
@@ -49,8 +58,8 @@ final class TcpStream implements Carrier.Connection {
     private final ChannelCore core;
     private final boolean asks;
     private final AtomicBoolean scheduled = new AtomicBoolean();
+    private final Runnable attending = this::attend;
     private volatile @Nullable TcpLink link;
-    private volatile boolean leaving;
 
     /** True once it is known that the peer has RDMA too. */
     private volatile boolean askedForRdma;
@@ -64,8 +73,9 @@ final class TcpStream implements Carrier.Connection {
     private State state = State.CONNECTING;
     private @Nullable SocketChannel channel;
     private @Nullable SelectionKey selection;
+
+    /** The time at which a connection that this side leaves is closed in any case. */
     private long leaveBy;
-    private boolean shut;
 
     // Output
     private final ByteBuffer head = ByteBuffer.allocateDirect(TcpFrame.BYTES).limit(0);
@@ -138,8 +148,7 @@ final class TcpStream implements Carrier.Connection {
 
     @Override
     public void disconnect() {
-        leaving = true;
-        hasWork();
+        carrier.run(this::leave);
     }
 
     @Override
@@ -157,7 +166,7 @@ final class TcpStream implements Carrier.Connection {
     /** Lets the carrier's thread look at this connection. */
     void hasWork() {
         if (scheduled.compareAndSet(false, true)) {
-            carrier.schedule(this);
+            carrier.run(attending);
         }
     }
 
@@ -245,7 +254,7 @@ final class TcpStream implements Carrier.Connection {
     }
 
     /** Handles what other threads have posted. */
-    void attend() {
+    private void attend() {
         scheduled.set(false);
         try {
             work();
@@ -255,25 +264,29 @@ final class TcpStream implements Carrier.Connection {
     }
 
     private void work() throws IOException {
-        if (state == State.CLOSED) {
+        if (state == State.CONNECTING || state == State.HELLO || state == State.CLOSED) {
             return;
         }
-        if (leaving && leaveBy == 0) {
-            leaveBy = System.nanoTime() + LEAVING_NANOS;
-            carrier.leaves(this);
-            if (state == State.CONNECTING || state == State.HELLO) {
-                close();
-                return;
-            }
-            state = State.DEAF;
+        boolean done = write();
+        if (done && state == State.LEAVING) {
+            state = State.SHUT;
+            open().shutdownOutput(); // and close when the peer has done so: else what it has not read would be lost
         }
-        if (state == State.OPEN || state == State.DEAF) {
-            boolean done = write();
-            if (done && leaveBy != 0 && !shut) {
-                shut = true;
-                open().shutdownOutput(); // and close when the peer has done so: else what it has not read would be lost
-            }
-            interest(done ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+        interest(done ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+    }
+
+    /** Leaves this connection: sends what is begun, and then awaits the peer's end for a while. */
+    private void leave() {
+        if (state.isGone()) {
+            return;
+        }
+        leaveBy = System.nanoTime() + LEAVING_NANOS;
+        carrier.leaves(this);
+        if (state == State.CONNECTING || state == State.HELLO) {
+            close();
+        } else {
+            state = State.LEAVING;
+            attend();
         }
     }
 
@@ -329,7 +342,7 @@ final class TcpStream implements Carrier.Connection {
                 consume(shared.flip());
             }
             if (found < 0) {
-                lost(leaveBy == 0 ? "The peer has closed the connection" : "");
+                lost(state.isGone() ? "" : "The peer has closed the connection");
                 return;
             }
             if (!more) {
@@ -354,7 +367,7 @@ final class TcpStream implements Carrier.Connection {
     }
 
     private void consume(ByteBuffer bytes) {
-        while (bytes.hasRemaining() && state != State.DEAF && state != State.CLOSED) {
+        while (bytes.hasRemaining() && (state == State.HELLO || state == State.OPEN)) {
             if (inLeft > 0) {
                 int size = (int) Math.min(inLeft, bytes.remaining());
                 try (var _ = memory.use()) {
@@ -692,7 +705,7 @@ final class TcpStream implements Carrier.Connection {
         TcpFrame next = answers.poll();
         if (next == null) {
             TcpLink on = link;
-            next = leaveBy == 0 && on != null ? on.next() : null;
+            next = on == null || state.isGone() ? null : on.next();
         } else if (next.type == TcpFrame.DATA || next.type == TcpFrame.VALUE) {
             promised--;
         }

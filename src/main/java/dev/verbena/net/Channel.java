@@ -627,12 +627,12 @@ public final class Channel implements AutoCloseable {
             throws IOException, InterruptedException {
         Deadline deadline = Deadline.after(timeout);
         checkAbout(about);
-        FileMemory.checkRange(position, size);
+        FileMemory range = new FileMemory(file, position, size);
         if (size == 0) {
             offer(NOTHING, about, deadline);
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, core.carrier(), file, position, size)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, core.carrier(), range)) {
             offer(memory.region().remote(), about, deadline);
         }
     }

@@ -16,17 +16,15 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Registers files. A file is mapped where the kernel can pin its pages. Linux before 6.2 pins pages of a file only for
- * writing, also when the adapter only reads them. Linux 6.5 and later refuses to pin pages of most file systems for
- * writing.
+ * A range of a file, to be registered. The file is mapped where the kernel can pin its pages. Linux before 6.2 pins pages of
+ * a file only for writing, also when the adapter only reads them. Linux 6.5 and later refuses to pin pages of most file
+ * systems for writing.
  */
-final class FileMemory {
+record FileMemory(FileChannel file, long position, long size) {
     private static final long PAGE = 4096;
     private static final int STEP = 1 << 20;
 
-    private FileMemory() {}
-
-    static void checkRange(long position, long size) {
+    FileMemory {
         if (position < 0 || size < 0 || position + size < 0) {
             throw new IllegalArgumentException(
                     "range of a file must begin at 0 or later and end at 2^63 - 1 at most, got " + size + " bytes at "
@@ -35,7 +33,7 @@ final class FileMemory {
     }
 
     /** Throws an unchecked exception if a file is open for reading only. */
-    static void checkWritable(FileChannel file) throws IOException {
+    void checkWritable() throws IOException {
         file.write(ByteBuffer.allocate(0), 0);
     }
 
@@ -52,16 +50,9 @@ final class FileMemory {
         }
     }
 
-    /** Registers a range of a file that the adapter does not write: mapped, or if that is not possible, as a copy. */
-    static MemoryRegion readable(
-            Carrier carrier,
-            FileChannel file,
-            long position,
-            long size,
-            Collection<AccessFlag> access,
-            VerbsArena arena)
-            throws IOException {
-        MemorySegment mapped = tryMap(file, MapMode.READ_ONLY, position, size, arena);
+    /** Registers memory that the adapter does not write: mapped, or if that is not possible, a copy. */
+    MemoryRegion readable(Carrier carrier, Collection<AccessFlag> access, VerbsArena arena) throws IOException {
+        MemorySegment mapped = tryMap(MapMode.READ_ONLY, arena);
         MemoryRegion region = mapped == null ? null : tryRegister(carrier, mapped, access, arena);
         if (region != null) {
             return region;
@@ -78,21 +69,15 @@ final class FileMemory {
         return carrier.register(copy, access, arena);
     }
 
-    /** Registers a range of a file that the adapter writes, which makes the file longer, or returns null if it can't. */
-    static @Nullable MemoryRegion tryWritable(
-            Carrier carrier,
-            FileChannel file,
-            long position,
-            long size,
-            Collection<AccessFlag> access,
-            VerbsArena arena) {
-        MemorySegment mapped = tryMap(file, MapMode.READ_WRITE, position, size, arena);
+    /** Registers memory that the adapter writes, which makes the file longer, or returns null if that is not possible. */
+    @Nullable
+    MemoryRegion tryWritable(Carrier carrier, Collection<AccessFlag> access, VerbsArena arena) {
+        MemorySegment mapped = tryMap(MapMode.READ_WRITE, arena);
         return mapped == null ? null : tryRegister(carrier, mapped, access, arena);
     }
 
     /** Returns null if the file system can't map the file, or if it is open for writing only. */
-    private static @Nullable MemorySegment tryMap(
-            FileChannel file, MapMode mode, long position, long size, VerbsArena arena) {
+    private @Nullable MemorySegment tryMap(MapMode mode, VerbsArena arena) {
         try {
             return file.map(mode, position, size, arena);
         } catch (IOException | NonReadableChannelException | UnsupportedOperationException impossible) {
@@ -100,10 +85,10 @@ final class FileMemory {
         }
     }
 
-    /** Writes all data to a file. */
-    static void write(FileChannel file, long position, MemorySegment data) throws IOException {
+    /** Writes all data to a place in this range. */
+    void write(long from, MemorySegment data) throws IOException {
         ByteBuffer rest = data.asByteBuffer();
-        for (long at = position; rest.hasRemaining(); ) {
+        for (long at = position + from; rest.hasRemaining(); ) {
             at += file.write(rest, at);
         }
     }

@@ -252,14 +252,14 @@ public final class Node extends VerbsObject {
             FileChannel file, long position, long size, Collection<AccessFlag> access, VerbsArena owner)
             throws IOException {
         lifetime.checkOpen();
-        FileMemory.checkRange(position, size);
+        FileMemory range = new FileMemory(file, position, size);
         if (size == 0) {
             throw new IllegalArgumentException("size of registered memory must be at least 1 byte, got 0");
         }
         if (!access.contains(AccessFlag.LOCAL_WRITE)) {
-            return FileMemory.readable(engine.carrier(), file, position, size, access, owner);
+            return range.readable(engine.carrier(), access, owner);
         }
-        MemoryRegion region = FileMemory.tryWritable(engine.carrier(), file, position, size, access, owner);
+        MemoryRegion region = range.tryWritable(engine.carrier(), access, owner);
         if (region == null) {
             throw new IOException(
                     "The kernel can't pin this file for an adapter that writes: use a file in memory (tmpfs"

@@ -139,13 +139,9 @@ public final class Transfer implements AutoCloseable {
      */
     public void fetch(FileChannel file, long position, LongConsumer progress, Duration timeout)
             throws IOException, InterruptedException {
-        FileMemory.checkRange(position, source.length());
-        FileMemory.checkWritable(file);
-        fetch(
-                () -> TransferMemory.receiving(engine, channel.core().carrier(), file, position, source.length()),
-                progress,
-                () -> {},
-                timeout);
+        FileMemory range = new FileMemory(file, position, source.length());
+        range.checkWritable();
+        fetch(() -> TransferMemory.receiving(engine, channel.core().carrier(), range), progress, () -> {}, timeout);
     }
 
     /**

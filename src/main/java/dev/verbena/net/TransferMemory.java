@@ -6,7 +6,6 @@ import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.nio.channels.FileChannel;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -63,10 +62,9 @@ final class TransferMemory implements AutoCloseable {
         });
     }
 
-    static TransferMemory sending(Engine engine, Carrier carrier, FileChannel file, long position, long size)
-            throws IOException {
-        return new TransferMemory(engine, (Maker<IOException>)
-                arena -> new Part(FileMemory.readable(carrier, file, position, size, SENDING, arena), null));
+    static TransferMemory sending(Engine engine, Carrier carrier, FileMemory file) throws IOException {
+        return new TransferMemory(
+                engine, (Maker<IOException>) arena -> new Part(file.readable(carrier, SENDING, arena), null));
     }
 
     static TransferMemory receiving(Engine engine, Carrier carrier, MemorySegment target) {
@@ -86,12 +84,12 @@ final class TransferMemory implements AutoCloseable {
         });
     }
 
-    static TransferMemory receiving(Engine engine, Carrier carrier, FileChannel file, long position, long size) {
+    static TransferMemory receiving(Engine engine, Carrier carrier, FileMemory file) {
         return new TransferMemory(engine, arena -> {
-            MemoryRegion direct = FileMemory.tryWritable(carrier, file, position, size, RECEIVING, arena);
+            MemoryRegion direct = file.tryWritable(carrier, RECEIVING, arena);
             return direct != null
                     ? new Part(direct, null)
-                    : pieces(carrier, size, (from, data) -> FileMemory.write(file, position + from, data), arena);
+                    : pieces(carrier, file.size(), file::write, arena);
         });
     }
 

@@ -181,8 +181,7 @@ final class AutoCarrier extends Carrier {
 
         @Override
         public @Nullable Attempt next(ChannelCore failed, boolean late) {
-            boolean nobody =
-                    failed.connection() instanceof RdmaCarrier.IdConnection connection && connection.nobody;
+            boolean nobody = failed.connection() instanceof RdmaCarrier.IdConnection connection && connection.nobody;
             return orTcp && nobody ? tcp.attempt() : null;
         }
     }

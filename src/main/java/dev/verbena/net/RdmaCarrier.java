@@ -433,7 +433,8 @@ final class RdmaCarrier extends Carrier {
 
         @Override
         public Link link(NodeOptions options, int messages, VerbsArena arena) {
-            RdmaLink made = new RdmaLink(id, domain, completions, isOverTcp() ? RdmaLink.TRAILER : 0, options, messages, arena);
+            RdmaLink made =
+                    new RdmaLink(id, domain, completions, isOverTcp() ? RdmaLink.TRAILER : 0, options, messages, arena);
             linked = true;
             return made;
         }

@@ -58,7 +58,11 @@ final class RdmaLink extends Link {
             NodeOptions options,
             int messages,
             VerbsArena arena) {
-        super(register(domain, options, pieces(messages, trailer), trailer, arena), options, pieces(messages, trailer), trailer);
+        super(
+                register(domain, options, pieces(messages, trailer), trailer, arena),
+                options,
+                pieces(messages, trailer),
+                trailer);
         this.domain = domain;
         this.trailer = trailer;
         trailing = new LocalMemory[trailer == 0 ? 0 : messages];

@@ -87,9 +87,7 @@ final class TransferMemory implements AutoCloseable {
     static TransferMemory receiving(Engine engine, Carrier carrier, FileMemory file) {
         return new TransferMemory(engine, arena -> {
             MemoryRegion direct = file.tryWritable(carrier, RECEIVING, arena);
-            return direct != null
-                    ? new Part(direct, null)
-                    : pieces(carrier, file.size(), file::write, arena);
+            return direct != null ? new Part(direct, null) : pieces(carrier, file.size(), file::write, arena);
         });
     }
 

@@ -27,7 +27,7 @@ final class AsyncCalls {
 
         /** Notes that the reply has come, or that the channel has ended. */
         void finish() {
-            engine.finish(future);
+            engine.handlers.finish(future);
         }
 
         @Override

@@ -32,8 +32,8 @@ final class Buffer {
     private static final VarHandle TURN = field("turn", int.class);
 
     final int index;
-    private final LocalMemory whole;
-    private final MemorySegment memory;
+    final LocalMemory whole;
+    final MemorySegment memory;
 
     /** The message that methods lend which allocate nothing. */
     private final Message reused;
@@ -123,10 +123,6 @@ final class Buffer {
         return known;
     }
 
-    MemorySegment memory() {
-        return memory;
-    }
-
     /** Returns the bytes to send. */
     LocalMemory slice() {
         LocalMemory known = slice;
@@ -135,11 +131,6 @@ final class Buffer {
             slice = known;
         }
         return known;
-    }
-
-    /** Returns the whole memory, for receives. */
-    LocalMemory whole() {
-        return whole;
     }
 
     private static VarHandle field(String name, Class<?> type) {

@@ -328,7 +328,7 @@ public final class Channel implements AutoCloseable {
      *     the channel is closed
      */
     public CompletableFuture<Message> callAsync(Message request) {
-        return messages.asyncCalls().call(request);
+        return messages.asyncCalls.call(request);
     }
 
     // The peer's memory
@@ -669,7 +669,7 @@ public final class Channel implements AutoCloseable {
         if (!messages.handle(handler)) {
             throw new IllegalStateException("The " + this + " has a handler already");
         }
-        engine.ready(core);
+        engine.handlers.ready(core);
     }
 
     private VerbsTimeoutException late(String call, Duration timeout, String hint) {
@@ -702,7 +702,7 @@ public final class Channel implements AutoCloseable {
      * @return the address and port
      */
     public InetSocketAddress peer() {
-        return core.peer();
+        return core.peer;
     }
 
     /**
@@ -766,7 +766,7 @@ public final class Channel implements AutoCloseable {
         // a second thread returns when the first one has closed the channel
         try (var _ = closing.held()) {
             if (core.beginClose()) {
-                ChannelException lost = finishClose(engine.options().closeTimeout());
+                ChannelException lost = finishClose(engine.options.closeTimeout());
                 if (lost != null) {
                     throw lost;
                 }

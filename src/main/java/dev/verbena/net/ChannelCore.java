@@ -48,13 +48,13 @@ final class ChannelCore {
 
     private final Engine engine;
     private final NodeOptions options;
-    private final long key;
-    private final InetSocketAddress peer;
-    private final Channel channel;
+    final long key;
+    final InetSocketAddress peer;
+    final Channel channel;
 
-    private final Messages messages;
+    final Messages messages;
     private final Operations operations;
-    private final Grants grants;
+    final Grants grants;
 
     private volatile ChannelState state = ChannelState.CONNECTING;
     /** The reason of the end; null before, and for a channel that only this side has closed. */
@@ -84,7 +84,7 @@ final class ChannelCore {
 
     ChannelCore(Engine engine, long key, InetSocketAddress peer, boolean incoming) {
         this.engine = engine;
-        this.options = engine.options();
+        this.options = engine.options;
         this.key = key;
         this.peer = peer;
         this.incoming = incoming;
@@ -92,27 +92,6 @@ final class ChannelCore {
         this.operations = new Operations(this, engine, lock);
         this.grants = new Grants(this, options.maxExports());
         this.channel = new Channel(engine, this, messages, operations);
-    }
-
-    Messages messages() {
-        return messages;
-    }
-
-    /** Returns the exports that the peer has. The caller holds the lock. */
-    Grants grants() {
-        return grants;
-    }
-
-    Channel channel() {
-        return channel;
-    }
-
-    long key() {
-        return key;
-    }
-
-    InetSocketAddress peer() {
-        return peer;
     }
 
     Carrier.@Nullable Connection connection() {
@@ -243,8 +222,8 @@ final class ChannelCore {
             return;
         }
         Link on = link;
-        if (on != null && controlRoom > 1 && messages.credits().owesHalf()) {
-            sendControl(on, Wire.immediate(Wire.GRANT, messages.credits().grant(), 0)); // or the channel ends
+        if (on != null && controlRoom > 1 && messages.credits.owesHalf()) {
+            sendControl(on, Wire.immediate(Wire.GRANT, messages.credits.grant(), 0)); // or the channel ends
         }
     }
 
@@ -270,7 +249,7 @@ final class ChannelCore {
             broken("Message of kind " + kind + " out of order");
             return;
         }
-        if (state.isLive() && !messages.credits().add(Wire.credits(immediate))) {
+        if (state.isLive() && !messages.credits.add(Wire.credits(immediate))) {
             broken("It granted more credits than its window has");
             return;
         }
@@ -304,7 +283,7 @@ final class ChannelCore {
     }
 
     private boolean greetedBy(Buffer buffer, int bytes) {
-        var memory = buffer.whole().segment().asSlice(0, bytes);
+        var memory = buffer.whole.segment().asSlice(0, bytes);
         int version = Wire.version(memory);
         if (version >= 0 && version != Wire.VERSION) {
             abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
@@ -708,7 +687,7 @@ final class ChannelCore {
             }
             return state.hasEnded()
                     ? text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")"
-                    : text + " (open, " + messages.credits().available() + " credits, " + outstanding + " under way, "
+                    : text + " (open, " + messages.credits.available() + " credits, " + outstanding + " under way, "
                             + messages.arrivedCount() + " arrived)";
         }
     }

@@ -42,11 +42,11 @@ final class Engine {
     private static final long TICK_NANOS = 100_000_000;
     private static final Duration TICK = Duration.ofNanos(TICK_NANOS);
 
-    private final NodeOptions options;
+    final NodeOptions options;
     private final VerbsArena arena = VerbsArena.ofShared();
-    private final Carrier carrier;
-    private final InetSocketAddress address;
-    private final Exports exports;
+    final Carrier carrier;
+    final InetSocketAddress address;
+    final Exports exports;
     private final boolean background;
     private final List<Thread> threads = new ArrayList<>();
 
@@ -89,7 +89,7 @@ final class Engine {
     /** The arenas of closed channels that could not be closed. */
     private final ConcurrentLinkedQueue<VerbsArena> unclosed = new ConcurrentLinkedQueue<>();
 
-    private final Handlers handlers;
+    final Handlers handlers;
 
     /** Held by the thread that makes progress. */
     private final BiasedLock progressing = new BiasedLock();
@@ -170,24 +170,8 @@ final class Engine {
                 .start(work));
     }
 
-    NodeOptions options() {
-        return options;
-    }
-
-    InetSocketAddress address() {
-        return address;
-    }
-
-    Carrier carrier() {
-        return carrier;
-    }
-
     boolean isClosed() {
         return closed;
-    }
-
-    Exports exports() {
-        return exports;
     }
 
     /** Takes an export from all channels. */
@@ -441,7 +425,7 @@ final class Engine {
     ChannelCore find(long id) {
         int slot = (int) (id >>> 16) & 0xffff;
         ChannelCore core = slot < slots.length() ? slots.get(slot) : null;
-        return core == null || (id ^ core.key()) >>> 16 != 0 ? null : core;
+        return core == null || (id ^ core.key) >>> 16 != 0 ? null : core;
     }
 
     private void tick(long now) {
@@ -485,16 +469,6 @@ final class Engine {
     }
 
     // Handlers
-
-    /** Notes that a channel may have something for its handler. */
-    void ready(ChannelCore core) {
-        handlers.ready(core);
-    }
-
-    /** Notes that the work of a future has ended. */
-    void finish(ChannelFuture<?> future) {
-        handlers.finish(future);
-    }
 
     /** Wakes the thread that calls handlers. */
     void wakeLoop() {
@@ -542,8 +516,8 @@ final class Engine {
         ChannelCore core = greeted.poll();
         while (core != null) {
             waiting.decrementAndGet();
-            core.messages().own(with);
-            ready(core);
+            core.messages.own(with);
+            handlers.ready(core);
             core = greeted.poll();
         }
     }
@@ -587,7 +561,7 @@ final class Engine {
         int already = 0;
         for (int i = 0; i < slots.length(); i++) {
             ChannelCore core = slots.get(i);
-            if (core != null && core.incoming && core.peer().getAddress().equals(peer)) {
+            if (core != null && core.incoming && core.peer.getAddress().equals(peer)) {
                 already++;
             }
         }
@@ -715,14 +689,14 @@ final class Engine {
         attempt.begin(core);
         Duration left = deadline.left();
         Duration patience = attempt.patience();
-        if (!core.channel().awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
+        if (!core.channel.awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
             throw new VerbsTimeoutException(
                     core.transport() == Transport.RDMA ? "rdma_connect" : "connect",
-                    "to " + text(core.peer()),
+                    "to " + text(core.peer),
                     timeout,
                     "The peer's node may be slow, or makes no progress");
         }
-        return core.channel();
+        return core.channel;
     }
 
     private void giveUp(ChannelCore core) {
@@ -741,7 +715,7 @@ final class Engine {
             return null;
         }
         waiting.decrementAndGet();
-        return core.channel();
+        return core.channel;
     }
 
     Channel accept(Duration timeout) throws InterruptedException {
@@ -757,7 +731,7 @@ final class Engine {
     void release(ChannelCore core) {
         Node.Statistics last = core.statistics();
         try (var _ = table.held()) {
-            int slot = (int) (core.key() >>> 16) & 0xffff;
+            int slot = (int) (core.key >>> 16) & 0xffff;
             if (slots.get(slot) != core) {
                 return;
             }
@@ -858,12 +832,12 @@ final class Engine {
         Deadline deadline = Deadline.after(options.closeTimeout());
         for (ChannelCore core : mine) {
             try {
-                core.channel().finishClose(deadline.left());
+                core.channel.finishClose(deadline.left());
             } catch (RuntimeException refused) {
                 // The arena is among the unclosed ones, which are closed later.
             }
         }
-        others.forEach(core -> core.channel().close()); // waits for the threads that close them
+        others.forEach(core -> core.channel.close()); // waits for the threads that close them
     }
 
     private void stopThreads() {

@@ -37,7 +37,7 @@ final class Grants {
         if (known != null) {
             return known.remote().get();
         }
-        Link.Key key = on.grant(core.key() | ChannelCore.BIND, export);
+        Link.Key key = on.grant(core.key | ChannelCore.BIND, export);
         if (key.isPosted()) {
             binding++;
             core.transmitted();

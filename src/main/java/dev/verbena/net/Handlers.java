@@ -129,13 +129,13 @@ final class Handlers {
     }
 
     private void serve(ChannelCore core) {
-        Messages messages = core.messages();
+        Messages messages = core.messages;
         Handler with = messages.handler();
         if (with == null) {
             return;
         }
         if (messages.takeOpened()) {
-            call(core, () -> with.opened(core.channel()));
+            call(core, () -> with.opened(core.channel));
         }
         int left = window;
         Message message = messages.nextForHandler();
@@ -146,7 +146,7 @@ final class Handlers {
         if (left == 0) {
             ready(core); // after the other channels
         } else if (messages.takeEnd()) {
-            call(core, () -> with.closed(core.channel()));
+            call(core, () -> with.closed(core.channel));
             if (messages.isOwned()) {
                 engine.bury(core);
             }
@@ -155,7 +155,7 @@ final class Handlers {
 
     private void handle(ChannelCore core, Handler with, Message message) {
         try {
-            with.received(core.channel(), message);
+            with.received(core.channel, message);
         } catch (Throwable thrown) {
             handlerFailed(core, message, thrown);
         }
@@ -188,7 +188,7 @@ final class Handlers {
 
     private static boolean refused(ChannelCore core, @Nullable Message message, Throwable thrown) {
         try {
-            return message != null && core.messages().refuseAfter(message, thrown);
+            return message != null && core.messages.refuseAfter(message, thrown);
         } catch (RuntimeException | Error failure) { // ends this channel, and not the node's thread
             thrown.addSuppressed(failure);
             return false;

@@ -79,7 +79,7 @@ public final class Message implements AutoCloseable {
      * @throws IllegalStateException if this message was sent or closed
      */
     public MemorySegment memory() {
-        return owned().memory();
+        return owned().memory;
     }
 
     /**

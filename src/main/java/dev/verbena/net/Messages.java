@@ -43,9 +43,9 @@ final class Messages {
     private final Engine engine;
     private final NodeOptions options;
     private final BiasedLock lock;
-    private final Credits credits;
+    final Credits credits;
     private final Calls calls;
-    private final AsyncCalls asyncCalls;
+    final AsyncCalls asyncCalls;
     private final Buffer[] receives;
     private final Buffer[] sends;
 
@@ -89,7 +89,7 @@ final class Messages {
     Messages(ChannelCore core, Engine engine, BiasedLock lock) {
         this.core = core;
         this.engine = engine;
-        this.options = engine.options();
+        this.options = engine.options;
         this.lock = lock;
         this.credits = new Credits(options.window());
         this.calls = new Calls(core, this, options.calls());
@@ -126,10 +126,10 @@ final class Messages {
     /** Makes the buffers, and posts all receives. */
     void begin(Link on) {
         for (int i = 0; i < receives.length; i++) {
-            receives[i] = new Buffer(core.channel(), i, on.piece(i, options.messageSize()));
+            receives[i] = new Buffer(core.channel, i, on.piece(i, options.messageSize()));
         }
         for (int i = 0; i < sends.length; i++) {
-            sends[i] = new Buffer(core.channel(), i, on.piece(receives.length + i, options.messageSize()));
+            sends[i] = new Buffer(core.channel, i, on.piece(receives.length + i, options.messageSize()));
             idle[sends.length - 1 - i] = sends[i];
         }
         idleCount = sends.length;
@@ -146,15 +146,11 @@ final class Messages {
     }
 
     void post(Link on, Buffer buffer) {
-        on.receive(core.key() | ChannelCore.RECEIVE | buffer.index, buffer.whole());
+        on.receive(core.key | ChannelCore.RECEIVE | buffer.index, buffer.whole);
     }
 
     Buffer receive(int index) {
         return receives[index];
-    }
-
-    Credits credits() {
-        return credits;
     }
 
     int maxSize() {
@@ -173,7 +169,7 @@ final class Messages {
         calls.numbers.wakeAll(engine);
         asyncCalls.endUnsent();
         if (handler != null) {
-            engine.ready(core);
+            engine.handlers.ready(core);
         }
     }
 
@@ -281,7 +277,7 @@ final class Messages {
     }
 
     private static long offeredBytes(Buffer offer) {
-        return offer.memory().get(Wire.LONG, offer.length() + Wire.LENGTH_IN_EXPORT);
+        return offer.memory.get(Wire.LONG, offer.length() + Wire.LENGTH_IN_EXPORT);
     }
 
     private static void arrive(Buffer buffer, int bytes, int kind, int call) {
@@ -295,7 +291,7 @@ final class Messages {
         if (handler == null) {
             engine.wake(arrival);
         } else {
-            engine.ready(core);
+            engine.handlers.ready(core);
         }
     }
 
@@ -345,7 +341,7 @@ final class Messages {
 
     boolean trySend(Message message) {
         try (var _ = lock.held()) {
-            Buffer buffer = message.sendable(core.channel());
+            Buffer buffer = message.sendable(core.channel);
             Link on = core.checkCanSend();
             if (buffer.kind == Wire.REPLY) {
                 transmit(on, buffer, Wire.REPLY);
@@ -374,7 +370,7 @@ final class Messages {
         int granted = credits.grant();
         int number = buffer.call == Buffer.NO_CALL ? 0 : buffer.call;
         try {
-            on.send(core.key() | buffer.index, buffer.slice(), Wire.immediate(kind, granted, number));
+            on.send(core.key | buffer.index, buffer.slice(), Wire.immediate(kind, granted, number));
         } catch (RuntimeException | Error refused) {
             credits.takeBackGrant(granted);
             throw refused;
@@ -399,7 +395,7 @@ final class Messages {
     private @Nullable Message takeArrived(boolean reuse) {
         try (var _ = lock.held()) {
             if (handler != null) {
-                throw new IllegalStateException("The handler of the " + core.channel() + " gets its messages");
+                throw new IllegalStateException("The handler of the " + core.channel + " gets its messages");
             }
             return nextArrived(reuse);
         }
@@ -507,14 +503,14 @@ final class Messages {
         Link on = core.checkCanSend();
         if (calls.numbers.size() == 0) {
             throw new IllegalStateException(
-                    "The " + core.channel() + " has no calls: see NodeOptions.calls() of both nodes");
+                    "The " + core.channel + " has no calls: see NodeOptions.calls() of both nodes");
         }
         return on;
     }
 
     /** Returns the buffer of a message that can be a request. */
     Buffer requestable(Message message) {
-        Buffer buffer = message.sendable(core.channel());
+        Buffer buffer = message.sendable(core.channel);
         if (buffer.kind == Wire.REPLY) {
             throw new IllegalStateException("A reply can't be a request: take a message with Channel.message()");
         }
@@ -563,10 +559,6 @@ final class Messages {
         }
         calls.numbers.take(next);
         return next;
-    }
-
-    AsyncCalls asyncCalls() {
-        return asyncCalls;
     }
 
     /** Takes the reply of a call in a new message, for the thread that has made the call. */
@@ -650,9 +642,9 @@ final class Messages {
     Transfer transfer(Message message) {
         try (var _ = lock.held()) {
             Buffer offer = request(message, Wire.OFFER);
-            RemoteMemory source = RemoteMemory.fromWide(offer.memory().asSlice(offer.length(), Wire.EXPORT_BYTES));
+            RemoteMemory source = RemoteMemory.fromWide(offer.memory.asSlice(offer.length(), Wire.EXPORT_BYTES));
             byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
-            return new Transfer(core.channel(), engine, source, about, reply(offer, false));
+            return new Transfer(core.channel, engine, source, about, reply(offer, false));
         }
     }
 
@@ -668,7 +660,7 @@ final class Messages {
     void refuseUnsent(Message reply, String reason) {
         byte[] text = reason.getBytes(StandardCharsets.UTF_8);
         try (var _ = lock.held()) {
-            Buffer buffer = reply.sendable(core.channel());
+            Buffer buffer = reply.sendable(core.channel);
             Link on = core.checkCanSend();
             buffer.length(Math.min(text.length, maxSize));
             MemorySegment.copy(text, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, (int) buffer.length());
@@ -731,16 +723,16 @@ final class Messages {
             return;
         }
         String name = new String(request.segment().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
-        Export export = engine.exports().find(name);
+        Export export = engine.exports.find(name);
         Link on = core.linkIfOpen();
         String refusal;
         if (export == null || on == null) {
             refusal = "No export has the name '" + name + "'";
-        } else if (core.grants().isTooMany(export)) {
+        } else if (core.grants.isTooMany(export)) {
             refusal = "Each channel may use " + options.maxExports() + " exports: see NodeOptions.maxExports()";
         } else {
             try {
-                byte[] memory = core.grants().grant(on, export).toWideBytes();
+                byte[] memory = core.grants.grant(on, export).toWideBytes();
                 answer(request, Wire.REPLY, memory, memory.length);
                 return;
             } catch (VerbsException | IllegalStateException failed) {

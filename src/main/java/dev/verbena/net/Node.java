@@ -214,7 +214,7 @@ public final class Node extends VerbsObject {
      */
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
         lifetime.checkOpen();
-        return engine.carrier().register(memory, access, owner);
+        return engine.carrier.register(memory, access, owner);
     }
 
     /**
@@ -257,9 +257,9 @@ public final class Node extends VerbsObject {
             throw new IllegalArgumentException("size of registered memory must be at least 1 byte, got 0");
         }
         if (!access.contains(AccessFlag.LOCAL_WRITE)) {
-            return range.readable(engine.carrier(), access, owner);
+            return range.readable(engine.carrier, access, owner);
         }
-        MemoryRegion region = range.tryWritable(engine.carrier(), access, owner);
+        MemoryRegion region = range.tryWritable(engine.carrier, access, owner);
         if (region == null) {
             throw new IOException(
                     "The kernel can't pin this file for an adapter that writes: use a file in memory (tmpfs"
@@ -299,7 +299,7 @@ public final class Node extends VerbsObject {
      */
     public Export export(String name, MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
         lifetime.checkOpen();
-        return engine.exports().export(name, memory, access, owner);
+        return engine.exports.export(name, memory, access, owner);
     }
 
     /**
@@ -356,7 +356,7 @@ public final class Node extends VerbsObject {
      */
     public InetSocketAddress address() {
         lifetime.checkOpen();
-        return engine.address();
+        return engine.address;
     }
 
     /**
@@ -366,7 +366,7 @@ public final class Node extends VerbsObject {
      */
     public NodeOptions options() {
         lifetime.checkOpen();
-        return engine.options();
+        return engine.options;
     }
 
     /**
@@ -378,7 +378,7 @@ public final class Node extends VerbsObject {
      */
     public Context context() {
         lifetime.checkOpen();
-        return engine.carrier().context();
+        return engine.carrier.context();
     }
 
     /** Returns for example {@code node 10.9.9.1:7174 on rxe0 (3 of 64 channels, 0 waiting)}. */

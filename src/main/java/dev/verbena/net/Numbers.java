@@ -60,7 +60,7 @@ final class Numbers<T extends Numbers.Numbered> {
             if (future == null) {
                 engine.wake(done);
             } else {
-                engine.finish(future);
+                engine.handlers.finish(future);
             }
         }
     }
@@ -149,7 +149,7 @@ final class Numbers<T extends Numbers.Numbered> {
                 || known.future != null
                 || (known.state != Numbered.State.POSTED && known.state != Numbered.State.DONE)) {
             throw new IllegalArgumentException(
-                    "No " + what + " of the " + core.channel() + " has the ticket " + ticket);
+                    "No " + what + " of the " + core.channel + " has the ticket " + ticket);
         }
         return known;
     }
@@ -159,7 +159,7 @@ final class Numbers<T extends Numbers.Numbered> {
         for (T known : made) {
             known.done.wakeAll();
             if (known.future != null) {
-                engine.finish(known.future);
+                engine.handlers.finish(known.future);
             }
         }
     }

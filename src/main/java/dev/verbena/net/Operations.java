@@ -85,7 +85,7 @@ final class Operations {
         this.engine = engine;
         this.lock = lock;
         this.numbers = new Numbers<>(core, "operation", MARK, Operation::new);
-        numbers.begin(engine.options().operations());
+        numbers.begin(engine.options.operations());
     }
 
     /**
@@ -112,13 +112,13 @@ final class Operations {
     private @Nullable Operation next() {
         if (numbers.size() == 0) {
             throw new IllegalStateException(
-                    "The " + core.channel() + " has no operations: see NodeOptions.operations()");
+                    "The " + core.channel + " has no operations: see NodeOptions.operations()");
         }
         return numbers.next();
     }
 
     private long id(Operation operation) {
-        return core.key() | MARK | operation.number;
+        return core.key | MARK | operation.number;
     }
 
     private long posted(Operation operation, boolean atomic, long bytes) {

@@ -479,7 +479,7 @@ final class RdmaCarrier extends Carrier {
         known.put(id, core);
         core.connecting(connection);
         try {
-            id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), core.peer(), RESOLVE_TIMEOUT);
+            id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), core.peer, RESOLVE_TIMEOUT);
         } catch (VerbsException refused) {
             connection.nobody = NO_WAY.contains(refused.errno()) || UNREACHABLE.contains(refused.errno());
             throw refused;

@@ -330,12 +330,12 @@ final class TcpCarrier extends Carrier {
         if (visitors.remove(visitor) && !visitor.isLeaving()) {
             engine.hasCome();
         }
-        closeQuietly(visitor.socket());
+        closeQuietly(visitor.socket);
     }
 
     /** Answers a visitor whose first bytes have come. */
     private void greeted(TcpVisitor visitor) throws IOException {
-        ByteBuffer hello = visitor.hello();
+        ByteBuffer hello = visitor.hello;
         if (!TcpFrame.isHello(hello)) {
             refuse(visitor, EndReason.PROTOCOL_ERROR);
         } else if (TcpFrame.version(hello) != TcpFrame.VERSION) {
@@ -366,7 +366,7 @@ final class TcpCarrier extends Carrier {
     private void admit(TcpVisitor visitor, ChannelCore core) {
         TcpStream stream = new TcpStream(this, memory, core, false);
         try {
-            stream.take(visitor.socket(), selector);
+            stream.take(visitor.socket, selector);
             core.accept(stream);
             visitor.answer(hasRdma(), 0);
         } catch (IOException | RuntimeException | Error failed) {

@@ -183,7 +183,7 @@ final class TcpStream implements Carrier.Connection {
             made.configureBlocking(false);
             made.bind(own);
             made.setOption(StandardSocketOptions.TCP_NODELAY, true);
-            boolean done = made.connect(core.peer());
+            boolean done = made.connect(core.peer);
             selection = made.register(selector, SelectionKey.OP_CONNECT, this);
             if (done) {
                 connected();

@@ -13,8 +13,8 @@ final class TcpVisitor {
     /** The longest time to wait for the peer's end of a connection that does not become a channel. */
     private static final long LEAVING_NANOS = 1_000_000_000L;
 
-    private final SocketChannel socket;
-    private final ByteBuffer hello = ByteBuffer.allocate(TcpFrame.HELLO_BYTES);
+    final SocketChannel socket;
+    final ByteBuffer hello = ByteBuffer.allocate(TcpFrame.HELLO_BYTES);
     private long leaveBy;
     private boolean leaving;
 
@@ -28,16 +28,8 @@ final class TcpVisitor {
         this.leaveBy = leaveBy;
     }
 
-    SocketChannel socket() {
-        return socket;
-    }
-
     InetSocketAddress peer() throws IOException {
         return (InetSocketAddress) socket.getRemoteAddress();
-    }
-
-    ByteBuffer hello() {
-        return hello;
     }
 
     /** Returns true if this side has answered, and waits for the peer's end. */

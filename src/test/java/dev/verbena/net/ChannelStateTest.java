@@ -110,9 +110,9 @@ class ChannelStateTest {
         Probe(ChannelState state) {
             link = new TcpLink(
                     memory,
-                    new TcpStream((TcpCarrier) engine.carrier(), memory, core, false),
+                    new TcpStream((TcpCarrier) engine.carrier, memory, core, false),
                     OPTIONS,
-                    core.messages().pieces() + 1,
+                    core.messages.pieces() + 1,
                     arena);
             core.connecting(this);
             assertThat(core.prepare()).isTrue();
@@ -183,7 +183,7 @@ class ChannelStateTest {
         }
 
         private void greet(int versionChange) {
-            var bytes = core.messages().receive(receive).whole().segment();
+            var bytes = core.messages.receive(receive).whole.segment();
             new Wire.Greeting(4, 64, 0, new byte[0]).writeTo(bytes);
             bytes.set(java.lang.foreign.ValueLayout.JAVA_BYTE, 4, (byte) (Wire.VERSION + versionChange));
             receive(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
@@ -216,7 +216,7 @@ class ChannelStateTest {
 
         @Override
         public Carrier carrier() {
-            return engine.carrier();
+            return engine.carrier;
         }
 
         @Override

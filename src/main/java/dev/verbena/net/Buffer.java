@@ -4,7 +4,6 @@ import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A piece of registered memory of a channel. The channel lends it to the program as a {@link Message}. The channel's lock
@@ -36,7 +35,7 @@ final class Buffer {
     final MemorySegment memory;
 
     /** The message that methods lend which allocate nothing. */
-    private final Message reused;
+    final Message reused;
 
     /** Written under the channel's lock, and also read without it. A release costs no fence. */
     @SuppressWarnings("unused") // a VarHandle reads it
@@ -97,10 +96,6 @@ final class Buffer {
         STATE.setRelease(this, now);
     }
 
-    boolean isReused(Message message) {
-        return message == reused;
-    }
-
     int turn() {
         return (int) TURN.getAcquire(this);
     }
@@ -139,11 +134,5 @@ final class Buffer {
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
-    }
-
-    /** Returns the buffer of a message that the program has; null if the message is stale. */
-    static @Nullable Buffer of(Message message) {
-        Buffer buffer = message.buffer();
-        return buffer.turn() == message.turn() ? buffer : null;
     }
 }

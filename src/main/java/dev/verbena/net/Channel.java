@@ -39,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may use a channel at once. Closing the node closes its channels.
  */
 public final class Channel implements AutoCloseable {
+    private static final String NO_CREDIT = "The peer has not closed earlier messages";
     private static final RemoteMemory NOTHING = new RemoteMemory(0, 0, 0);
 
     private final Engine engine;
@@ -92,14 +93,11 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public Message message(Duration timeout) throws InterruptedException {
-        Message free = engine.await(messages.free, messages.takeFree, timeout);
-        if (free == null) {
-            throw late(
-                    "message",
-                    timeout,
-                    "All messages are lent or under way: close those that are not sent, or raise NodeOptions.sends()");
-        }
-        return free;
+        return inTime(
+                engine.await(messages.free, messages.takeFree, timeout),
+                "message",
+                timeout,
+                "All messages are lent or under way: close those that are not sent, or raise NodeOptions.sends()");
     }
 
     /**
@@ -130,11 +128,9 @@ public final class Channel implements AutoCloseable {
      */
     public void send(Message message, Duration timeout) throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is sent when it is null
-        if (messages.trySend(message)) {
-            return;
-        }
-        if (engine.await(messages.credit, () -> messages.trySend(message) ? Boolean.TRUE : null, timeout) == null) {
-            throw late("send", timeout, "The peer has not closed earlier messages");
+        if (!messages.trySend(message)) {
+            Supplier<@Nullable Boolean> attempt = () -> messages.trySend(message) ? Boolean.TRUE : null;
+            inTime(engine.await(messages.credit, attempt, timeout), "send", timeout, NO_CREDIT);
         }
     }
 
@@ -163,10 +159,7 @@ public final class Channel implements AutoCloseable {
      */
     public Message receive(Duration timeout) throws InterruptedException {
         Message arrived = engine.await(messages.arrival, messages.takeArrived, timeout);
-        if (arrived == null) {
-            throw late("receive", timeout, "The peer has sent nothing");
-        }
-        return arrived;
+        return inTime(arrived, "receive", timeout, "The peer has sent nothing");
     }
 
     /**
@@ -231,26 +224,21 @@ public final class Channel implements AutoCloseable {
     private Message call(Message request, int kind, Duration timeout) throws InterruptedException {
         Deadline deadline = Deadline.after(timeout);
         request.sendable(this);
-        Calls.Call call = engine.await(messages.numbers, messages.takeNumber, timeout);
-        if (call == null) {
-            throw late("call", timeout, "The peer has not answered earlier calls");
-        }
+        Calls.Call call = inTime(
+                engine.await(messages.numbers, messages.takeNumber, timeout),
+                "call",
+                timeout,
+                "The peer has not answered earlier calls");
         long ticket = call.ticket();
         Message reply = null;
         try {
-            if (!messages.trySendRequest(request, call, kind)
-                    && engine.await(
-                                    messages.credit,
-                                    () -> messages.trySendRequest(request, call, kind) ? Boolean.TRUE : null,
-                                    deadline.left())
-                            == null) {
-                throw late("call", timeout, "The peer has not closed earlier messages");
+            if (!messages.trySendRequest(request, call, kind)) {
+                Supplier<@Nullable Boolean> attempt =
+                        () -> messages.trySendRequest(request, call, kind) ? Boolean.TRUE : null;
+                inTime(engine.await(messages.credit, attempt, deadline.left()), "call", timeout, NO_CREDIT);
             }
             reply = engine.await(call.done, call.take, deadline.left());
-            if (reply == null) {
-                throw late("call", timeout, "The peer has not answered");
-            }
-            return reply;
+            return inTime(reply, "call", timeout, "The peer has not answered");
         } finally {
             if (reply == null) {
                 messages.forget(ticket);
@@ -443,10 +431,8 @@ public final class Channel implements AutoCloseable {
                     return posted == 0 ? null : Long.valueOf(posted);
                 },
                 timeout);
-        if (ticket == null) {
-            throw late(what, timeout, "As many operations are under way as NodeOptions.operations() allows");
-        }
-        return await(ticket, deadline.left());
+        String hint = "As many operations are under way as NodeOptions.operations() allows";
+        return await(inTime(ticket, what, timeout, hint), deadline.left());
     }
 
     /**
@@ -545,10 +531,7 @@ public final class Channel implements AutoCloseable {
                 operations.forget(ticket);
             }
         }
-        if (result == null) {
-            throw late("await", timeout, "The peer's adapter has not answered");
-        }
-        return result;
+        return inTime(result, "await", timeout, "The peer's adapter has not answered");
     }
 
     /**
@@ -672,8 +655,12 @@ public final class Channel implements AutoCloseable {
         engine.handlers.ready(core);
     }
 
-    private VerbsTimeoutException late(String call, Duration timeout, String hint) {
-        return new VerbsTimeoutException("channel", call + ", " + this, timeout, hint);
+    /** Returns the result of a wait. Throws if there is none, because the time is over. */
+    private <T> T inTime(@Nullable T found, String call, Duration timeout, String hint) {
+        if (found == null) {
+            throw new VerbsTimeoutException("channel", call + ", " + this, timeout, hint);
+        }
+        return found;
     }
 
     // State

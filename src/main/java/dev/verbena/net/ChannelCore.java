@@ -109,12 +109,10 @@ final class ChannelCore {
     void accept(Carrier.Connection made) {
         connection = made;
         try (var _ = lock.held()) {
-            if (state != ChannelState.CONNECTING) {
-                return; // it took too long
+            if (prepare()) { // else it took too long
+                happen(Event.CONNECTED, null);
+                made.accept(); // under the lock: the peer's greeting may come before this returns
             }
-            prepare(made);
-            happen(Event.CONNECTED, null);
-            made.accept(); // under the lock: the peer's greeting may come before this returns
         }
     }
 
@@ -125,16 +123,12 @@ final class ChannelCore {
             if (state != ChannelState.CONNECTING || with == null) {
                 return false;
             }
-            prepare(with);
+            Link made = with.link(options, messages.pieces() + 1, arena);
+            messages.begin(made);
+            made.prepared();
+            link = made;
             return true;
         }
-    }
-
-    private void prepare(Carrier.Connection with) {
-        Link made = with.link(options, messages.pieces() + 1, arena);
-        messages.begin(made);
-        made.prepared();
-        link = made;
     }
 
     /** Notes that the connection is made, for the side that connects. */

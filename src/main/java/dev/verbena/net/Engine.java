@@ -128,7 +128,7 @@ final class Engine {
                 case AUTO -> AutoCarrier.open(this, own, options, arena);
             };
             address = carrier.address();
-            exports = new Exports(carrier, this::revoke);
+            exports = new Exports(carrier, export -> forEachChannel(core -> revoke(core, export)));
         } catch (Throwable t) {
             undo(t, arena::close);
             throw t;
@@ -172,11 +172,6 @@ final class Engine {
 
     boolean isClosed() {
         return closed;
-    }
-
-    /** Takes an export from all channels. */
-    private void revoke(Export export) {
-        forEachChannel(core -> revoke(core, export));
     }
 
     /** Takes an export from a channel. A binding that is under way ends first, or the connection does. */

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A piece of registered memory for one message of a {@link Channel}, to send or received. The channel makes the memory once
@@ -36,28 +37,18 @@ public final class Message implements AutoCloseable {
         turn = now;
     }
 
-    int turn() {
-        return turn;
+    /** Returns the buffer; null if this message was sent or closed. */
+    @Nullable
+    Buffer ownedOrNull() {
+        return buffer.turn() == turn ? buffer : null;
     }
 
-    Buffer buffer() {
-        return buffer;
-    }
-
-    /** Returns true if the channel uses this object again. */
-    boolean isReused() {
-        return buffer.isReused(this);
-    }
-
+    /** Returns the buffer of a message that the program has. */
     Buffer owned() {
         if (buffer.turn() != turn) {
-            throw stale();
+            throw new IllegalStateException("The message was sent or closed: take another one with Channel.message()");
         }
         return buffer;
-    }
-
-    private static IllegalStateException stale() {
-        return new IllegalStateException("The message was sent or closed: take another one with Channel.message()");
     }
 
     /**

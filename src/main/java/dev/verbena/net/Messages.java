@@ -28,7 +28,6 @@ final class Messages {
         END
     }
 
-    private static final byte[] NO_TEXT = {};
     private static final VarHandle ARRIVED = arrivedField();
 
     final Waiters free = new Waiters();
@@ -432,7 +431,7 @@ final class Messages {
     /** Takes a message back from the program. */
     void giveBack(Message message) {
         try (var _ = lock.held()) {
-            Buffer buffer = Buffer.of(message);
+            Buffer buffer = message.ownedOrNull();
             if (buffer == null) {
                 return;
             }
@@ -466,7 +465,7 @@ final class Messages {
 
     private void takeBackReceived(Buffer buffer) {
         if (isAsking(buffer)) {
-            fault(buffer, NO_TEXT);
+            fault(buffer, "");
         }
         if (postAgain(buffer)) {
             credits.posted();
@@ -629,7 +628,8 @@ final class Messages {
 
     Message reply(Message message) {
         try (var _ = lock.held()) {
-            return reply(request(message, Wire.CALL), message.isReused());
+            Buffer request = request(message, Wire.CALL);
+            return reply(request, message == request.reused);
         }
     }
 
@@ -649,21 +649,18 @@ final class Messages {
     }
 
     void refuse(Message message, String reason) {
-        byte[] text = reason.getBytes(StandardCharsets.UTF_8);
         try (var _ = lock.held()) {
             Buffer request = message.owned();
-            fault(request(message, request.kind == Wire.OFFER ? Wire.OFFER : Wire.CALL), text);
+            fault(request(message, request.kind == Wire.OFFER ? Wire.OFFER : Wire.CALL), reason);
         }
     }
 
     /** Sends a failure in place of a reply. */
     void refuseUnsent(Message reply, String reason) {
-        byte[] text = reason.getBytes(StandardCharsets.UTF_8);
         try (var _ = lock.held()) {
             Buffer buffer = reply.sendable(core.channel);
             Link on = core.checkCanSend();
-            buffer.length(Math.min(text.length, maxSize));
-            MemorySegment.copy(text, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, (int) buffer.length());
+            fill(buffer, reason.getBytes(StandardCharsets.UTF_8));
             transmit(on, buffer, Wire.FAULT);
         }
     }
@@ -684,23 +681,29 @@ final class Messages {
     }
 
     /** Answers a request with a failure. A buffer for the reply was reserved. */
-    private void fault(Buffer request, byte[] text) {
-        answer(request, Wire.FAULT, text, Math.min(text.length, maxSize));
+    private void fault(Buffer request, String reason) {
+        answer(request, Wire.FAULT, reason.getBytes(StandardCharsets.UTF_8));
     }
 
-    private void answer(Buffer request, int kind, byte[] bytes, int length) {
+    private void answer(Buffer request, int kind, byte[] bytes) {
         Link on = core.linkIfOpen();
         if (on == null) {
             return;
         }
         Buffer buffer = idle[idleCount - 1];
-        buffer.length(length);
-        MemorySegment.copy(bytes, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, length);
+        fill(buffer, bytes);
         buffer.kind = Wire.REPLY;
         buffer.call = request.call;
         transmit(on, buffer, kind);
         idleCount--;
         request.call = Buffer.NO_CALL;
+    }
+
+    /** Sets the content of a message, as far as it has room. */
+    private void fill(Buffer buffer, byte[] bytes) {
+        int length = Math.min(bytes.length, maxSize);
+        buffer.length(length);
+        MemorySegment.copy(bytes, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, length);
     }
 
     /** Answers the peer's questions for exports, as far as buffers for the replies are free. */
@@ -717,9 +720,10 @@ final class Messages {
 
     private void answerLookup(Buffer request) {
         if (request.kind == Wire.OFFER) {
-            String words = "An offer of " + offeredBytes(request) + " bytes is more than the "
-                    + options.maxTransferSize() + " of NodeOptions.maxTransferSize()";
-            fault(request, words.getBytes(StandardCharsets.UTF_8));
+            fault(
+                    request,
+                    "An offer of " + offeredBytes(request) + " bytes is more than the " + options.maxTransferSize()
+                            + " of NodeOptions.maxTransferSize()");
             return;
         }
         String name = new String(request.segment().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
@@ -732,14 +736,13 @@ final class Messages {
             refusal = "Each channel may use " + options.maxExports() + " exports: see NodeOptions.maxExports()";
         } else {
             try {
-                byte[] memory = core.grants.grant(on, export).toWideBytes();
-                answer(request, Wire.REPLY, memory, memory.length);
+                answer(request, Wire.REPLY, core.grants.grant(on, export).toWideBytes());
                 return;
             } catch (VerbsException | IllegalStateException failed) {
                 refusal = "The export '" + name + "' could not be opened";
             }
         }
-        fault(request, refusal.getBytes(StandardCharsets.UTF_8));
+        fault(request, refusal);
     }
 
     // Handlers
@@ -806,11 +809,11 @@ final class Messages {
     /** Answers for a handler that has thrown. Returns false if no call has failed by that. */
     boolean refuseAfter(Message message, Throwable thrown) {
         try (var _ = lock.held()) {
-            Buffer buffer = Buffer.of(message);
+            Buffer buffer = message.ownedOrNull();
             if (buffer == null || !isAsking(buffer)) {
                 return false;
             }
-            fault(buffer, thrown.getClass().getName().getBytes(StandardCharsets.UTF_8));
+            fault(buffer, thrown.getClass().getName());
             return true;
         }
     }

@@ -450,6 +450,10 @@ final class TcpStream implements Carrier.Connection {
             return;
         }
         inLeft = 0;
+        if (in.needsAnswer() && promised == TcpFrame.MAX_READS) {
+            broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
+            return;
+        }
         switch (in.type) {
             case TcpFrame.SEND -> {
                 TcpLink.Receive next = on.takeReceive();
@@ -471,9 +475,7 @@ final class TcpStream implements Carrier.Connection {
                 }
             }
             case TcpFrame.READ -> {
-                if (promised == TcpFrame.MAX_READS) {
-                    broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
-                } else if (in.length == 0 || allows(in.length, AccessFlag.REMOTE_READ)) {
+                if (in.length == 0 || allows(in.length, AccessFlag.REMOTE_READ)) {
                     TcpFrame answer = promise(TcpFrame.DATA);
                     answer.dataAddress = in.address;
                     answer.dataKey = in.key;
@@ -575,10 +577,6 @@ final class TcpStream implements Carrier.Connection {
     }
 
     private void changeNumber() {
-        if (promised == TcpFrame.MAX_READS) {
-            broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
-            return;
-        }
         try (var _ = memory.use()) {
             MemorySegment at = in.address % Long.BYTES == 0
                     ? memory.find(link, in.key, in.address, Long.BYTES, AccessFlag.REMOTE_ATOMIC)

@@ -156,8 +156,8 @@ final class AutoCarrier extends Carrier {
             if (!(failed.connection() instanceof TcpStream stream)) {
                 return null;
             }
-            boolean answered = stream.isAskedForRdma();
-            return answered || late || stream.isUnreachable() ? new ByRdma(answered || late) : null;
+            boolean answered = stream.askedForRdma;
+            return answered || late || stream.unreachable ? new ByRdma(answered || late) : null;
         }
     }
 

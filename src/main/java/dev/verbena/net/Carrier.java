@@ -75,27 +75,33 @@ abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
     }
 
     /** The connection of a channel, from the time when it begins to be made. */
-    interface Connection {
-        /** Returns the transport. */
-        Transport transport();
+    abstract static class Connection {
+        final Transport transport;
 
-        /** Returns the part of the node that has this connection, for memory that only this channel uses. */
-        Carrier carrier();
+        /** The part of the node that has this connection, for memory that only this channel uses. */
+        final Carrier carrier;
+
+        Connection(Transport transport, Carrier carrier) {
+            this.transport = transport;
+            this.carrier = carrier;
+        }
 
         /** Makes the memory and the queues of a channel. */
-        Link link(NodeOptions options, int messages, VerbsArena arena);
+        abstract Link link(NodeOptions options, int messages, VerbsArena arena);
 
         /** Accepts the peer. */
-        void accept();
+        abstract void accept();
 
-        /** Returns true if a part of a large request was carried out since the last call. */
-        boolean takeProgress();
+        /** Returns true if a part of a large request was carried out since the last call. An adapter does not tell. */
+        boolean takeProgress() {
+            return false;
+        }
 
         /** Disconnects. No request is carried out afterwards. Does nothing if there is no connection. */
-        void disconnect();
+        abstract void disconnect();
 
         /** Forgets the channel, which is closed. */
-        void forget();
+        abstract void forget();
     }
 
     /** Returns the address of the listener. */

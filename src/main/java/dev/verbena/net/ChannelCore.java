@@ -642,12 +642,12 @@ final class ChannelCore {
     }
 
     Transport transport() {
-        return with().transport();
+        return with().transport;
     }
 
     /** Returns the part of the node that has the connection, which there is. */
     Carrier carrier() {
-        return with().carrier();
+        return with().carrier;
     }
 
     private Carrier.Connection with() {

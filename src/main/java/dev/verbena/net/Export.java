@@ -23,7 +23,6 @@ public final class Export implements AutoCloseable {
     private final String name;
     private final MemoryRegion region;
     private final Set<AccessFlag> access;
-    private final boolean windows;
     private final VerbsArena arena;
     private volatile boolean open = true;
 
@@ -32,13 +31,11 @@ public final class Export implements AutoCloseable {
             String name,
             MemoryRegion region,
             Set<AccessFlag> access,
-            boolean windows,
             VerbsArena arena) {
         this.exports = exports;
         this.name = name;
         this.region = region;
         this.access = access;
-        this.windows = windows;
         this.arena = arena;
     }
 
@@ -67,7 +64,7 @@ public final class Export implements AutoCloseable {
      *     have keys of their own
      */
     public boolean hasKeysOfChannels() {
-        return windows;
+        return exports.carrier.hasKeysOfChannels();
     }
 
     /**

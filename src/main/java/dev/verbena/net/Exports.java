@@ -29,7 +29,7 @@ final class Exports {
     private static final Set<AccessFlag> RIGHTS =
             EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
 
-    private final Carrier carrier;
+    final Carrier carrier;
     private final Consumer<Export> revoker;
     /** Windows that are to be freed when their arena is not busy. */
     private final Queue<MemoryWindow> late = new ConcurrentLinkedQueue<>();
@@ -79,7 +79,7 @@ final class Exports {
         }
         MemoryRegion region = carrier.register(memory, local, arena);
         Export made =
-                new Export(this, name, region, Collections.unmodifiableSet(access), carrier.hasKeysOfChannels(), arena);
+                new Export(this, name, region, Collections.unmodifiableSet(access), arena);
         if (exports.putIfAbsent(name, made) != null) {
             region.close();
             throw known(name);

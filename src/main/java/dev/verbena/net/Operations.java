@@ -99,36 +99,24 @@ final class Operations {
     long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
         try (var _ = lock.held()) {
             Link on = core.checkCanSend();
-            Operation next = next();
+            if (numbers.size() == 0) {
+                throw new IllegalStateException(
+                        "The " + core.channel + " has no operations: see NodeOptions.operations()");
+            }
+            Operation next = numbers.next();
             if (next == null) {
                 return 0;
             }
             LocalMemory memory = local == null ? on.result(next.number) : local;
-            on.post(kind, id(next), memory, remote, first, second);
-            return posted(next, local == null, memory.length());
+            on.post(kind, core.key | MARK | next.number, memory, remote, first, second);
+            numbers.take(next);
+            next.state = Operation.State.POSTED;
+            next.atomic = local == null;
+            next.bytes = memory.length();
+            bytesUnderWay += next.bytes;
+            core.transmitted();
+            return next.ticket();
         }
-    }
-
-    private @Nullable Operation next() {
-        if (numbers.size() == 0) {
-            throw new IllegalStateException(
-                    "The " + core.channel + " has no operations: see NodeOptions.operations()");
-        }
-        return numbers.next();
-    }
-
-    private long id(Operation operation) {
-        return core.key | MARK | operation.number;
-    }
-
-    private long posted(Operation operation, boolean atomic, long bytes) {
-        numbers.take(operation);
-        operation.state = Operation.State.POSTED;
-        operation.atomic = atomic;
-        operation.bytes = bytes;
-        bytesUnderWay += bytes;
-        core.transmitted();
-        return operation.ticket();
     }
 
     // Completions

@@ -410,7 +410,7 @@ final class RdmaCarrier extends Carrier {
     // Connections
 
     /** A connection of the connection manager. */
-    final class IdConnection implements Connection {
+    final class IdConnection extends Connection {
         private final ConnectionId id;
         private boolean linked;
 
@@ -418,21 +418,12 @@ final class RdmaCarrier extends Carrier {
         volatile boolean nobody;
 
         IdConnection(ConnectionId id) {
+            super(Transport.RDMA, RdmaCarrier.this);
             this.id = id;
         }
 
         @Override
-        public Transport transport() {
-            return Transport.RDMA;
-        }
-
-        @Override
-        public Carrier carrier() {
-            return RdmaCarrier.this;
-        }
-
-        @Override
-        public Link link(NodeOptions options, int messages, VerbsArena arena) {
+        Link link(NodeOptions options, int messages, VerbsArena arena) {
             RdmaLink made =
                     new RdmaLink(id, domain, completions, isOverTcp() ? RdmaLink.TRAILER : 0, options, messages, arena);
             linked = true;
@@ -440,18 +431,13 @@ final class RdmaCarrier extends Carrier {
         }
 
         @Override
-        public void accept() {
+        void accept() {
             setAckTimeout(id);
             id.beginAccept(PARAMETERS);
         }
 
         @Override
-        public boolean takeProgress() {
-            return false; // the adapter does not tell
-        }
-
-        @Override
-        public void disconnect() {
+        void disconnect() {
             if (linked) {
                 try {
                     id.beginDisconnect();
@@ -462,7 +448,7 @@ final class RdmaCarrier extends Carrier {
         }
 
         @Override
-        public void forget() {
+        void forget() {
             known.remove(id);
         }
     }

@@ -178,7 +178,7 @@ final class TcpCarrier extends Carrier {
         };
     }
 
-    /** Connects a channel if the peer has no RDMA. Else the channel ends, and {@link TcpStream#isAskedForRdma} tells. */
+    /** Connects a channel if the peer has no RDMA. Else the channel ends, and {@link TcpStream#askedForRdma} tells. */
     void ask(ChannelCore core) {
         TcpStream stream = new TcpStream(this, memory, core, true);
         core.connecting(stream);

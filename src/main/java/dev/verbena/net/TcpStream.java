@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * the requests of the peer, and reports completions to the {@link TcpCarrier}. All methods but those of
  * {@link Carrier.Connection} and {@link #hasWork} are for the carrier's thread.
  */
-final class TcpStream implements Carrier.Connection {
+final class TcpStream extends Carrier.Connection {
     /** The most bytes that are read or written at once. */
     private static final int CHUNK = 1 << 18;
 
@@ -53,7 +53,7 @@ final class TcpStream implements Carrier.Connection {
         }
     }
 
-    private final TcpCarrier carrier;
+    private final TcpCarrier tcp;
     private final TcpMemory memory;
     private final ChannelCore core;
     private final boolean asks;
@@ -61,11 +61,11 @@ final class TcpStream implements Carrier.Connection {
     private final Runnable attending = this::attend;
     private volatile @Nullable TcpLink link;
 
-    /** True once it is known that the peer has RDMA too. */
-    private volatile boolean askedForRdma;
+    /** True if the channel has ended because both sides have RDMA. */
+    volatile boolean askedForRdma;
 
     /** True if the connection could not be made. */
-    private volatile boolean unreachable;
+    volatile boolean unreachable;
 
     /** True since a part of a large frame has gone or come. */
     private volatile boolean progressed;
@@ -105,7 +105,8 @@ final class TcpStream implements Carrier.Connection {
      * @param asks true to connect only if the peer has no RDMA
      */
     TcpStream(TcpCarrier carrier, TcpMemory memory, ChannelCore core, boolean asks) {
-        this.carrier = carrier;
+        super(Transport.TCP, carrier);
+        this.tcp = carrier;
         this.memory = memory;
         this.core = core;
         this.asks = asks;
@@ -115,58 +116,38 @@ final class TcpStream implements Carrier.Connection {
     // For the channel
 
     @Override
-    public Transport transport() {
-        return Transport.TCP;
-    }
-
-    @Override
-    public Carrier carrier() {
-        return carrier;
-    }
-
-    /** Returns true if the channel has ended because both sides have RDMA. */
-    boolean isAskedForRdma() {
-        return askedForRdma;
-    }
-
-    /** Returns true if the connection could not be made. */
-    boolean isUnreachable() {
-        return unreachable;
-    }
-
-    @Override
-    public Link link(NodeOptions options, int messages, VerbsArena arena) {
+    Link link(NodeOptions options, int messages, VerbsArena arena) {
         TcpLink made = new TcpLink(memory, this, options, messages, arena);
         link = made;
         return made;
     }
 
     @Override
-    public void accept() {
+    void accept() {
         hasWork();
     }
 
     @Override
-    public void disconnect() {
-        carrier.run(this::leave);
+    void disconnect() {
+        tcp.run(this::leave);
     }
 
     @Override
-    public boolean takeProgress() {
+    boolean takeProgress() {
         boolean moves = progressed;
         progressed = false;
         return moves;
     }
 
     @Override
-    public void forget() {
+    void forget() {
         disconnect();
     }
 
     /** Lets the carrier's thread look at this connection. */
     void hasWork() {
         if (scheduled.compareAndSet(false, true)) {
-            carrier.run(attending);
+            tcp.run(attending);
         }
     }
 
@@ -178,7 +159,7 @@ final class TcpStream implements Carrier.Connection {
             return; // the program has given up already
         }
         try {
-            SocketChannel made = carrier.openSocket();
+            SocketChannel made = tcp.openSocket();
             channel = made;
             made.configureBlocking(false);
             made.bind(own);
@@ -203,7 +184,7 @@ final class TcpStream implements Carrier.Connection {
 
     private void unreachable(Exception why) {
         unreachable = true;
-        carrier.report(core, () -> core.end(EndReason.UNREACHABLE, String.valueOf(why.getMessage()), why));
+        tcp.report(core, () -> core.end(EndReason.UNREACHABLE, String.valueOf(why.getMessage()), why));
         close();
     }
 
@@ -281,7 +262,7 @@ final class TcpStream implements Carrier.Connection {
             return;
         }
         leaveBy = System.nanoTime() + LEAVING_NANOS;
-        carrier.leaves(this);
+        tcp.leaves(this);
         if (state == State.CONNECTING || state == State.HELLO) {
             close();
         } else {
@@ -300,7 +281,7 @@ final class TcpStream implements Carrier.Connection {
 
     private void lost(String details) {
         if (state != State.CLOSED) {
-            carrier.report(core, () -> core.disconnected(details));
+            tcp.report(core, () -> core.disconnected(details));
             close();
         }
     }
@@ -321,7 +302,7 @@ final class TcpStream implements Carrier.Connection {
 
     private void broken(String details) {
         deafen();
-        carrier.report(core, () -> core.broken(details));
+        tcp.report(core, () -> core.broken(details));
     }
 
     // Input
@@ -430,16 +411,16 @@ final class TcpStream implements Carrier.Connection {
             }
         } catch (RuntimeException | Error failed) { // for lack of memory, for example
             deafen();
-            carrier.report(core, () -> core.fail(failed));
+            tcp.report(core, () -> core.fail(failed));
             return;
         }
         state = State.OPEN;
-        carrier.report(core, core::established);
+        tcp.report(core, core::established);
     }
 
     private void end(EndReason reason, String details) {
         deafen();
-        carrier.report(core, () -> core.end(reason, details, null));
+        tcp.report(core, () -> core.end(reason, details, null));
     }
 
     /** Begins to handle a frame, whose data follows. */
@@ -572,7 +553,7 @@ final class TcpStream implements Carrier.Connection {
             int number = in.number;
             int bytes = in.length;
             int place = (int) message.id() & 0xffff;
-            carrier.report(core, () -> core.received(place, number, bytes));
+            tcp.report(core, () -> core.received(place, number, bytes));
         }
     }
 
@@ -622,13 +603,13 @@ final class TcpStream implements Carrier.Connection {
 
     private void done(TcpLink on) {
         int place = (int) on.answered() & 0xffff;
-        carrier.report(core, () -> core.sent(place));
+        tcp.report(core, () -> core.sent(place));
     }
 
     private void fail(TcpLink on, WorkStatus status) {
         int place = (int) on.answered() & 0xffff;
         deafen();
-        carrier.report(core, () -> core.failed(place, status, () -> null));
+        tcp.report(core, () -> core.failed(place, status, () -> null));
     }
 
     // Answers of this side
@@ -656,7 +637,7 @@ final class TcpStream implements Carrier.Connection {
     private void deny() {
         answer(TcpFrame.DENIAL);
         deafen();
-        carrier.report(
+        tcp.report(
                 core, () -> core.disconnected("It used memory without the right, out of range, or with a wrong key"));
     }
 

@@ -99,7 +99,7 @@ class ChannelStateTest {
     }
 
     /** A channel that connects, with a connection that notes what the channel does. */
-    private final class Probe implements Carrier.Connection {
+    private final class Probe extends Carrier.Connection {
         final ChannelCore core = new ChannelCore(engine, 1L << 32, OWN, false);
         final List<Integer> goodbyes = new ArrayList<>();
         private final List<TcpFrame> unacknowledged = new ArrayList<>();
@@ -108,6 +108,7 @@ class ChannelStateTest {
         int disconnected;
 
         Probe(ChannelState state) {
+            super(Transport.TCP, engine.carrier);
             link = new TcpLink(
                     memory,
                     new TcpStream((TcpCarrier) engine.carrier, memory, core, false),
@@ -210,37 +211,22 @@ class ChannelStateTest {
         }
 
         @Override
-        public Transport transport() {
-            return Transport.TCP;
-        }
-
-        @Override
-        public Carrier carrier() {
-            return engine.carrier;
-        }
-
-        @Override
-        public Link link(NodeOptions options, int messages, VerbsArena owner) {
+        Link link(NodeOptions options, int messages, VerbsArena owner) {
             return link;
         }
 
         @Override
-        public void accept() {
+        void accept() {
             throw new AssertionError("this side connects");
         }
 
         @Override
-        public boolean takeProgress() {
-            return false;
-        }
-
-        @Override
-        public void disconnect() {
+        void disconnect() {
             disconnected++;
         }
 
         @Override
-        public void forget() {
+        void forget() {
             // Nobody knows it.
         }
     }

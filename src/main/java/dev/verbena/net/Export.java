@@ -26,12 +26,7 @@ public final class Export implements AutoCloseable {
     private final VerbsArena arena;
     private volatile boolean open = true;
 
-    Export(
-            Exports exports,
-            String name,
-            MemoryRegion region,
-            Set<AccessFlag> access,
-            VerbsArena arena) {
+    Export(Exports exports, String name, MemoryRegion region, Set<AccessFlag> access, VerbsArena arena) {
         this.exports = exports;
         this.name = name;
         this.region = region;

@@ -78,8 +78,7 @@ final class Exports {
             throw known(name);
         }
         MemoryRegion region = carrier.register(memory, local, arena);
-        Export made =
-                new Export(this, name, region, Collections.unmodifiableSet(access), arena);
+        Export made = new Export(this, name, region, Collections.unmodifiableSet(access), arena);
         if (exports.putIfAbsent(name, made) != null) {
             region.close();
             throw known(name);

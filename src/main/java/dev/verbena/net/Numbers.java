@@ -148,8 +148,7 @@ final class Numbers<T extends Numbers.Numbered> {
         if (known == null
                 || known.future != null
                 || (known.state != Numbered.State.POSTED && known.state != Numbered.State.DONE)) {
-            throw new IllegalArgumentException(
-                    "No " + what + " of the " + core.channel + " has the ticket " + ticket);
+            throw new IllegalArgumentException("No " + what + " of the " + core.channel + " has the ticket " + ticket);
         }
         return known;
     }

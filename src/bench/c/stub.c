@@ -4,6 +4,8 @@
  * completion ring, finds the queue by its number and fills a struct ibv_wc. The device is a few stores at the doorbell,
  * which complete each request at once. The library is built as libibverbs.so.1, so that Verbena runs on it unchanged.
  *
+ * There are two devices with drivers of their own, which do the same by different functions.
+ *
  * By default it has neither locks nor fences: it is cheaper than any real driver, and so the overhead shows most. With
  * -DLIKE_MLX5 it has those of rdma-core's mlx5 provider: a lock around posting and polling, store fences around the
  * doorbell, and the copy of a single entry to the doorbell page.
@@ -23,6 +25,7 @@
 #undef ibv_reg_mr
 
 #define API __attribute__((visibility("default")))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define ENTRY 64
 #define DEEPEST 1024
 
@@ -218,7 +221,7 @@ static inline void put_control(struct ring *ring, struct entry *entry, uint32_t 
 	entry->flags = flags & IBV_SEND_SIGNALED ? SIGNALED : 0;
 }
 
-static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+ALWAYS_INLINE int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct stub_qp *qp = (struct stub_qp *)ibqp;
 	struct ring *ring = &qp->sends;
@@ -266,7 +269,7 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 	return error;
 }
 
-static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+ALWAYS_INLINE int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct stub_qp *qp = (struct stub_qp *)ibqp;
 	struct ring *ring = &qp->receives;
@@ -315,7 +318,7 @@ static inline struct done *completed(struct stub_cq *cq, struct ring **ring)
 	return done;
 }
 
-static int poll_cq(struct ibv_cq *ibcq, int most, struct ibv_wc *wc)
+ALWAYS_INLINE int poll_cq(struct ibv_cq *ibcq, int most, struct ibv_wc *wc)
 {
 	struct stub_cq *cq = (struct stub_cq *)ibcq;
 	struct ring *ring;
@@ -351,6 +354,20 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited)
 	(void)cq, (void)solicited;
 	return 0;
 }
+
+/* Functions of a driver. Without the attribute, gcc makes one of functions that do the same. */
+#define OF_DRIVER(number, result, name, parameters, arguments) \
+	static __attribute__((no_icf)) result name##_of_##number parameters { return name arguments; }
+#define DRIVER(number) \
+	OF_DRIVER(number, int, post_send, (struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad), (qp, wr, bad)) \
+	OF_DRIVER(number, int, post_recv, (struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad), (qp, wr, bad)) \
+	OF_DRIVER(number, int, poll_cq, (struct ibv_cq *cq, int most, struct ibv_wc *wc), (cq, most, wc))
+#define OPERATIONS(number) { \
+	.post_send = post_send_of_##number, .post_recv = post_recv_of_##number, .poll_cq = poll_cq_of_##number, \
+	.req_notify_cq = req_notify_cq, \
+}
+DRIVER(0)
+DRIVER(1)
 
 /* --- the data path of extended queues --- */
 
@@ -489,17 +506,20 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
 /* --- the control path --- */
 
-static struct ibv_device device = {
-	.node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "stub0", .dev_name = "uverbs0",
-	.ibdev_path = FOLDER, /* has a driver, as that of an adapter has */
-};
-static struct ibv_device *devices[] = { &device, NULL };
+/* The folder has a driver, as that of an adapter has. */
+#define DEVICE(number) { \
+	.node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "stub" #number, \
+	.dev_name = "uverbs" #number, .ibdev_path = FOLDER, \
+}
+static struct ibv_device all_devices[] = { DEVICE(0), DEVICE(1) };
+static struct ibv_device *devices[] = { &all_devices[0], &all_devices[1], NULL };
+static const struct ibv_context_ops operations[] = { OPERATIONS(0), OPERATIONS(1) };
 static uint32_t numbers = 16;
 
 API struct ibv_device **ibv_get_device_list(int *count)
 {
 	if (count)
-		*count = 1;
+		*count = 2;
 	return devices;
 }
 
@@ -507,16 +527,11 @@ API void ibv_free_device_list(struct ibv_device **list) { (void)list; }
 
 API const char *ibv_get_device_name(struct ibv_device *which) { return which->name; }
 
+API int ibv_get_device_index(struct ibv_device *which) { return (int)(which - all_devices); }
+
 API __be64 ibv_get_device_guid(struct ibv_device *which)
 {
-	(void)which;
-	return 0x0100000000000000;
-}
-
-API int ibv_get_device_index(struct ibv_device *which)
-{
-	(void)which;
-	return 0;
+	return (__be64)(ibv_get_device_index(which) + 1) << 56;
 }
 
 API int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attributes)
@@ -742,10 +757,7 @@ API struct ibv_context *ibv_open_device(struct ibv_device *which)
 	all->create_cq_ex = create_cq_ex;
 	all->create_qp_ex = create_qp_ex;
 	context->device = which;
-	context->ops.poll_cq = poll_cq;
-	context->ops.req_notify_cq = req_notify_cq;
-	context->ops.post_send = post_send;
-	context->ops.post_recv = post_recv;
+	context->ops = operations[ibv_get_device_index(which)];
 	context->cmd_fd = -1;
 	context->async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	context->num_comp_vectors = 1;

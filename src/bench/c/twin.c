@@ -9,12 +9,13 @@
 #include <infiniband/verbs.h>
 
 #define API __attribute__((visibility("default")))
-#define MOST 64
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define MOST 16
 #define LENGTH 64
 #define DEPTH 128
 #define SLICES 64
 
-enum { EXTENDED_QUEUE = 1, EXTENDED_PAIR = 2, ONE_QUEUE = 4 };
+enum { EXTENDED_QUEUE = 1, EXTENDED_PAIR = 2, ONE_QUEUE = 4, TWO_DRIVERS = 8 };
 
 /* A part of the peer's memory. */
 struct remote {
@@ -36,6 +37,7 @@ struct twin {
 	struct ibv_recv_wr receive;
 	struct ibv_sge receive_sge;
 	struct ibv_wc wc[MOST];
+	struct twin *second; /* on the other device, or NULL */
 };
 
 /* Writes the fields that Java writes. Nothing is cleared: the rest is 0 from the beginning. */
@@ -49,12 +51,6 @@ static inline void fill(struct twin *t, int i, uint64_t id, uint64_t slice)
 	wr->send_flags = IBV_SEND_SIGNALED;
 	wr->wr.rdma.remote_addr = t->remotes[slice].address;
 	wr->wr.rdma.rkey = t->remotes[slice].key;
-}
-
-static void link_all(struct twin *t, int count)
-{
-	for (int i = 0; i < count; i++)
-		t->wr[i].next = i + 1 < count ? &t->wr[i + 1] : NULL;
 }
 
 /* Returns 0, or the number of the failed step. */
@@ -85,12 +81,10 @@ static int connect_to_itself(struct twin *t, struct ibv_context *context, int gi
 	return 0;
 }
 
-/* kinds: bits of EXTENDED_QUEUE and so on. Returns NULL if the device can't be used. */
-API struct twin *twin_open(int kinds, int gid_index)
+static struct twin *open_on(struct ibv_device *device, int kinds, int gid_index)
 {
 	struct twin *t = aligned_alloc(64, (sizeof(*t) + 63) & ~(size_t)63);
-	int count;
-	struct ibv_context *context = ibv_open_device(ibv_get_device_list(&count)[0]);
+	struct ibv_context *context = ibv_open_device(device);
 	struct ibv_pd *pd = ibv_alloc_pd(context);
 	memset(t, 0, sizeof(*t));
 	void *buffer = aligned_alloc(4096, 8192);
@@ -129,6 +123,18 @@ API struct twin *twin_open(int kinds, int gid_index)
 	return connect_to_itself(t, context, gid_index) ? NULL : t;
 }
 
+/* kinds: bits of EXTENDED_QUEUE and so on. Returns NULL if a device can't be used. */
+API struct twin *twin_open(int kinds, int gid_index)
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	struct twin *t = open_on(devices[0], kinds, gid_index);
+	if (t && kinds & TWO_DRIVERS && !(t->second = open_on(devices[1], kinds, gid_index)))
+		return NULL;
+	return t;
+}
+
+API struct twin *twin_second(struct twin *t) { return t->second; }
+
 static inline long take_one(struct twin *t, struct ibv_cq *cq, uint64_t id)
 {
 	struct ibv_wc *wc = t->wc;
@@ -137,39 +143,6 @@ static inline long take_one(struct twin *t, struct ibv_cq *cq, uint64_t id)
 		;
 	return found != 1 || wc->status != IBV_WC_SUCCESS || wc->wr_id != id;
 }
-
-API long twin_post_poll(struct twin *t, long n)
-{
-	struct ibv_send_wr *bad;
-	long wrong = 0;
-	for (long i = 0; i < n; i++) {
-		t->wr[0].wr_id = i;
-		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
-		wrong += take_one(t, t->sent, i);
-	}
-	return wrong;
-}
-
-API long twin_read(struct twin *t, long n)
-{
-	t->wr[0].opcode = IBV_WR_RDMA_READ;
-	return twin_post_poll(t, n);
-}
-
-static inline long singles(struct twin *t, long n, uint64_t mask)
-{
-	struct ibv_send_wr *bad;
-	long wrong = 0;
-	for (long i = 0; i < n; i++) {
-		fill(t, 0, i, i & mask);
-		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
-		wrong += take_one(t, t->sent, i);
-	}
-	return wrong;
-}
-
-API long twin_rebuilt(struct twin *t, long n) { return singles(t, n, 0); }
-API long twin_slices(struct twin *t, long n) { return singles(t, n, SLICES - 1); }
 
 static inline long take_batch(struct twin *t, int size, uint64_t id)
 {
@@ -185,40 +158,45 @@ static inline long take_batch(struct twin *t, int size, uint64_t id)
 	return wrong;
 }
 
+/* What is new in a request that is posted: its id, or all of it, with the first piece of memory or all by turns. */
+enum change { ID, ALL, ALL_BY_TURNS };
+
+/* Posts requests, and polls their completions. */
+ALWAYS_INLINE long turn(struct twin *t, uint64_t id, int size, enum change change)
+{
+	struct ibv_send_wr *bad;
+	for (int i = 0; i < size; i++)
+		if (change == ID)
+			t->wr[i].wr_id = id + i;
+		else
+			fill(t, i, id + i, change == ALL ? 0 : (id + i) % SLICES);
+	long wrong = ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
+	return wrong + (size == 1 ? take_one(t, t->sent, id) : take_batch(t, size, id));
+}
+
 /* n counts work requests */
-static inline long batches(struct twin *t, long n, int size)
+ALWAYS_INLINE long turns(struct twin *t, long n, int size, enum change change)
 {
-	struct ibv_send_wr *bad;
 	long wrong = 0;
-	link_all(t, size);
-	for (long i = 0; i < n; i += size) {
-		for (int j = 0; j < size; j++)
-			t->wr[j].wr_id = i + j;
-		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
-		wrong += take_batch(t, size, i);
-	}
+	for (int i = 0; i + 1 < size; i++)
+		t->wr[i].next = &t->wr[i + 1];
+	for (long id = 0; id < n; id += size)
+		wrong += turn(t, id, size, change);
 	return wrong;
 }
 
-API long twin_batch16(struct twin *t, long n) { return batches(t, n, 16); }
-API long twin_batch64(struct twin *t, long n) { return batches(t, n, 64); }
+API long twin_post_poll(struct twin *t, long n) { return turns(t, n, 1, ID); }
+API long twin_rebuilt(struct twin *t, long n) { return turns(t, n, 1, ALL); }
+API long twin_slices(struct twin *t, long n) { return turns(t, n, 1, ALL_BY_TURNS); }
+API long twin_batch16(struct twin *t, long n) { return turns(t, n, 16, ID); }
+API long twin_batch16_rebuilt(struct twin *t, long n) { return turns(t, n, 16, ALL); }
+API long twin_batch16_slices(struct twin *t, long n) { return turns(t, n, 16, ALL_BY_TURNS); }
 
-static inline long rewritten(struct twin *t, long n, uint64_t mask)
+API long twin_read(struct twin *t, long n)
 {
-	struct ibv_send_wr *bad;
-	long wrong = 0;
-	link_all(t, 16);
-	for (long i = 0; i < n; i += 16) {
-		for (int j = 0; j < 16; j++)
-			fill(t, j, i + j, (i + j) & mask);
-		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
-		wrong += take_batch(t, 16, i);
-	}
-	return wrong;
+	t->wr[0].opcode = IBV_WR_RDMA_READ;
+	return twin_post_poll(t, n);
 }
-
-API long twin_batch16_rebuilt(struct twin *t, long n) { return rewritten(t, n, 0); }
-API long twin_batch16_slices(struct twin *t, long n) { return rewritten(t, n, SLICES - 1); }
 
 API long twin_receive(struct twin *t, long n)
 {
@@ -237,6 +215,28 @@ API long twin_empty(struct twin *t, long n)
 	long wrong = 0;
 	for (long i = 0; i < n; i++)
 		wrong += ibv_poll_cq(t->sent, 1, t->wc);
+	return wrong;
+}
+
+/* The two drivers by turns. */
+ALWAYS_INLINE long both(struct twin *t, long n, enum change change)
+{
+	struct twin *second = t->second;
+	long wrong = 0;
+	for (long id = 0; id < n; id += 2)
+		wrong += turn(t, id, 1, change) + turn(second, id + 1, 1, change);
+	return wrong;
+}
+
+API long twin_both_post_poll(struct twin *t, long n) { return both(t, n, ID); }
+API long twin_both_rebuilt(struct twin *t, long n) { return both(t, n, ALL); }
+
+API long twin_both_empty(struct twin *t, long n)
+{
+	struct twin *second = t->second;
+	long wrong = 0;
+	for (long i = 0; i < n; i += 2)
+		wrong += ibv_poll_cq(t->sent, 1, t->wc) + ibv_poll_cq(second->sent, 1, second->wc);
 	return wrong;
 }
 

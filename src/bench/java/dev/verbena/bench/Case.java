@@ -1,6 +1,7 @@
 package dev.verbena.bench;
 
 import java.util.List;
+import java.util.Locale;
 
 /**
  * One row in one setting: a provider, an arena, and a way to call C.
@@ -19,7 +20,7 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
         MLX5;
 
         String key() {
-            return name().toLowerCase(java.util.Locale.ROOT);
+            return name().toLowerCase(Locale.ROOT);
         }
     }
 
@@ -29,7 +30,7 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
         SHARED;
 
         String key() {
-            return name().toLowerCase(java.util.Locale.ROOT);
+            return name().toLowerCase(Locale.ROOT);
         }
     }
 
@@ -58,67 +59,80 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
         }
     }
 
+    /** What a target bounds. */
+    enum Measure {
+        NONE(""),
+        /** The ratio to C. */
+        RATIO("%.2fx"),
+        /** Nanoseconds more than in C. */
+        OVER("+%.0f ns"),
+        /** How many nanoseconds more than in C are added to those with a confined arena. */
+        OVER_CONFINED("%+.1f to confined"),
+        /** The ratio to the same row with one driver. */
+        TO_ONE_DRIVER("%.2fx of one driver");
+
+        private final String form;
+
+        Measure(String form) {
+            this.form = form;
+        }
+
+        /** Tells whether another case is needed for the figure, which is not in a column of its own then. */
+        boolean isRelative() {
+            return this == OVER_CONFINED || this == TO_ONE_DRIVER;
+        }
+
+        String format(double figure) {
+            return String.format(Locale.ROOT, form, figure);
+        }
+    }
+
     /**
      * An upper bound for Java's time.
      *
-     * @param ratio ratio to the minimum in C, or NaN
-     * @param over nanoseconds above C, or NaN
-     * @param overConfined nanoseconds above the same with a confined arena, or NaN
+     * @param measure what is bounded
+     * @param most the bound
      */
-    record Target(double ratio, double over, double overConfined) {
+    record Target(Measure measure, double most) {
         /** What no ratio of two figures of a few nanoseconds can tell from chance. */
         private static final double FEW_NANOS = 3.5;
 
         private static final double FAR = 1.5;
         private static final double FAR_FROM_BARE = 1.4;
-        static final Target NONE = new Target(Double.NaN, Double.NaN, Double.NaN);
+        static final Target NONE = new Target(Measure.NONE, Double.POSITIVE_INFINITY);
 
         static Target ratio(double most) {
-            return new Target(most, Double.NaN, Double.NaN);
+            return new Target(Measure.RATIO, most);
         }
 
-        static Target over(double most) {
-            return new Target(Double.NaN, most, Double.NaN);
-        }
-
-        static Target overConfined(double most) {
-            return new Target(Double.NaN, Double.NaN, most);
-        }
-
-        /** Tells whether figures meet the target. */
-        boolean isMet(double ratioFound, double overFound, double overConfinedFound) {
-            return !(ratioFound > ratio) && !(overFound > over) && !(overConfinedFound > overConfined);
+        boolean isMet(double figure) {
+            return figure <= most;
         }
 
         /**
-         * Tells whether figures exceed the target by half, and those of bare calls by two fifths. Where bare calls alone are
-         * far beyond the target, the cause is the machine, and not the library.
+         * Tells whether a result exceeds the target by half, and that of bare calls by two fifths. Where bare calls alone
+         * are far beyond the target, the cause is the machine, and not the library.
          *
-         * @param bareRatio the ratio of bare calls, or NaN if they were not measured
+         * @param figure what the target bounds
+         * @param result the result, whose bare calls may not be measured
          */
-        boolean isFarOff(double ratioFound, double overFound, double overConfinedFound, double bareRatio) {
-            boolean nearBare = ratioFound <= FAR_FROM_BARE * bareRatio;
-            boolean beyond = ratioFound > FAR * ratio || overConfinedFound > FAR * overConfined;
-            return beyond && !nearBare && overFound > FEW_NANOS;
+        boolean isFarOff(double figure, Result result) {
+            boolean nearBare = result.java() <= FAR_FROM_BARE * result.bareJava();
+            return measure != Measure.OVER && figure > FAR * most && !nearBare && result.over() > FEW_NANOS;
         }
 
         @Override
         public String toString() {
-            return format("<= %.2fx", ratio)
-                    + format("<= +%.0f ns", over)
-                    + format("<= +%.1f to confined", overConfined);
-        }
-
-        private static String format(String form, double most) {
-            return Double.isNaN(most) ? "" : String.format(java.util.Locale.ROOT, form, most);
+            return measure == Measure.NONE ? "" : "<= " + measure.format(most);
         }
     }
 
-    /** Returns whether this is another case with a confined arena. */
-    boolean isConfined(Case other) {
-        return arena == ArenaKind.CONFINED
+    /** Returns whether this case is compared with another one: with a confined arena, or with one driver. */
+    boolean isComparedWith(Case other) {
+        return !equals(other)
+                && other.arena == ArenaKind.CONFINED
+                && other.row == row.base()
                 && profile == other.profile
-                && row == other.row
                 && calls == other.calls
                 && frames == other.frames;
     }

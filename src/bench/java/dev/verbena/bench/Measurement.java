@@ -2,9 +2,11 @@ package dev.verbena.bench;
 
 import com.sun.management.ThreadMXBean;
 import dev.verbena.VerbsArena;
+import dev.verbena.verbs.Device;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * Measures one row in its own JVM: C and Java alternate on this thread, and each round is checked. Prints the figures
@@ -21,34 +23,45 @@ final class Measurement {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int FIXED = 7;
 
+    private static Row row;
+
     /**
      * Arguments: row, arena, library of the loops in C, warm-up rounds, rounds, operations in a round, GID index; then,
      * if not 1, the number of frames between loop and library; then "bare" for bare calls in place of Verbena.
      */
     public static void main(String[] args) throws Throwable {
-        Row row = Row.of(args[0]).orElseThrow();
+        row = Row.of(args[0]).orElseThrow();
         Path library = Path.of(args[2]);
         int gidIndex = Integer.parseInt(args[6]);
         int frames = args.length > FIXED ? Integer.parseInt(args[FIXED]) : 1;
         boolean bare = args.length > FIXED + 1 && args[FIXED + 1].equals("bare");
         Twin twin = new Twin(library, row.function(), row.kinds(), gidIndex);
         try (VerbsArena arena = args[1].equals("shared") ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
-            Work work = bare
-                    ? row.work(new Twin(library, row.function(), row.kinds(), gidIndex))
-                    : row.work(new Loops(row, arena, gidIndex));
-            Work.Loop loop = frames == 1 ? work.loop() : new Callers(work.step(), row.size(), frames);
+            Loop loop;
+            if (bare) {
+                loop = new Loop(new Bare(new Twin(library, row.function(), row.kinds(), gidIndex)), null, frames);
+            } else {
+                List<Device> devices = Device.list();
+                Loop second = row.is(Row.Kind.TWO_DRIVERS)
+                        ? new Loop(new Verbena(devices.get(1), arena, gidIndex), null, frames)
+                        : null;
+                loop = new Loop(new Verbena(devices.getFirst(), arena, gidIndex), second, frames);
+            }
             int rounds = Integer.parseInt(args[4]);
-            new Measurement(row, twin, loop, Integer.parseInt(args[5])).run(Integer.parseInt(args[3]), rounds);
+            new Measurement(twin, loop, Integer.parseInt(args[5])).run(Integer.parseInt(args[3]), rounds);
         }
     }
 
-    private final Row row;
+    /** Returns the row of this virtual machine. */
+    static Row row() {
+        return row;
+    }
+
     private final Twin twin;
-    private final Work.Loop loop;
+    private final Loop loop;
     private final int operations;
 
-    private Measurement(Row row, Twin twin, Work.Loop loop, int operations) {
-        this.row = row;
+    private Measurement(Twin twin, Loop loop, int operations) {
         this.twin = twin;
         this.loop = loop;
         this.operations = operations - operations % row.size();

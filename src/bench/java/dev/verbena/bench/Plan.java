@@ -2,6 +2,7 @@ package dev.verbena.bench;
 
 import dev.verbena.bench.Case.ArenaKind;
 import dev.verbena.bench.Case.Calls;
+import dev.verbena.bench.Case.Measure;
 import dev.verbena.bench.Case.Profile;
 import dev.verbena.bench.Case.Target;
 import java.util.ArrayList;
@@ -23,12 +24,15 @@ final class Plan {
         List<Case> plan = new ArrayList<>();
         for (Profile profile : Profile.values()) {
             plan.add(confined(profile, Row.PROGRAM, PROGRAM_FRAMES));
-            for (Row row : Row.values()) {
-                plan.add(confined(profile, row, 1));
-            }
+            plan.addAll(shallow(profile));
             for (int frames : new int[] {PROGRAM_FRAMES, DEEP}) {
-                for (Row row : List.of(Row.SINGLE, Row.POST_POLL, Row.BATCH_16_SLICES, Row.RECEIVE)) {
+                for (Row row : List.of(Row.SINGLE, Row.POST_POLL, Row.BATCH_16_SLICES, Row.RECEIVE, Row.EMPTY_POLL)) {
                     plan.add(confined(profile, row, frames));
+                }
+                for (Row row : Row.values()) {
+                    if (row.is(Row.Kind.TWO_DRIVERS)) {
+                        plan.add(confined(profile, row, frames));
+                    }
                 }
             }
             plan.add(confined(profile, Row.PROGRAM, DEEP));
@@ -45,10 +49,8 @@ final class Plan {
     static List<Case> brief() {
         List<Case> plan = new ArrayList<>();
         plan.add(confined(Profile.LEAN, Row.PROGRAM, PROGRAM_FRAMES));
-        for (Row row : Row.values()) {
-            plan.add(confined(Profile.LEAN, row, 1));
-        }
-        for (Row row : List.of(Row.SINGLE, Row.POST_POLL)) {
+        plan.addAll(shallow(Profile.LEAN));
+        for (Row row : List.of(Row.SINGLE, Row.POST_POLL, Row.TWO_DRIVERS, Row.TWO_DRIVERS_SINGLE)) {
             plan.add(confined(Profile.LEAN, row, DEEP));
         }
         plan.addAll(shared(Profile.LEAN));
@@ -69,10 +71,18 @@ final class Plan {
         return plan;
     }
 
+    /** Returns all rows with one driver, with callers of one frame. */
+    private static List<Case> shallow(Profile profile) {
+        return Stream.of(Row.values())
+                .filter(row -> !row.is(Row.Kind.TWO_DRIVERS))
+                .map(row -> confined(profile, row, 1))
+                .toList();
+    }
+
     private static List<Case> shared(Profile profile) {
+        Target target = new Target(Measure.OVER_CONFINED, SHARED_NANOS);
         return Stream.of(Row.POST_POLL, Row.SINGLE, Row.BATCH_16_SLICES, Row.EMPTY_POLL)
-                .map(row ->
-                        new Case(profile, row, ArenaKind.SHARED, Calls.CRITICAL, 1, Target.overConfined(SHARED_NANOS)))
+                .map(row -> new Case(profile, row, ArenaKind.SHARED, Calls.CRITICAL, 1, target))
                 .toList();
     }
 
@@ -82,7 +92,7 @@ final class Plan {
     }
 
     private static Case plain(Profile profile) {
-        Target target = profile == Profile.LEAN ? Target.over(17) : Target.ratio(1.75);
+        Target target = profile == Profile.LEAN ? new Target(Measure.OVER, 17) : Target.ratio(1.75);
         return new Case(profile, Row.POST_POLL, ArenaKind.CONFINED, Calls.PLAIN, 1, target);
     }
 
@@ -92,6 +102,9 @@ final class Plan {
 
     private static Target target(Profile profile, Row row, int frames) {
         boolean lean = profile == Profile.LEAN;
+        if (row.is(Row.Kind.TWO_DRIVERS)) {
+            return new Target(Measure.TO_ONE_DRIVER, 1.05);
+        }
         if (frames == DEEP) {
             return switch (row) {
                 case POST_POLL -> lean ? Target.ratio(1.45) : Target.NONE;

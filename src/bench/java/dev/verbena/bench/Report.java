@@ -6,11 +6,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 
 /** Writes the results as a table and as JSON, with the missed targets. */
 final class Report {
-    private static final String LINE = "%-41s %-24s %6s %6s  %6s %6s  %6s %6s %-10s %6s %6s %5s  %-18s %s%n";
+    private static final String LINE = "%-41s %-26s %6s %6s  %6s %6s  %6s %6s %-10s %6s %6s %5s  %-22s %s%n";
 
     private Case.Profile last;
 
@@ -62,7 +61,7 @@ final class Report {
                         bare ? ratio(result.bareJava() / result.c()) : "",
                         number(result.bytes()),
                         result.of().target(),
-                        problem(result, results).orElse("")))
+                        remarks(result, results)))
                 .toString();
     }
 
@@ -83,11 +82,17 @@ final class Report {
         return found;
     }
 
-    private Optional<String> problem(Result result, List<Result> results) {
-        if (result.allocates()) {
-            return Optional.of("allocates");
+    private static String remarks(Result result, List<Result> results) {
+        List<String> remarks = new ArrayList<>();
+        if (result.of().target().measure().isRelative() && result.figure(results) != 0) {
+            remarks.add(result.of().target().measure().format(result.figure(results)));
         }
-        return result.meetsTarget(results) ? Optional.empty() : Optional.of("missed");
+        if (result.allocates()) {
+            remarks.add("allocates");
+        } else if (!result.meetsTarget(results)) {
+            remarks.add("missed");
+        }
+        return String.join(", ", remarks);
     }
 
     String json(List<Result> results) {

@@ -56,26 +56,36 @@ record Result(Case of, List<Figures> verbena, List<Figures> bare) {
                 verbena.stream().mapToDouble(Figures::ratio).max().orElseThrow());
     }
 
-    /** Tells whether bytes are allocated in a row that should allocate none. */
+    /** Tells whether bytes are allocated. No row should allocate any. */
     boolean allocates() {
-        return bytes() > 0 && !of.row().allocates();
+        return bytes() > 0;
     }
 
-    /** Tells whether the target is met, compared with the same row in a confined arena where the target asks for that. */
+    /** Tells whether the target is met. */
     boolean meetsTarget(List<Result> others) {
-        return of.target().isMet(ratio(), over(), overConfined(others));
+        return of.target().isMet(figure(others));
     }
 
     /** Tells whether the result is a failure on any machine. */
     boolean isFarOff(List<Result> others) {
-        return allocates() || of.target().isFarOff(ratio(), over(), overConfined(others), bareJava() / c());
+        return allocates() || of.target().isFarOff(figure(others), this);
     }
 
-    /** Returns the nanoseconds more than in a confined arena, or 0 if that was not measured. */
-    private double overConfined(List<Result> others) {
+    /** Returns what the target bounds, or 0 if the case with which this one is compared was not measured. */
+    double figure(List<Result> others) {
+        return switch (of.target().measure()) {
+            case NONE -> 0;
+            case RATIO -> ratio();
+            case OVER -> over();
+            case OVER_CONFINED -> compared(others, other -> over() - other.over());
+            case TO_ONE_DRIVER -> compared(others, other -> java() / other.java());
+        };
+    }
+
+    private double compared(List<Result> others, ToDoubleFunction<Result> figure) {
         return others.stream()
-                .filter(other -> other.of.isConfined(of))
-                .mapToDouble(other -> over() - other.over())
+                .filter(other -> of.isComparedWith(other.of))
+                .mapToDouble(figure)
                 .findFirst()
                 .orElse(0);
     }

@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -25,8 +24,7 @@ import java.util.Set;
  *
  * {@snippet file="ObjectSnippets.java" region="address-space"}
  */
-public final class AddressSpace extends VerbsObject {
-    private final ObjectLifetime lifetime;
+public final class AddressSpace extends ContextObject {
     private static final Set<AccessFlag> FOR_PEERS = EnumSet.of(
             AccessFlag.REMOTE_READ,
             AccessFlag.REMOTE_WRITE,
@@ -37,15 +35,11 @@ public final class AddressSpace extends VerbsObject {
 
     private final ProtectionDomain domain;
     private final Set<AccessFlag> access;
-    private final long structure;
 
     private AddressSpace(ObjectLifetime lifetime, ProtectionDomain domain, Set<AccessFlag> access, long structure) {
-        super(lifetime);
-        this.lifetime = lifetime;
+        super(lifetime, domain.contextEvenIfClosed(), structure);
         this.domain = domain;
         this.access = access;
-        this.structure = structure;
-        lifetime.destroyedBy(this::destroy);
     }
 
     static AddressSpace register(ProtectionDomain domain, Collection<AccessFlag> access, VerbsArena arena) {
@@ -63,8 +57,9 @@ public final class AddressSpace extends VerbsObject {
     }
 
     @CName("ibv_dereg_mr")
-    private void destroy() {
-        Calls.run(Ibv.DEREG_MR, this, structure);
+    @Override
+    void destroy() {
+        Calls.run(Ibv.DEREG_MR, this, address);
     }
 
     ProtectionDomain domainEvenIfClosed() {
@@ -106,7 +101,7 @@ public final class AddressSpace extends VerbsObject {
      */
     public MemoryRegion region(MemorySegment memory, VerbsArena arena) {
         Registration.check(memory, List.copyOf(access));
-        return MemoryRegion.within(this, structure, memory, arena);
+        return MemoryRegion.within(this, address, memory, arena);
     }
 
     /** Returns for example {@code the whole address space, registered in protection domain of rxe0}. */

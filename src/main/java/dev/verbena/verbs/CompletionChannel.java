@@ -3,7 +3,6 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
@@ -27,9 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All threads may use a channel of a shared arena at once. A channel of a confined arena belongs to the arena's thread.
  */
-public final class CompletionChannel extends VerbsObject {
-    private final ObjectLifetime lifetime;
-    private final Context context;
+public final class CompletionChannel extends ContextObject {
     private final CompletionSource source;
     private final Waiters waiters = new Waiters();
 
@@ -37,11 +34,8 @@ public final class CompletionChannel extends VerbsObject {
     private final LinkedHashSet<CompletionQueue> ready = new LinkedHashSet<>();
 
     private CompletionChannel(ObjectLifetime lifetime, Context context, CompletionSource source) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
+        super(lifetime, context, source.address());
         this.source = source;
-        lifetime.destroyedBy(this::destroy);
     }
 
     /** Makes a channel with a descriptor of its own. */
@@ -57,28 +51,10 @@ public final class CompletionChannel extends VerbsObject {
     }
 
     @CName("ibv_destroy_comp_channel")
-    private void destroy() {
+    @Override
+    void destroy() {
         source.leave();
         waiters.wakeAll();
-    }
-
-    /**
-     * Returns the context that the channel was made from.
-     *
-     * @return the context
-     */
-    public Context context() {
-        lifetime.checkOpen();
-        return context;
-    }
-
-    Context contextEvenIfClosed() {
-        return context;
-    }
-
-    /** Returns the address of the {@code struct ibv_comp_channel}. Hold this object while C uses it. */
-    long address() {
-        return source.address();
     }
 
     void add(CompletionQueue queue) {

@@ -100,9 +100,7 @@ public final class CompletionCounter extends ContextObject {
         }
         Set<CountedOperation> counted = EnumSet.copyOf(operations);
         lifetime.checkOpen();
-        if (pair.context.address() != context.address()) {
-            throw new IllegalArgumentException(pair + " belongs to another context than " + this);
-        }
+        pair.checkIn(context, "the counter");
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment how = ibv_qp_attach_comp_cntr_attr.allocate(scratch);
             ibv_qp_attach_comp_cntr_attr.op_mask(how, EnumCodec.bits(counted, operation -> operation.bit));

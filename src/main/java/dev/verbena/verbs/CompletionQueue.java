@@ -6,7 +6,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Deadline;
@@ -39,6 +38,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -50,8 +50,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All threads may use a queue of a shared arena at once. A queue of a confined arena belongs to the arena's thread.
  */
-public final class CompletionQueue extends VerbsObject {
-    private final ObjectLifetime lifetime;
+public final class CompletionQueue extends ContextObject {
     /** The most frequent cause of a queue that can no longer be polled. */
     static final String BROKEN =
             "The completion queue is broken, most often because more completions came than it holds";
@@ -60,9 +59,7 @@ public final class CompletionQueue extends VerbsObject {
     private static final int SPINS = 200;
     private static final long PAUSE_NANOS = 20_000;
 
-    private final Context context;
     private final CompletionQueueOptions options;
-    private final long address;
     private final @Nullable CompletionEvents events;
     private final Completions one;
     private final @Nullable CompletionReaders readers;
@@ -74,12 +71,8 @@ public final class CompletionQueue extends VerbsObject {
     private volatile int capacity;
 
     private CompletionQueue(ObjectLifetime lifetime, Context context, CompletionQueueOptions options, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
+        super(lifetime, context, address);
         this.options = options;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
         this.capacity = currentCapacity();
         this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
         this.readers = options.extended() ? readers() : null;
@@ -131,94 +124,71 @@ public final class CompletionQueue extends VerbsObject {
                     "The driver does not lock a single-threaded queue: make it in VerbsArena.ofConfined()");
         }
         CompletionChannel channel = options.channel();
-        if (channel != null && channel.contextEvenIfClosed() != context) {
-            throw new IllegalArgumentException("The " + channel + " belongs to another context");
-        }
         ProtectionDomain domain = options.parentDomain();
-        if (domain != null && domain.context() != context) {
-            throw new IllegalArgumentException(domain + " belongs to another context");
-        }
+        List<ContextObject> used = ContextObject.present(channel, domain);
+        ContextObject.checkIn(context, "the completion queue", used);
         if (domain != null && domain.base().isEmpty()) {
             throw new IllegalArgumentException(domain + " is not a parent domain");
         }
         List<VerbsObject> parents = new ArrayList<>(List.of(context));
-        if (channel != null) {
-            parents.add(channel);
-        }
-        if (domain != null) {
-            parents.add(domain);
-        }
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> make(context, options, channel == null ? 0 : channel.address(), lifetime),
-                parents.toArray(new VerbsObject[0]));
+        parents.addAll(used);
+        return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
+            Object words = Calls.words(context.name(), options);
+            IntFunction<String> hints = errno -> hint(context, options, errno);
+            long events = channel == null ? 0 : channel.address();
+            long cq = options.extended()
+                    ? Calls.pointer(
+                            context.verb(ContextVerb.CREATE_CQ_EX),
+                            words,
+                            hints,
+                            context.address(),
+                            extended(options, events, scratch).address())
+                    : Calls.pointer(
+                            Ibv.CREATE_CQ,
+                            words,
+                            hints,
+                            context.address(),
+                            options.capacity(),
+                            0,
+                            events,
+                            options.completionVector());
+            return new CompletionQueue(lifetime, context, options, cq);
+        });
     }
 
-    private static CompletionQueue make(
-            Context context, CompletionQueueOptions options, long channel, ObjectLifetime lifetime) {
-        if (options.extended()) {
-            return makeExtended(context, options, channel, lifetime);
+    private static MemorySegment extended(CompletionQueueOptions options, long channel, Arena scratch) {
+        MemorySegment init = ibv_cq_init_attr_ex.allocate(scratch);
+        ibv_cq_init_attr_ex.cqe(init, options.capacity());
+        ibv_cq_init_attr_ex.channel(init, MemorySegment.ofAddress(channel));
+        ibv_cq_init_attr_ex.comp_vector(init, options.completionVector());
+        ibv_cq_init_attr_ex.wc_flags(init, EnumCodec.bits(options.fields(), field -> field.bit));
+        int mask = 0;
+        if (!options.flags().isEmpty()) {
+            mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS;
+            ibv_cq_init_attr_ex.flags(init, EnumCodec.bits(options.flags(), flag -> flag.bit));
         }
-        int vector = options.completionVector();
-        long cq = Ibv.CREATE_CQ.call(context.address(), options.capacity(), 0, channel, vector);
-        if (cq == 0) {
-            throw failedToMake(context, options, Ibv.CREATE_CQ.name(), CFunction.errno());
+        if (options.parentDomain() != null) {
+            mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD;
+            ibv_cq_init_attr_ex.parent_domain(
+                    init, MemorySegment.ofAddress(options.parentDomain().address()));
         }
-        return new CompletionQueue(lifetime, context, options, cq);
+        ibv_cq_init_attr_ex.comp_mask(init, mask);
+        return init;
     }
 
-    private static CompletionQueue makeExtended(
-            Context context, CompletionQueueOptions options, long channel, ObjectLifetime lifetime) {
-        CFunction create = context.verb(ContextVerb.CREATE_CQ_EX);
-        long cq = 0;
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment init = ibv_cq_init_attr_ex.allocate(scratch);
-            ibv_cq_init_attr_ex.cqe(init, options.capacity());
-            ibv_cq_init_attr_ex.channel(init, MemorySegment.ofAddress(channel));
-            ibv_cq_init_attr_ex.comp_vector(init, options.completionVector());
-            ibv_cq_init_attr_ex.wc_flags(init, EnumCodec.bits(options.fields(), field -> field.bit));
-            int mask = 0;
-            if (!options.flags().isEmpty()) {
-                mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS;
-                ibv_cq_init_attr_ex.flags(init, EnumCodec.bits(options.flags(), flag -> flag.bit));
-            }
-            if (options.parentDomain() != null) {
-                mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD;
-                ibv_cq_init_attr_ex.parent_domain(
-                        init, MemorySegment.ofAddress(options.parentDomain().address()));
-            }
-            ibv_cq_init_attr_ex.comp_mask(init, mask);
-            cq = create.isPresent() ? create.call(context.address(), init.address()) : 0;
-        }
-        if (cq == 0) {
-            throw failedToMake(
-                    context, options, create.name(), create.isPresent() ? CFunction.errno() : Errno.EOPNOTSUPP);
-        }
-        return new CompletionQueue(lifetime, context, options, cq);
-    }
-
-    private static VerbsException failedToMake(
-            Context context, CompletionQueueOptions options, String verb, int errno) {
-        String hint = "";
+    private static String hint(Context context, CompletionQueueOptions options, int errno) {
         if (errno == Errno.EINVAL) {
-            hint = "This device holds at most " + context.queries().attributes().maxCompletions() + " and has "
+            return "This device holds at most " + context.queries().attributes().maxCompletions() + " and has "
                     + context.queries().completionVectors() + " completion vectors";
-        } else if (options.extended() && Errno.meansUnsupported(errno)) {
-            hint = "This device lacks one of these fields or flags: most devices have CompletionField.standard()";
-        } else {
-            hint = context.queries().crowded(context.provider().software());
         }
-        return Failures.failure(
-                verb,
-                errno,
-                context.name() + ", " + options.capacity() + " completions, vector "
-                        + options.completionVector()
-                        + (options.extended() ? ", fields " + options.fields() + ", flags " + options.flags() : ""),
-                hint);
+        return options.extended() && Errno.meansUnsupported(errno)
+                ? "This device lacks one of these fields or flags: most devices have CompletionField.standard()"
+                : context.queries().crowded(context.provider().software());
     }
 
     @CName("ibv_destroy_cq")
-    private void destroy() {
+    @Override
+    void destroy() {
         if (events != null) {
             events.destroying();
         }
@@ -230,25 +200,6 @@ public final class CompletionQueue extends VerbsObject {
         if (events != null) {
             events.destroyed();
         }
-    }
-
-    /**
-     * Returns the context that the queue was made from.
-     *
-     * @return the context
-     */
-    public Context context() {
-        lifetime.checkOpen();
-        return context;
-    }
-
-    Context contextEvenIfClosed() {
-        return context;
-    }
-
-    /** Returns the address of the {@code struct ibv_cq}. Hold this object while C uses it. */
-    long address() {
-        return address;
     }
 
     /**
@@ -375,10 +326,6 @@ public final class CompletionQueue extends VerbsObject {
 
     Driver driver() {
         return driver;
-    }
-
-    ObjectLifetime lifetime() {
-        return lifetime;
     }
 
     private CompletionReaders requireExtended() {

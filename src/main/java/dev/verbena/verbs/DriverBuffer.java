@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
@@ -26,10 +25,8 @@ import java.util.List;
  *
  * {@snippet file="ObjectSnippets.java" region="driver-buffer"}
  */
-public final class DriverBuffer extends VerbsObject {
-    private final ObjectLifetime lifetime;
+public final class DriverBuffer extends ContextObject {
     private final ProtectionDomain domain;
-    private final long address;
 
     private final BorrowedMemory access;
     private final MemorySegment segment;
@@ -40,13 +37,10 @@ public final class DriverBuffer extends VerbsObject {
             long address,
             BorrowedMemory access,
             MemorySegment segment) {
-        super(lifetime);
-        this.lifetime = lifetime;
+        super(lifetime, domain.contextEvenIfClosed(), address);
         this.domain = domain;
-        this.address = address;
         this.access = access;
         this.segment = segment;
-        lifetime.destroyedBy(this::destroy);
     }
 
     static DriverBuffer allocate(ProtectionDomain domain, long length, VerbsArena arena) {
@@ -65,14 +59,10 @@ public final class DriverBuffer extends VerbsObject {
 
     /** Ends the access of all threads to the segment, and frees the memory. */
     @CName("ibv_free_buf")
-    private void destroy() {
+    @Override
+    void destroy() {
         access.end();
         Ibv.FREE_BUF.call(address);
-    }
-
-    /** Returns the {@code struct ibv_buf}. */
-    long address() {
-        return address;
     }
 
     void checkDomain(ProtectionDomain wanted) {

@@ -99,7 +99,7 @@ public final class ExtendedCompletions extends Completions {
         if (plain) {
             return super.fetch();
         }
-        ObjectLifetime open = queue.lifetime();
+        ObjectLifetime open = queue.lifetime;
         int way = open.enter();
         try {
             return take();

@@ -32,9 +32,7 @@ public final class IndirectionTable extends ContextObject {
             throw new IllegalArgumentException(
                     "entry count must be a power of two, got " + entries.size() + ": a queue may have several entries");
         }
-        if (entries.stream().anyMatch(queue -> queue.contextEvenIfClosed() != context)) {
-            throw new IllegalArgumentException("All work queues of a table must belong to " + context);
-        }
+        entries.forEach(queue -> queue.checkIn(context, "the table"));
         LinkedHashSet<VerbsObject> parents = new LinkedHashSet<>(entries);
         parents.add(context);
         return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {

@@ -38,10 +38,7 @@ import org.jspecify.annotations.Nullable;
  *
  * {@snippet file="ObjectSnippets.java" region="domain"}
  */
-public final class ProtectionDomain extends VerbsObject {
-    final ObjectLifetime lifetime;
-    private final Context context;
-    private final long address;
+public final class ProtectionDomain extends ContextObject {
     private final Origin origin;
     /** The domain that this parent domain was made from; null for a plain domain. */
     private final @Nullable ProtectionDomain base;
@@ -66,14 +63,10 @@ public final class ProtectionDomain extends VerbsObject {
             Origin origin,
             @Nullable ProtectionDomain base,
             @Nullable ThreadDomain threadDomain) {
-        super(lifetime);
-        this.lifetime = lifetime;
-        this.context = context;
-        this.address = address;
+        super(lifetime, context, address);
         this.origin = origin;
         this.base = base;
         this.threadDomain = threadDomain;
-        lifetime.destroyedBy(this::destroy);
     }
 
     static ProtectionDomain allocate(Context context, VerbsArena arena) {
@@ -129,7 +122,8 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     @CName({"ibv_dealloc_pd", "ibv_unimport_pd"})
-    private void destroy() {
+    @Override
+    void destroy() {
         switch (origin) {
             case ALLOCATED -> Calls.run(Ibv.DEALLOC_PD, this, address);
             case IMPORTED -> Ibv.UNIMPORT_PD.call(address);
@@ -164,16 +158,6 @@ public final class ProtectionDomain extends VerbsObject {
     }
 
     /**
-     * Returns the context that this domain was made from.
-     *
-     * @return the context
-     */
-    public Context context() {
-        lifetime.checkOpen();
-        return context;
-    }
-
-    /**
      * Returns the protection domain that this parent domain was made from.
      *
      * @return the protection domain, not itself a parent domain; empty if this is not a parent domain
@@ -191,16 +175,6 @@ public final class ProtectionDomain extends VerbsObject {
     public Optional<ThreadDomain> threadDomain() {
         lifetime.checkOpen();
         return Optional.ofNullable(threadDomain);
-    }
-
-    /** Returns the {@code struct ibv_pd}. The caller holds this object while C uses it. */
-    long address() {
-        return address;
-    }
-
-    /** Returns the context, for callers that know this object to be open, and for messages. */
-    Context contextEvenIfClosed() {
-        return context;
     }
 
     /**

@@ -3,7 +3,6 @@ package dev.verbena.verbs;
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.VerbsObject;
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
@@ -38,15 +37,12 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may use a queue pair of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs
  * to the arena's thread. The arena destroys the queue pair, or {@link #close} does.
  */
-public final class QueuePair extends VerbsObject {
+public final class QueuePair extends ContextObject {
     /** The number that stands for all queue pairs of a multicast group. */
     public static final int MULTICAST = 0xffffff;
 
-    final ObjectLifetime lifetime;
     final @Nullable ProtectionDomain domain;
-    final Context context;
     final QueuePairOptions options;
-    final long address;
     final int number;
     final QueueCapabilities granted;
     private final QueuePairAddress addressing;
@@ -85,16 +81,12 @@ public final class QueuePair extends VerbsObject {
             long longestMessage,
             long address,
             @Nullable LongConsumer destroyer) {
-        super(lifetime);
-        this.lifetime = lifetime;
+        super(lifetime, context, address);
         this.domain = domain;
-        this.context = context;
         this.options = options;
         this.granted = granted;
-        this.address = address;
         this.destroyer = destroyer;
         this.number = ibv_qp.qp_num(Memory.struct(address, ibv_qp.sizeof()));
-        lifetime.destroyedBy(this::destroy);
         this.addressing = new QueuePairAddress(lifetime, context.queries(), options, number);
         this.posted = new PostedRequests(options, granted);
         this.operations = AllowedOperations.of(options, this);
@@ -238,6 +230,7 @@ public final class QueuePair extends VerbsObject {
     }
 
     @CName("ibv_destroy_qp")
+    @Override
     void destroy() {
         multicastGroups.detachAll();
         if (destroyer != null) {

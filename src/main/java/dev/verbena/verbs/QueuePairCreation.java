@@ -22,12 +22,16 @@ import dev.verbena.verbs.device.ReceiveSideScaling;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongBinaryOperator;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Makes queue pairs: checks the options, fills the structs, calls C, and wraps the results. */
 final class QueuePairCreation {
+    /** The user of queues, in words: see {@link ContextObject#checkIn}. */
+    static final String DOMAIN = "the protection domain";
+
     private QueuePairCreation() {}
 
     /** Makes a queue pair of a protection domain. */
@@ -35,15 +39,14 @@ final class QueuePairCreation {
         checkThreads(options.sendQueue(), arena);
         checkThreads(options.receiveQueue(), arena);
         checkRelease(options);
-        return ObjectLifetime.create(arena, parents(domain, options), (lifetime, scratch) -> {
-            checkContexts(domain, options);
-            Context context = domain.contextEvenIfClosed();
-            long longest = context.queries().longestMessage(options.type(), options.port());
-            MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
-            long qp = callCreate(domain, options, init);
-            QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
-            return new QueuePair(lifetime, domain, options, granted, context, longest, qp, null);
-        });
+        return create(
+                domain,
+                options,
+                arena,
+                List.of(),
+                (init, mask) -> callCreate(domain, options, init, mask),
+                null,
+                QueuePairState.RESET);
     }
 
     /**
@@ -62,15 +65,33 @@ final class QueuePairCreation {
             LongConsumer destroyer,
             QueuePairState begins,
             VerbsObject owner) {
-        List<VerbsObject> parents = parents(domain, options);
-        parents.add(owner);
+        return create(
+                domain, options, arena, List.of(owner), (init, mask) -> maker.applyAsLong(init), destroyer, begins);
+    }
+
+    private static QueuePair create(
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            VerbsArena arena,
+            List<VerbsObject> owners,
+            LongBinaryOperator maker,
+            @Nullable LongConsumer destroyer,
+            QueuePairState begins) {
+        List<ContextObject> used = ContextObject.present(
+                options.sendQueue(),
+                options.receiveQueue(),
+                options.sharedReceiveQueue(),
+                options.xrcDomain(),
+                options.receiveHash() == null ? null : options.receiveHash().table());
+        List<VerbsObject> parents = new ArrayList<>(List.of(domain));
+        parents.addAll(used);
+        parents.addAll(owners);
         return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
-            checkContexts(domain, options);
             Context context = domain.contextEvenIfClosed();
+            ContextObject.checkIn(context, DOMAIN, used);
             long longest = context.queries().longestMessage(options.type(), options.port());
             MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
-            initial(domain, options, init);
-            long qp = maker.applyAsLong(init.address());
+            long qp = maker.applyAsLong(init.address(), initial(domain, options, init));
             QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
             QueuePair made = new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
             made.states.known(begins);
@@ -100,35 +121,6 @@ final class QueuePairCreation {
         });
     }
 
-    /** Checks that all queues are of the domain's context: C takes others, and some drivers follow their pointers. */
-    private static void checkContexts(ProtectionDomain domain, QueuePairOptions options) {
-        Context context = domain.contextEvenIfClosed();
-        if (options.sendQueue() != null) {
-            checkContext(context, options.sendQueue().contextEvenIfClosed(), options.sendQueue());
-        }
-        if (options.receiveQueue() != null) {
-            checkContext(context, options.receiveQueue().contextEvenIfClosed(), options.receiveQueue());
-        }
-        if (options.sharedReceiveQueue() != null) {
-            checkContext(context, options.sharedReceiveQueue().contextEvenIfClosed(), options.sharedReceiveQueue());
-        }
-        if (options.xrcDomain() != null) {
-            checkContext(context, options.xrcDomain().contextEvenIfClosed(), options.xrcDomain());
-        }
-        if (options.receiveHash() != null) {
-            IndirectionTable table = options.receiveHash().table();
-            checkContext(context, table.contextEvenIfClosed(), table);
-        }
-    }
-
-    /** Checks that an object is of a context. Two contexts may stand for one in C. */
-    static void checkContext(Context wanted, Context actual, VerbsObject object) {
-        if (actual.address() != wanted.address()) {
-            throw new IllegalArgumentException(
-                    object + " belongs to another context than the protection domain: make both in one context");
-        }
-    }
-
     /** Checks that a completion queue for one thread is used by one thread. */
     static void checkThreads(@Nullable CompletionQueue queue, VerbsArena arena) {
         if (queue != null
@@ -146,36 +138,15 @@ final class QueuePairCreation {
         }
     }
 
-    private static List<VerbsObject> parents(ProtectionDomain domain, QueuePairOptions options) {
-        List<VerbsObject> parents = new ArrayList<>(List.of(domain));
-        if (options.sendQueue() != null) {
-            parents.add(options.sendQueue());
-        }
-        if (options.receiveQueue() != null) {
-            parents.add(options.receiveQueue());
-        }
-        if (options.sharedReceiveQueue() != null) {
-            parents.add(options.sharedReceiveQueue());
-        }
-        if (options.xrcDomain() != null) {
-            parents.add(options.xrcDomain());
-        }
-        if (options.receiveHash() != null) {
-            parents.add(options.receiveHash().table());
-        }
-        return parents;
-    }
-
-    private static long callCreate(ProtectionDomain domain, QueuePairOptions options, MemorySegment init) {
+    private static long callCreate(ProtectionDomain domain, QueuePairOptions options, long init, long mask) {
         Context context = domain.contextEvenIfClosed();
-        int mask = initial(domain, options, init);
         boolean plain = mask == rdma_h.IBV_QP_INIT_ATTR_PD;
         return Calls.pointer(
                 plain ? Ibv.CREATE_QP : context.verb(ContextVerb.CREATE_QP_EX),
                 Calls.words(context.name(), options),
                 errno -> hint(context, errno),
                 plain ? domain.address() : context.address(),
-                init.address());
+                init);
     }
 
     /** Fills the struct, and returns the mask of its later fields that are set. */

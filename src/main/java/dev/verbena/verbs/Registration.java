@@ -51,7 +51,7 @@ final class Registration {
         List<VerbsObject> others = new ArrayList<>();
         DmaHandle hints = options.hints();
         if (hints != null) {
-            QueuePairCreation.checkContext(domain.contextEvenIfClosed(), hints.contextEvenIfClosed(), hints);
+            hints.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
             others.add(hints);
         }
         if (options.source() instanceof Buffer part) {
@@ -64,8 +64,7 @@ final class Registration {
                         "device memory begins at the address 0 and takes no hints, got " + options);
             }
             part.memory().checkRange(part.offset(), part.length());
-            QueuePairCreation.checkContext(
-                    domain.contextEvenIfClosed(), part.memory().contextEvenIfClosed(), part.memory());
+            part.memory().checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
             others.add(part.memory());
         }
         RegionBacking backing = options.backing();

@@ -51,8 +51,7 @@ final class Reregistration {
             RegionChange wanted,
             VerbsObject[] others) {
         if (wanted.domain() != null) {
-            QueuePairCreation.checkContext(
-                    domain.contextEvenIfClosed(), wanted.domain().contextEvenIfClosed(), wanted.domain());
+            wanted.domain().checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
         }
         MemorySegment memory = wanted.memory();
         Set<AccessFlag> flags = wanted.access() == null ? access : wanted.access();

@@ -37,15 +37,11 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may use a queue of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to
  * the arena's thread. The arena destroys the queue, or {@link #close} does.
  */
-public final class SharedReceiveQueue extends VerbsObject {
+public final class SharedReceiveQueue extends ContextObject {
     static final String POST = "ibv_post_srq_recv";
 
-    private final ObjectLifetime lifetime;
-
     private final ProtectionDomain domain;
-    private final Context context;
     private final SharedReceiveQueueOptions options;
-    private final long address;
     private final PostedOperations log;
     private final Queue<ReceiveBatch> batches = new ConcurrentLinkedQueue<>();
     private final PostPath path;
@@ -65,15 +61,11 @@ public final class SharedReceiveQueue extends VerbsObject {
             Attributes granted,
             long address,
             @Nullable LongConsumer destroyer) {
-        super(lifetime);
-        this.lifetime = lifetime;
+        super(lifetime, domain.contextEvenIfClosed(), address);
         this.domain = domain;
-        this.context = domain.contextEvenIfClosed();
         this.options = options;
         this.granted = granted;
-        this.address = address;
         this.destroyer = destroyer;
-        lifetime.destroyedBy(this::destroy);
         this.log = new PostedOperations(granted.depth(), true);
         this.path = PostPath.ofSharedReceives(lifetime, this, context.provider().forSharedReceives(), address, log);
         path.ready(true);
@@ -118,10 +110,7 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     static SharedReceiveQueue make(ProtectionDomain domain, SharedReceiveQueueOptions options, VerbsArena arena) {
-        return ObjectLifetime.create(
-                arena,
-                parents(domain, options),
-                lifetime -> make(domain, options, lifetime, init -> callCreate(domain, options, init), null));
+        return make(domain, options, arena, List.of(), init -> callCreate(domain, options, init), null);
     }
 
     /** Wraps a shared receive queue that another library makes from the same struct, and destroys. */
@@ -132,58 +121,37 @@ public final class SharedReceiveQueue extends VerbsObject {
             LongUnaryOperator maker,
             LongConsumer destroyer,
             VerbsObject owner) {
-        List<VerbsObject> parents = parents(domain, options);
-        parents.add(owner);
-        return ObjectLifetime.create(
+        return make(
+                domain,
+                options,
                 arena,
-                lifetime -> make(
-                        domain,
-                        options,
-                        lifetime,
-                        init -> {
-                            fillExtended(domain, options, init);
-                            return maker.applyAsLong(init.address());
-                        },
-                        destroyer),
-                parents.toArray(VerbsObject[]::new));
-    }
-
-    Context contextEvenIfClosed() {
-        return context;
-    }
-
-    private static List<VerbsObject> parents(ProtectionDomain domain, SharedReceiveQueueOptions options) {
-        List<VerbsObject> parents = new ArrayList<>(List.of(domain));
-        if (options.xrcDomain() != null) {
-            parents.add(options.xrcDomain());
-        }
-        if (options.queue() != null) {
-            parents.add(options.queue());
-        }
-        return parents;
+                List.of(owner),
+                init -> {
+                    fillExtended(domain, options, init);
+                    return maker.applyAsLong(init.address());
+                },
+                destroyer);
     }
 
     private static SharedReceiveQueue make(
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,
-            ObjectLifetime lifetime,
+            VerbsArena arena,
+            List<VerbsObject> owners,
             ToLongFunction<MemorySegment> maker,
             @Nullable LongConsumer destroyer) {
-        if (options.queue() != null) {
-            QueuePairCreation.checkContext(
-                    domain.contextEvenIfClosed(), options.queue().contextEvenIfClosed(), options.queue());
-        }
-        if (options.xrcDomain() != null) {
-            QueuePairCreation.checkContext(
-                    domain.contextEvenIfClosed(), options.xrcDomain().contextEvenIfClosed(), options.xrcDomain());
-        }
-        try (Arena scratch = Arena.ofConfined()) {
+        List<ContextObject> used = ContextObject.present(options.xrcDomain(), options.queue());
+        List<VerbsObject> parents = new ArrayList<>(List.of(domain));
+        parents.addAll(used);
+        parents.addAll(owners);
+        return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
+            ContextObject.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN, used);
             MemorySegment init = ibv_srq_init_attr_ex.allocate(scratch); // it begins like the shorter struct
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));
             long srq = maker.applyAsLong(init);
             return new SharedReceiveQueue(
                     lifetime, domain, options, Attributes.read(ibv_srq_init_attr_ex.attr(init)), srq, destroyer);
-        }
+        });
     }
 
     private static long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
@@ -236,7 +204,8 @@ public final class SharedReceiveQueue extends VerbsObject {
     }
 
     @CName("ibv_destroy_srq")
-    private void destroy() {
+    @Override
+    void destroy() {
         if (destroyer == null) {
             Calls.run(Ibv.DESTROY_SRQ, this, address);
         } else {
@@ -244,11 +213,6 @@ public final class SharedReceiveQueue extends VerbsObject {
         }
         batches.forEach(WorkBatch::end);
         context.eventsEvenIfClosed().remove(address, this);
-    }
-
-    /** Returns the {@code struct ibv_srq}. Hold this object while C uses the struct. */
-    long address() {
-        return address;
     }
 
     /** Returns the log of posted receives, for the queue pairs that share this queue. */

@@ -40,16 +40,6 @@ public final class ThreadDomain extends ContextObject {
         Calls.run(context.verb(ContextVerb.DEALLOC_TD), this, address);
     }
 
-    /**
-     * Returns the context that this thread domain was made from.
-     *
-     * @return the context
-     */
-    public Context context() {
-        lifetime.checkOpen();
-        return context;
-    }
-
     /** Returns for example {@code thread domain of rxe0}. */
     @Override
     public String toString() {

@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.EnumCodec;
@@ -27,16 +26,13 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>All threads may use a queue of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to
  * the arena's thread. The arena destroys the queue, or {@link #close} does.
  */
-public final class WorkQueue extends VerbsObject {
+public final class WorkQueue extends ContextObject {
     private static final String POST = "ibv_post_wq_recv";
     private static final String WHEN_FULL =
             "The work queue is full: wait for messages before posting more, or ask for a deeper queue";
 
-    private final ObjectLifetime lifetime;
     private final ProtectionDomain domain;
-    private final Context context;
     private final WorkQueueOptions options;
-    private final long address;
     private final int number;
     private final CFunction post;
     private final MemorySegment request;
@@ -49,13 +45,9 @@ public final class WorkQueue extends VerbsObject {
     private volatile State state;
 
     private WorkQueue(ObjectLifetime lifetime, ProtectionDomain domain, WorkQueueOptions options, long address) {
-        super(lifetime);
-        this.lifetime = lifetime;
+        super(lifetime, domain.contextEvenIfClosed(), address);
         this.domain = domain;
-        this.context = domain.contextEvenIfClosed();
         this.options = options;
-        this.address = address;
-        lifetime.destroyedBy(this::destroy);
         MemorySegment wq = MemorySegment.ofAddress(address).reinterpret(ibv_wq.sizeof());
         initialise(wq);
         this.number = ibv_wq.wq_num(wq);
@@ -80,7 +72,7 @@ public final class WorkQueue extends VerbsObject {
     static WorkQueue create(ProtectionDomain domain, WorkQueueOptions options, VerbsArena arena) {
         Context context = domain.contextEvenIfClosed();
         QueuePairCreation.checkThreads(options.queue(), arena);
-        QueuePairCreation.checkContext(context, options.queue().contextEvenIfClosed(), options.queue());
+        options.queue().checkIn(context, QueuePairCreation.DOMAIN);
         return ObjectLifetime.create(arena, List.of(domain, options.queue()), (lifetime, scratch) -> {
             MemorySegment init = options.write(scratch);
             ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
@@ -91,18 +83,11 @@ public final class WorkQueue extends VerbsObject {
     }
 
     @CName("ibv_destroy_wq")
-    private void destroy() {
+    @Override
+    void destroy() {
         String name = "work queue " + number + " of " + context.name(); // it counts as closed now
         Calls.run(context.verb(ContextVerb.DESTROY_WQ), name, address);
         context.eventsEvenIfClosed().remove(address, this);
-    }
-
-    long address() {
-        return address;
-    }
-
-    Context contextEvenIfClosed() {
-        return context;
     }
 
     /**

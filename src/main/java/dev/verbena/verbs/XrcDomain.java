@@ -69,16 +69,6 @@ public final class XrcDomain extends ContextObject {
     }
 
     /**
-     * Returns the context that this domain was made from.
-     *
-     * @return the context
-     */
-    public Context context() {
-        lifetime.checkOpen();
-        return context;
-    }
-
-    /**
      * Opens a receiving queue pair that another process made in this domain, closed by this domain's arena
      * ({@code ibv_open_qp}).
      *

@@ -139,12 +139,9 @@ public final class ObjectLifetime extends Lifetime {
 
     private static <T extends VerbsObject> T createUnder(
             ArenaLifetime arena, Function<ObjectLifetime, T> maker, List<Lifetime> parents) {
-        List<Lifetime> held = new ArrayList<>(parents.size() + 1);
-        try {
-            hold(arena, held);
-            for (Lifetime parent : parents) {
-                hold(parent, held);
-            }
+        List<Lifetime> guards = new ArrayList<>(List.of(arena));
+        guards.addAll(parents);
+        return holding(guards, () -> {
             ObjectLifetime lifetime = new ObjectLifetime(arena);
             try {
                 T object = maker.apply(lifetime);
@@ -154,14 +151,22 @@ public final class ObjectLifetime extends Lifetime {
                 lifetime.undo(parents, failure);
                 throw failure;
             }
-        } finally {
-            release(held);
-        }
+        });
     }
 
-    private static void release(List<Lifetime> held) {
-        for (Lifetime guard : held) {
-            guard.release();
+    /** Does work while all of these are kept open. */
+    private static <T> T holding(List<Lifetime> guards, Supplier<T> work) {
+        List<Lifetime> held = new ArrayList<>(guards.size());
+        try {
+            for (Lifetime guard : guards) {
+                guard.hold();
+                held.add(guard);
+            }
+            return work.get();
+        } finally {
+            for (Lifetime guard : held) {
+                guard.release();
+            }
         }
     }
 
@@ -198,11 +203,6 @@ public final class ObjectLifetime extends Lifetime {
         } finally {
             release();
         }
-    }
-
-    private static void hold(Lifetime guard, List<Lifetime> held) {
-        guard.hold();
-        held.add(guard);
     }
 
     /** Begins the lifetime of an object. Only {@link VerbsObject} calls this. */
@@ -332,16 +332,12 @@ public final class ObjectLifetime extends Lifetime {
     public void move(VerbsObject before, VerbsObject after, Runnable mover) {
         ObjectLifetime from = of(before);
         ObjectLifetime to = of(after);
-        List<Lifetime> held = new ArrayList<>();
-        try {
-            for (Lifetime guard : List.of(arena, this, from.arena, from, to.arena, to)) {
-                hold(guard, held);
-            }
+        holding(List.of(arena, this, from.arena, from, to.arena, to), () -> {
             mover.run();
-            changeParent(before, after);
-        } finally {
-            release(held);
-        }
+            join(to);
+            part(from);
+            return true;
+        });
     }
 
     /**
@@ -355,11 +351,7 @@ public final class ObjectLifetime extends Lifetime {
      */
     public void addParent(VerbsObject added, Runnable call) {
         ObjectLifetime parent = of(added);
-        List<Lifetime> held = new ArrayList<>();
-        try {
-            for (Lifetime guard : List.of(arena, this, parent.arena, parent)) {
-                hold(guard, held);
-            }
+        holding(List.of(arena, this, parent.arena, parent), () -> {
             join(parent);
             try {
                 call.run();
@@ -367,9 +359,8 @@ public final class ObjectLifetime extends Lifetime {
                 part(parent);
                 throw refused;
             }
-        } finally {
-            release(held);
-        }
+            return true;
+        });
     }
 
     private synchronized void join(ObjectLifetime parent) {
@@ -387,14 +378,5 @@ public final class ObjectLifetime extends Lifetime {
         if (!fewer.contains(parent)) {
             parent.removeDependent(this);
         }
-    }
-
-    private synchronized void changeParent(VerbsObject before, VerbsObject after) {
-        List<Lifetime> changed = new ArrayList<>(parents);
-        changed.remove(of(before));
-        changed.add(of(after));
-        of(after).addDependent(this);
-        parents = List.copyOf(changed);
-        of(before).removeDependent(this);
     }
 }

@@ -52,10 +52,7 @@ public final class QueuePairAttributes {
      * @throws IllegalArgumentException if the state is {@link QueuePairState#UNKNOWN}
      */
     public static QueuePairAttributes to(QueuePairState state) {
-        int code = settable(state, state.code());
-        QueuePairAttributes copy = none().with(Attribute.STATE);
-        ibv_qp_attr.qp_state(copy.values, code);
-        return copy;
+        return none().with(Attribute.STATE, settable(state, state.code()));
     }
 
     /**
@@ -92,6 +89,12 @@ public final class QueuePairAttributes {
         return new QueuePairAttributes(blank().copyFrom(values), more);
     }
 
+    private QueuePairAttributes with(Attribute attribute, int value) {
+        QueuePairAttributes copy = with(attribute);
+        attribute.write(copy.values, value);
+        return copy;
+    }
+
     /**
      * Returns the attributes that are set.
      *
@@ -111,7 +114,7 @@ public final class QueuePairAttributes {
      * @return the state
      */
     public QueuePairState state() {
-        return QueuePairState.of(ibv_qp_attr.qp_state(values));
+        return QueuePairState.of(Attribute.STATE.read(values));
     }
 
     /**
@@ -122,10 +125,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes access(Collection<AccessFlag> flags) {
-        int bits = AccessFlag.bits(flags);
-        QueuePairAttributes copy = with(Attribute.ACCESS_FLAGS);
-        ibv_qp_attr.qp_access_flags(copy.values, bits);
-        return copy;
+        return with(Attribute.ACCESS_FLAGS, AccessFlag.bits(flags));
     }
 
     /**
@@ -134,7 +134,7 @@ public final class QueuePairAttributes {
      * @return the flags
      */
     public Set<AccessFlag> access() {
-        return EnumCodec.flags(AccessFlag.class, flag -> flag.bit, ibv_qp_attr.qp_access_flags(values));
+        return EnumCodec.flags(AccessFlag.class, flag -> flag.bit, Attribute.ACCESS_FLAGS.read(values));
     }
 
     /**
@@ -243,10 +243,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes currentState(QueuePairState value) {
-        int code = settable(value, value.code());
-        QueuePairAttributes copy = with(Attribute.CURRENT_STATE);
-        ibv_qp_attr.cur_qp_state(copy.values, code);
-        return copy;
+        return with(Attribute.CURRENT_STATE, settable(value, value.code()));
     }
 
     /**
@@ -255,7 +252,7 @@ public final class QueuePairAttributes {
      * @return the state
      */
     public QueuePairState currentState() {
-        return QueuePairState.of(ibv_qp_attr.cur_qp_state(values));
+        return QueuePairState.of(Attribute.CURRENT_STATE.read(values));
     }
 
     /**
@@ -265,9 +262,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes sqdNotification(boolean value) {
-        QueuePairAttributes copy = with(Attribute.EN_SQD_ASYNC_NOTIFY);
-        ibv_qp_attr.en_sqd_async_notify(copy.values, (byte) (value ? 1 : 0));
-        return copy;
+        return with(Attribute.EN_SQD_ASYNC_NOTIFY, value ? 1 : 0);
     }
 
     /**
@@ -276,7 +271,7 @@ public final class QueuePairAttributes {
      * @return true for an event
      */
     public boolean sqdNotification() {
-        return ibv_qp_attr.en_sqd_async_notify(values) != 0;
+        return Attribute.EN_SQD_ASYNC_NOTIFY.read(values) != 0;
     }
 
     /**
@@ -286,10 +281,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes pkeyIndex(int value) {
-        Checks.checkRange("partition key index", value, 0xffff);
-        QueuePairAttributes copy = with(Attribute.PKEY_INDEX);
-        ibv_qp_attr.pkey_index(copy.values, (short) value);
-        return copy;
+        return with(Attribute.PKEY_INDEX, Checks.checkRange("partition key index", value, 0xffff));
     }
 
     /**
@@ -298,7 +290,7 @@ public final class QueuePairAttributes {
      * @return the index in the port's table
      */
     public int pkeyIndex() {
-        return Short.toUnsignedInt(ibv_qp_attr.pkey_index(values));
+        return Attribute.PKEY_INDEX.read(values);
     }
 
     /**
@@ -308,10 +300,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes port(int value) {
-        Checks.checkRange("port", value, 0xff);
-        QueuePairAttributes copy = with(Attribute.PORT);
-        ibv_qp_attr.port_num(copy.values, (byte) value);
-        return copy;
+        return with(Attribute.PORT, Checks.checkRange("port", value, 0xff));
     }
 
     /**
@@ -320,7 +309,7 @@ public final class QueuePairAttributes {
      * @return the port, from 1
      */
     public int port() {
-        return Byte.toUnsignedInt(ibv_qp_attr.port_num(values));
+        return Attribute.PORT.read(values);
     }
 
     /**
@@ -330,9 +319,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes qkey(int value) {
-        QueuePairAttributes copy = with(Attribute.QKEY);
-        ibv_qp_attr.qkey(copy.values, value);
-        return copy;
+        return with(Attribute.QKEY, value);
     }
 
     /**
@@ -341,7 +328,7 @@ public final class QueuePairAttributes {
      * @return the key
      */
     public int qkey() {
-        return ibv_qp_attr.qkey(values);
+        return Attribute.QKEY.read(values);
     }
 
     /**
@@ -372,10 +359,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes pathMtu(Mtu value) {
-        int code = settable(value, value.code());
-        QueuePairAttributes copy = with(Attribute.PATH_MTU);
-        ibv_qp_attr.path_mtu(copy.values, code);
-        return copy;
+        return with(Attribute.PATH_MTU, settable(value, value.code()));
     }
 
     /**
@@ -384,7 +368,7 @@ public final class QueuePairAttributes {
      * @return the size of the packet
      */
     public Mtu pathMtu() {
-        return Mtu.of(ibv_qp_attr.path_mtu(values));
+        return Mtu.of(Attribute.PATH_MTU.read(values));
     }
 
     /**
@@ -415,10 +399,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes timeoutCode(int value) {
-        WireTime.checkCode("timeout code", value);
-        QueuePairAttributes copy = with(Attribute.TIMEOUT);
-        ibv_qp_attr.timeout(copy.values, (byte) value);
-        return copy;
+        return with(Attribute.TIMEOUT, WireTime.checkCode("timeout code", value));
     }
 
     /**
@@ -427,7 +408,7 @@ public final class QueuePairAttributes {
      * @return the code, 0 to 31
      */
     public int timeoutCode() {
-        return ibv_qp_attr.timeout(values) & 31;
+        return Attribute.TIMEOUT.read(values) & 31;
     }
 
     /**
@@ -437,10 +418,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes retryCount(int value) {
-        Checks.checkRange("retry count", value, 7);
-        QueuePairAttributes copy = with(Attribute.RETRY_COUNT);
-        ibv_qp_attr.retry_cnt(copy.values, (byte) value);
-        return copy;
+        return with(Attribute.RETRY_COUNT, Checks.checkRange("retry count", value, 7));
     }
 
     /**
@@ -449,7 +427,7 @@ public final class QueuePairAttributes {
      * @return 0 to 7
      */
     public int retryCount() {
-        return Byte.toUnsignedInt(ibv_qp_attr.retry_cnt(values));
+        return Attribute.RETRY_COUNT.read(values);
     }
 
     /**
@@ -459,10 +437,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes rnrRetry(int value) {
-        Checks.checkRange("RNR retry count", value, 7);
-        QueuePairAttributes copy = with(Attribute.RNR_RETRY);
-        ibv_qp_attr.rnr_retry(copy.values, (byte) value);
-        return copy;
+        return with(Attribute.RNR_RETRY, Checks.checkRange("RNR retry count", value, 7));
     }
 
     /**
@@ -471,7 +446,7 @@ public final class QueuePairAttributes {
      * @return 0 to 7; 7 is without limit
      */
     public int rnrRetry() {
-        return Byte.toUnsignedInt(ibv_qp_attr.rnr_retry(values));
+        return Attribute.RNR_RETRY.read(values);
     }
 
     /**
@@ -481,10 +456,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes receivePsn(int value) {
-        Checks.checkRange("receive packet sequence number", value, 0xffffff);
-        QueuePairAttributes copy = with(Attribute.RQ_PSN);
-        ibv_qp_attr.rq_psn(copy.values, value);
-        return copy;
+        return with(Attribute.RQ_PSN, Checks.checkRange("receive packet sequence number", value, 0xffffff));
     }
 
     /**
@@ -493,7 +465,7 @@ public final class QueuePairAttributes {
      * @return 24 bits
      */
     public int receivePsn() {
-        return ibv_qp_attr.rq_psn(values);
+        return Attribute.RQ_PSN.read(values);
     }
 
     /**
@@ -503,10 +475,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes sendPsn(int value) {
-        Checks.checkRange("send packet sequence number", value, 0xffffff);
-        QueuePairAttributes copy = with(Attribute.SQ_PSN);
-        ibv_qp_attr.sq_psn(copy.values, value);
-        return copy;
+        return with(Attribute.SQ_PSN, Checks.checkRange("send packet sequence number", value, 0xffffff));
     }
 
     /**
@@ -515,7 +484,7 @@ public final class QueuePairAttributes {
      * @return 24 bits
      */
     public int sendPsn() {
-        return ibv_qp_attr.sq_psn(values);
+        return Attribute.SQ_PSN.read(values);
     }
 
     /**
@@ -525,10 +494,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes maxReadAtomic(int value) {
-        Checks.checkRange("limit of reads and atomics", value, 0xff);
-        QueuePairAttributes copy = with(Attribute.MAX_READ_ATOMIC);
-        ibv_qp_attr.max_rd_atomic(copy.values, (byte) value);
-        return copy;
+        return with(Attribute.MAX_READ_ATOMIC, Checks.checkRange("limit of reads and atomics", value, 0xff));
     }
 
     /**
@@ -537,7 +503,7 @@ public final class QueuePairAttributes {
      * @return 0 to 255
      */
     public int maxReadAtomic() {
-        return Byte.toUnsignedInt(ibv_qp_attr.max_rd_atomic(values));
+        return Attribute.MAX_READ_ATOMIC.read(values);
     }
 
     /**
@@ -547,10 +513,9 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes maxDestinationReadAtomic(int value) {
-        Checks.checkRange("limit of the peer's reads and atomics", value, 0xff);
-        QueuePairAttributes copy = with(Attribute.MAX_DEST_READ_ATOMIC);
-        ibv_qp_attr.max_dest_rd_atomic(copy.values, (byte) value);
-        return copy;
+        return with(
+                Attribute.MAX_DEST_READ_ATOMIC,
+                Checks.checkRange("limit of the peer's reads and atomics", value, 0xff));
     }
 
     /**
@@ -559,7 +524,7 @@ public final class QueuePairAttributes {
      * @return 0 to 255
      */
     public int maxDestinationReadAtomic() {
-        return Byte.toUnsignedInt(ibv_qp_attr.max_dest_rd_atomic(values));
+        return Attribute.MAX_DEST_READ_ATOMIC.read(values);
     }
 
     /**
@@ -590,10 +555,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes minRnrTimerCode(int value) {
-        WireTime.checkCode("minimal RNR timer code", value);
-        QueuePairAttributes copy = with(Attribute.MIN_RNR_TIMER);
-        ibv_qp_attr.min_rnr_timer(copy.values, (byte) value);
-        return copy;
+        return with(Attribute.MIN_RNR_TIMER, WireTime.checkCode("minimal RNR timer code", value));
     }
 
     /**
@@ -602,7 +564,7 @@ public final class QueuePairAttributes {
      * @return the code, 0 to 31
      */
     public int minRnrTimerCode() {
-        return ibv_qp_attr.min_rnr_timer(values) & 31;
+        return Attribute.MIN_RNR_TIMER.read(values) & 31;
     }
 
     /**
@@ -612,10 +574,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes pathMigrationState(MigrationState value) {
-        int code = settable(value, value.code);
-        QueuePairAttributes copy = with(Attribute.PATH_MIGRATION_STATE);
-        ibv_qp_attr.path_mig_state(copy.values, code);
-        return copy;
+        return with(Attribute.PATH_MIGRATION_STATE, settable(value, value.code));
     }
 
     /**
@@ -624,7 +583,7 @@ public final class QueuePairAttributes {
      * @return the state
      */
     public MigrationState pathMigrationState() {
-        return MigrationState.of(ibv_qp_attr.path_mig_state(values));
+        return MigrationState.of(Attribute.PATH_MIGRATION_STATE.read(values));
     }
 
     /**
@@ -634,10 +593,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes destinationQueuePair(int value) {
-        Checks.checkRange("destination queue pair", value, 0xffffff);
-        QueuePairAttributes copy = with(Attribute.DESTINATION_QP);
-        ibv_qp_attr.dest_qp_num(copy.values, value);
-        return copy;
+        return with(Attribute.DESTINATION_QP, Checks.checkRange("destination queue pair", value, 0xffffff));
     }
 
     /**
@@ -646,7 +602,7 @@ public final class QueuePairAttributes {
      * @return 24 bits
      */
     public int destinationQueuePair() {
-        return ibv_qp_attr.dest_qp_num(values);
+        return Attribute.DESTINATION_QP.read(values);
     }
 
     /**
@@ -656,9 +612,7 @@ public final class QueuePairAttributes {
      * @return a changed copy
      */
     public QueuePairAttributes rateLimit(int value) {
-        QueuePairAttributes copy = with(Attribute.RATE_LIMIT);
-        ibv_qp_attr.rate_limit(copy.values, value);
-        return copy;
+        return with(Attribute.RATE_LIMIT, value);
     }
 
     /**
@@ -667,7 +621,7 @@ public final class QueuePairAttributes {
      * @return kbit/s
      */
     public int rateLimit() {
-        return ibv_qp_attr.rate_limit(values);
+        return Attribute.RATE_LIMIT.read(values);
     }
 
     @Override

@@ -37,7 +37,6 @@ import static dev.verbena.verbs.device.QueuePairType.XRC_SEND;
 
 import dev.verbena.verbs.device.QueuePairType;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -50,23 +49,30 @@ import java.util.Set;
  * the table of the InfiniBand specification, as the kernel checks it.
  */
 final class StateTable {
-    /** A change of state. Its methods are written out, because those that a record gets are linked at their first call. */
-    private record Step(QueuePairType type, QueuePairState from, QueuePairState to) {
-        @Override
-        public boolean equals(Object other) {
-            return other instanceof Step step && type == step.type && from == step.from && to == step.to;
-        }
-
-        @Override
-        public int hashCode() {
-            return (type.ordinal() * 31 + from.ordinal()) * 31 + to.ordinal();
-        }
-    }
-
     private record Rule(Set<Attribute> required, Set<Attribute> optional) {}
 
-    private static final Map<Step, Rule> RULES = rules();
+    /** The rules by transport, state before and state after. */
+    private static final Map<List<Enum<?>>, Rule> RULES = new HashMap<>();
+
     private static final Set<QueuePairType> KNOWN = EnumSet.of(RC, UC, UD, XRC_SEND, XRC_RECV, RAW_PACKET);
+
+    static {
+        for (QueuePairType type : KNOWN) {
+            boolean datagram = type == UD || type == RAW_PACKET;
+            for (QueuePairState from : List.of(RESET, INIT, RTR, RTS, SQD, SQE, ERR)) {
+                if (from != SQE || datagram || type == UC) {
+                    put(type, from, RESET, Set.of(), Set.of());
+                    if (from != RESET) {
+                        put(type, from, ERR, Set.of(), Set.of());
+                    }
+                }
+            }
+            put(type, RTS, SQD, Set.of(), Set.of(EN_SQD_ASYNC_NOTIFY));
+        }
+        datagrams();
+        rawPackets();
+        connections();
+    }
 
     private StateTable() {}
 
@@ -78,18 +84,15 @@ final class StateTable {
         if (!KNOWN.contains(type) || from == QueuePairState.UNKNOWN) {
             return Optional.empty();
         }
-        Rule rule = RULES.get(new Step(type, from, to));
+        Rule rule = RULES.get(List.of(type, from, to));
         if (rule == null) {
             return Optional.of("There is no transition for " + change(type, from, to) + ": from " + from
                     + " a queue pair goes to " + reachable(type, from));
         }
-        Set<Attribute> missing = EnumSet.noneOf(Attribute.class);
-        missing.addAll(rule.required());
+        Set<Attribute> missing = union(rule.required(), Set.of());
         missing.removeAll(mask);
-        Set<Attribute> excess = EnumSet.noneOf(Attribute.class);
-        excess.addAll(mask);
-        excess.removeAll(rule.required());
-        excess.removeAll(rule.optional());
+        Set<Attribute> excess = union(mask, Set.of());
+        excess.removeAll(union(rule.required(), rule.optional()));
         excess.remove(STATE);
         List<String> faults = new ArrayList<>();
         if (!missing.isEmpty()) {
@@ -109,55 +112,35 @@ final class StateTable {
 
     private static Set<QueuePairState> reachable(QueuePairType type, QueuePairState from) {
         Set<QueuePairState> states = EnumSet.noneOf(QueuePairState.class);
-        for (Step step : RULES.keySet()) {
-            if (step.type() == type && step.from() == from) {
-                states.add(step.to());
+        for (QueuePairState to : QueuePairState.values()) {
+            if (RULES.containsKey(List.of(type, from, to))) {
+                states.add(to);
             }
         }
         return states;
     }
 
-    private static Map<Step, Rule> rules() {
-        Map<Step, Rule> rules = new HashMap<>();
-        for (QueuePairType type : List.of(RC, UC, UD, XRC_SEND, XRC_RECV, RAW_PACKET)) {
-            boolean datagram = type == UD || type == RAW_PACKET;
-            for (QueuePairState from : List.of(RESET, INIT, RTR, RTS, SQD, SQE, ERR)) {
-                if (from != SQE || datagram || type == UC) {
-                    put(rules, type, from, RESET, Set.of(), Set.of());
-                    if (from != RESET) {
-                        put(rules, type, from, ERR, Set.of(), Set.of());
-                    }
-                }
-            }
-            put(rules, type, RTS, SQD, Set.of(), Set.of(EN_SQD_ASYNC_NOTIFY));
-        }
-        datagrams(rules);
-        rawPackets(rules);
-        connections(rules);
-        return Map.copyOf(rules);
+    private static void datagrams() {
+        put(UD, RESET, INIT, Set.of(PKEY_INDEX, PORT, QKEY), Set.of());
+        put(UD, INIT, INIT, Set.of(), Set.of(PKEY_INDEX, PORT, QKEY));
+        put(UD, INIT, RTR, Set.of(), Set.of(PKEY_INDEX, QKEY));
+        put(UD, RTR, RTS, Set.of(SQ_PSN), Set.of(CURRENT_STATE, QKEY));
+        put(UD, RTS, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
+        put(UD, SQD, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
+        put(UD, SQD, SQD, Set.of(), Set.of(PKEY_INDEX, QKEY));
+        put(UD, SQE, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
     }
 
-    private static void datagrams(Map<Step, Rule> rules) {
-        put(rules, UD, RESET, INIT, Set.of(PKEY_INDEX, PORT, QKEY), Set.of());
-        put(rules, UD, INIT, INIT, Set.of(), Set.of(PKEY_INDEX, PORT, QKEY));
-        put(rules, UD, INIT, RTR, Set.of(), Set.of(PKEY_INDEX, QKEY));
-        put(rules, UD, RTR, RTS, Set.of(SQ_PSN), Set.of(CURRENT_STATE, QKEY));
-        put(rules, UD, RTS, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
-        put(rules, UD, SQD, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
-        put(rules, UD, SQD, SQD, Set.of(), Set.of(PKEY_INDEX, QKEY));
-        put(rules, UD, SQE, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
+    private static void rawPackets() {
+        put(RAW_PACKET, RESET, INIT, Set.of(PORT), Set.of());
+        put(RAW_PACKET, INIT, INIT, Set.of(), Set.of(PORT));
+        put(RAW_PACKET, INIT, RTR, Set.of(), Set.of());
+        put(RAW_PACKET, RTR, RTS, Set.of(), Set.of(RATE_LIMIT));
+        put(RAW_PACKET, RTS, RTS, Set.of(), Set.of(RATE_LIMIT));
+        put(RAW_PACKET, SQD, RTS, Set.of(), Set.of(RATE_LIMIT));
     }
 
-    private static void rawPackets(Map<Step, Rule> rules) {
-        put(rules, RAW_PACKET, RESET, INIT, Set.of(PORT), Set.of());
-        put(rules, RAW_PACKET, INIT, INIT, Set.of(), Set.of(PORT));
-        put(rules, RAW_PACKET, INIT, RTR, Set.of(), Set.of());
-        put(rules, RAW_PACKET, RTR, RTS, Set.of(), Set.of(RATE_LIMIT));
-        put(rules, RAW_PACKET, RTS, RTS, Set.of(), Set.of(RATE_LIMIT));
-        put(rules, RAW_PACKET, SQD, RTS, Set.of(), Set.of(RATE_LIMIT));
-    }
-
-    private static void connections(Map<Step, Rule> rules) {
+    private static void connections() {
         Set<Attribute> first = Set.of(PKEY_INDEX, PORT, ACCESS_FLAGS);
         Set<Attribute> path = Set.of(ADDRESS_VECTOR, PATH_MTU, DESTINATION_QP, RQ_PSN);
         Set<Attribute> running = Set.of(CURRENT_STATE, ALTERNATE_PATH, ACCESS_FLAGS, PATH_MIGRATION_STATE);
@@ -166,18 +149,17 @@ final class StateTable {
             boolean responds = type == RC || type == XRC_RECV;
             boolean retries = type == RC || type == XRC_SEND;
             Set<Attribute> responder = responds ? Set.of(MIN_RNR_TIMER) : Set.of();
-            put(rules, type, RESET, INIT, first, Set.of());
-            put(rules, type, INIT, INIT, Set.of(), first);
+            put(type, RESET, INIT, first, Set.of());
+            put(type, INIT, INIT, Set.of(), first);
             put(
-                    rules,
                     type,
                     INIT,
                     RTR,
                     responds ? union(path, Set.of(MAX_DEST_READ_ATOMIC, MIN_RNR_TIMER)) : path,
                     Set.of(ALTERNATE_PATH, ACCESS_FLAGS, PKEY_INDEX));
-            put(rules, type, RTR, RTS, toSend(type), union(running, responder));
-            put(rules, type, RTS, RTS, Set.of(), union(running, responder));
-            put(rules, type, SQD, RTS, Set.of(), union(running, responder));
+            put(type, RTR, RTS, toSend(type), union(running, responder));
+            put(type, RTS, RTS, Set.of(), union(running, responder));
+            put(type, SQD, RTS, Set.of(), union(running, responder));
             Set<Attribute> changeable = type == UC
                     ? union(drained, Set.of(ADDRESS_VECTOR))
                     : union(drained, Set.of(PORT, ADDRESS_VECTOR, TIMEOUT));
@@ -187,9 +169,9 @@ final class StateTable {
             if (responds) {
                 changeable = union(changeable, Set.of(MAX_DEST_READ_ATOMIC, MIN_RNR_TIMER));
             }
-            put(rules, type, SQD, SQD, Set.of(), changeable);
+            put(type, SQD, SQD, Set.of(), changeable);
         }
-        put(rules, UC, SQE, RTS, Set.of(), Set.of(CURRENT_STATE, ACCESS_FLAGS));
+        put(UC, SQE, RTS, Set.of(), Set.of(CURRENT_STATE, ACCESS_FLAGS));
     }
 
     private static Set<Attribute> toSend(QueuePairType type) {
@@ -204,16 +186,15 @@ final class StateTable {
         Set<Attribute> all = EnumSet.noneOf(Attribute.class);
         all.addAll(some);
         all.addAll(more);
-        return Collections.unmodifiableSet(all);
+        return all;
     }
 
     private static void put(
-            Map<Step, Rule> rules,
             QueuePairType type,
             QueuePairState from,
             QueuePairState to,
             Set<Attribute> required,
             Set<Attribute> optional) {
-        rules.put(new Step(type, from, to), new Rule(required, optional));
+        RULES.put(List.of(type, from, to), new Rule(required, optional));
     }
 }

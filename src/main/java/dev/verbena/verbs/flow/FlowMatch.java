@@ -322,15 +322,8 @@ public final class FlowMatch implements FlowSpec {
      * @return a changed copy
      */
     public FlowMatch protocol(int number) {
-        requireHeader("protocol", Header.IPV4, Header.IPV6);
-        return with(
-                "protocol",
-                header == Header.IPV4
-                        ? ibv_flow_ipv4_ext_filter.proto$offset()
-                        : ibv_flow_ipv6_filter.next_hdr$offset(),
-                1,
-                number,
-                BYTE);
+        return ofIp(
+                "protocol", ibv_flow_ipv4_ext_filter.proto$offset(), ibv_flow_ipv6_filter.next_hdr$offset(), number);
     }
 
     /**
@@ -340,15 +333,11 @@ public final class FlowMatch implements FlowSpec {
      * @return a changed copy
      */
     public FlowMatch trafficClass(int value) {
-        requireHeader("traffic class", Header.IPV4, Header.IPV6);
-        return with(
+        return ofIp(
                 "traffic class",
-                header == Header.IPV4
-                        ? ibv_flow_ipv4_ext_filter.tos$offset()
-                        : ibv_flow_ipv6_filter.traffic_class$offset(),
-                1,
-                value,
-                BYTE);
+                ibv_flow_ipv4_ext_filter.tos$offset(),
+                ibv_flow_ipv6_filter.traffic_class$offset(),
+                value);
     }
 
     /**
@@ -358,13 +347,7 @@ public final class FlowMatch implements FlowSpec {
      * @return a changed copy
      */
     public FlowMatch hopLimit(int value) {
-        requireHeader("hop limit", Header.IPV4, Header.IPV6);
-        return with(
-                "hop limit",
-                header == Header.IPV4 ? ibv_flow_ipv4_ext_filter.ttl$offset() : ibv_flow_ipv6_filter.hop_limit$offset(),
-                1,
-                value,
-                BYTE);
+        return ofIp("hop limit", ibv_flow_ipv4_ext_filter.ttl$offset(), ibv_flow_ipv6_filter.hop_limit$offset(), value);
     }
 
     /**
@@ -398,6 +381,12 @@ public final class FlowMatch implements FlowSpec {
     public FlowMatch sourcePort(int port) {
         requireHeader("port", Header.TCP, Header.UDP);
         return with("port", ibv_flow_tcp_udp_filter.src_port$offset(), 2, port, SHORT);
+    }
+
+    /** Matches a byte of the header of either version. */
+    private FlowMatch ofIp(String what, long offset4, long offset6, int value) {
+        requireHeader(what, Header.IPV4, Header.IPV6);
+        return with(what, header == Header.IPV4 ? offset4 : offset6, 1, value, BYTE);
     }
 
     private void requireMac(byte[] address) {

@@ -2,10 +2,12 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.address.Grh;
-import java.util.Arrays;
-import java.util.List;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -17,22 +19,10 @@ import org.jspecify.annotations.Nullable;
  * number. The queue pair remembers the operation: see {@link #operation}.
  */
 public final class WorkCompletion {
-    private final long id;
-    private final WorkStatus status;
-    private final int statusCode;
-    private final Opcode opcode;
-    private final int opcodeNumber;
-    private final int vendorError;
-    private final int byteLength;
-    private final int immediate;
-    private final int invalidatedKey;
-    private final int queuePairNumber;
-    private final int sourceQueuePair;
-    private final int flagBits;
-    private final int pkeyIndex;
+    /** The struct, in heap memory. The sender's LID and the padding are 0, so that equal completions have equal structs. */
+    private final MemorySegment struct;
+
     private final int sourceLid;
-    private final int serviceLevel;
-    private final int pathBits;
     private final @Nullable Operation operation;
     private final @Nullable WorkCompletion firstFailure;
 
@@ -45,22 +35,10 @@ public final class WorkCompletion {
      * @param firstFailure the failure that a flushed request follows, or null
      */
     WorkCompletion(long address, int sourceLid, @Nullable Operation operation, @Nullable WorkCompletion firstFailure) {
-        this.id = Memory.getLong(address + Completions.ID);
-        this.statusCode = Memory.getInt(address + Completions.STATUS);
-        this.status = WorkStatus.of(statusCode);
-        this.opcodeNumber = Memory.getInt(address + Completions.OPCODE);
-        this.opcode = Opcode.of(opcodeNumber);
-        this.vendorError = Memory.getInt(address + Completions.VENDOR_ERROR);
-        this.byteLength = Memory.getInt(address + Completions.BYTE_LENGTH);
-        this.immediate = Integer.reverseBytes(Memory.getInt(address + Completions.IMMEDIATE));
-        this.invalidatedKey = Memory.getInt(address + Completions.INVALIDATED_KEY);
-        this.queuePairNumber = Memory.getInt(address + Completions.QP_NUMBER);
-        this.sourceQueuePair = Memory.getInt(address + Completions.SOURCE_QP);
-        this.flagBits = Memory.getInt(address + Completions.FLAGS);
-        this.pkeyIndex = Short.toUnsignedInt(Memory.getShort(address + Completions.PKEY_INDEX));
+        this.struct = MemorySegment.ofArray(new long[(int) (Completions.SIZE / Long.BYTES)]);
+        MemorySegment.copy(Memory.ALL, address, struct, 0, Completions.PATH_BITS + 1); // the last field
+        ibv_wc.slid(struct, (short) 0);
         this.sourceLid = sourceLid;
-        this.serviceLevel = Byte.toUnsignedInt(Memory.getByte(address + Completions.SERVICE_LEVEL));
-        this.pathBits = Byte.toUnsignedInt(Memory.getByte(address + Completions.PATH_BITS));
         this.operation = operation;
         this.firstFailure = firstFailure;
     }
@@ -71,7 +49,7 @@ public final class WorkCompletion {
      * @return the number
      */
     public long id() {
-        return id;
+        return struct.get(ValueLayout.JAVA_LONG, Completions.ID);
     }
 
     /**
@@ -80,7 +58,7 @@ public final class WorkCompletion {
      * @return {@link WorkStatus#SUCCESS}, or the reason of the failure
      */
     public WorkStatus status() {
-        return status;
+        return WorkStatus.of(statusCode());
     }
 
     /**
@@ -89,7 +67,7 @@ public final class WorkCompletion {
      * @return the number; 0 for success
      */
     public int statusCode() {
-        return statusCode;
+        return struct.get(ValueLayout.JAVA_INT, Completions.STATUS);
     }
 
     /**
@@ -98,7 +76,7 @@ public final class WorkCompletion {
      * @return the opcode; meaningless when the work request failed
      */
     public Opcode opcode() {
-        return opcode;
+        return Opcode.of(opcodeNumber());
     }
 
     /**
@@ -107,7 +85,7 @@ public final class WorkCompletion {
      * @return the number; meaningless when the work request failed
      */
     public int opcodeNumber() {
-        return opcodeNumber;
+        return struct.get(ValueLayout.JAVA_INT, Completions.OPCODE);
     }
 
     /**
@@ -116,7 +94,7 @@ public final class WorkCompletion {
      * @return the number; 0 when the device has none
      */
     public int vendorError() {
-        return vendorError;
+        return struct.get(ValueLayout.JAVA_INT, Completions.VENDOR_ERROR);
     }
 
     /**
@@ -125,7 +103,7 @@ public final class WorkCompletion {
      * @return the number of bytes
      */
     public int byteLength() {
-        return byteLength;
+        return struct.get(ValueLayout.JAVA_INT, Completions.BYTE_LENGTH);
     }
 
     /**
@@ -134,7 +112,7 @@ public final class WorkCompletion {
      * @return the {@code int} that the peer sent; meaningless without {@link #hasImmediate}
      */
     public int immediate() {
-        return immediate;
+        return Integer.reverseBytes(struct.get(ValueLayout.JAVA_INT, Completions.IMMEDIATE));
     }
 
     /**
@@ -143,7 +121,7 @@ public final class WorkCompletion {
      * @return the key; meaningless without {@link #hasInvalidated}
      */
     public int invalidatedKey() {
-        return invalidatedKey;
+        return struct.get(ValueLayout.JAVA_INT, Completions.INVALIDATED_KEY);
     }
 
     /**
@@ -152,7 +130,7 @@ public final class WorkCompletion {
      * @return 24 bits
      */
     public int queuePairNumber() {
-        return queuePairNumber;
+        return struct.get(ValueLayout.JAVA_INT, Completions.QP_NUMBER);
     }
 
     /**
@@ -161,7 +139,7 @@ public final class WorkCompletion {
      * @return 24 bits
      */
     public int sourceQueuePair() {
-        return sourceQueuePair;
+        return struct.get(ValueLayout.JAVA_INT, Completions.SOURCE_QP);
     }
 
     /**
@@ -170,7 +148,7 @@ public final class WorkCompletion {
      * @return bits of {@link Flag}
      */
     public int flagBits() {
-        return flagBits;
+        return struct.get(ValueLayout.JAVA_INT, Completions.FLAGS);
     }
 
     /**
@@ -179,7 +157,7 @@ public final class WorkCompletion {
      * @return the index in the port's table
      */
     public int pkeyIndex() {
-        return pkeyIndex;
+        return Short.toUnsignedInt(struct.get(ValueLayout.JAVA_SHORT, Completions.PKEY_INDEX));
     }
 
     /**
@@ -197,7 +175,7 @@ public final class WorkCompletion {
      * @return 0 to 15
      */
     public int serviceLevel() {
-        return serviceLevel;
+        return Byte.toUnsignedInt(struct.get(ValueLayout.JAVA_BYTE, Completions.SERVICE_LEVEL));
     }
 
     /**
@@ -206,7 +184,7 @@ public final class WorkCompletion {
      * @return 0 to 127
      */
     public int pathBits() {
-        return pathBits;
+        return Byte.toUnsignedInt(struct.get(ValueLayout.JAVA_BYTE, Completions.PATH_BITS));
     }
 
     /**
@@ -233,7 +211,7 @@ public final class WorkCompletion {
      * @return true for {@link WorkStatus#SUCCESS}
      */
     public boolean isSuccess() {
-        return statusCode == 0;
+        return statusCode() == 0;
     }
 
     /**
@@ -242,7 +220,7 @@ public final class WorkCompletion {
      * @return true for all opcodes with the bit {@code IBV_WC_RECV}
      */
     public boolean isReceive() {
-        return isSuccess() && (opcodeNumber & Opcode.RECEIVE.code()) != 0;
+        return isSuccess() && (opcodeNumber() & Opcode.RECEIVE.code()) != 0;
     }
 
     /**
@@ -279,7 +257,7 @@ public final class WorkCompletion {
      * @return the flags that this release knows
      */
     public Set<Flag> flags() {
-        return EnumCodec.flags(Flag.class, Flag::bit, flagBits);
+        return EnumCodec.flags(Flag.class, Flag::bit, flagBits());
     }
 
     /**
@@ -295,53 +273,39 @@ public final class WorkCompletion {
         return this;
     }
 
-    private List<@Nullable Object> all() {
-        return Arrays.asList(
-                id,
-                statusCode,
-                opcodeNumber,
-                vendorError,
-                byteLength,
-                invalidatedKey, // or immediate data, which has the same place in C
-                queuePairNumber,
-                sourceQueuePair,
-                flagBits,
-                pkeyIndex,
-                sourceLid,
-                serviceLevel,
-                pathBits,
-                operation,
-                firstFailure);
-    }
-
     @Override
     public boolean equals(@Nullable Object other) {
-        return other instanceof WorkCompletion completion && all().equals(completion.all());
+        return other instanceof WorkCompletion completion
+                && struct.mismatch(completion.struct) == -1
+                && sourceLid == completion.sourceLid
+                && operation == completion.operation
+                && Objects.equals(firstFailure, completion.firstFailure);
     }
 
     @Override
     public int hashCode() {
-        return all().hashCode();
+        return Objects.hash(id(), statusCode(), queuePairNumber(), byteLength());
     }
 
     /** Describes the completion, for example {@code #7 RDMA_READ on QP 17: success, 64 bytes}. */
     @Override
     public String toString() {
-        String on = "#" + id + " ";
+        String on = "#" + id() + " ";
         if (isSuccess()) {
-            return on + opcode + " on QP " + queuePairNumber + ": success"
-                    + (byteLength == 0 ? "" : ", " + byteLength + " bytes")
-                    + (hasImmediate() ? ", immediate 0x" + Integer.toHexString(immediate) : "");
+            return on + opcode() + " on QP " + queuePairNumber() + ": success"
+                    + (byteLength() == 0 ? "" : ", " + byteLength() + " bytes")
+                    + (hasImmediate() ? ", immediate 0x" + Integer.toHexString(immediate()) : "");
         }
         StringBuilder text = new StringBuilder(on)
                 .append(operation == null ? "work request" : operation.toString())
                 .append(" on QP ")
-                .append(queuePairNumber)
+                .append(queuePairNumber())
                 .append(" failed: ");
-        text.append(status == WorkStatus.UNKNOWN ? "status " + statusCode : status + ", " + status.meaning());
-        if (vendorError != 0) {
+        WorkStatus status = status();
+        text.append(status == WorkStatus.UNKNOWN ? "status " + statusCode() : status + ", " + status.meaning());
+        if (vendorError() != 0) {
             text.append(" (vendor error 0x")
-                    .append(Integer.toHexString(vendorError))
+                    .append(Integer.toHexString(vendorError()))
                     .append(')');
         }
         if (firstFailure != null) {

@@ -45,16 +45,10 @@ public final class AsyncEvents {
     private @Nullable Thread listening;
     private boolean closed;
 
-    /** Makes the events of a context. If it is shared, other contexts in Java may stand for the same one in C. */
-    AsyncEvents(Context context, int number, boolean shared) {
+    AsyncEvents(Context context, int number) {
         this.context = context;
-        if (shared) {
-            source = AsyncSource.shared(context.address(), number, context.name(), this);
-        } else {
-            source = AsyncSource.own(context.address(), number, context.name());
-            source.join(this);
-        }
-        lock = source.lock;
+        this.source = AsyncSource.of(context.address(), number, context.name(), this);
+        this.lock = source.lock;
     }
 
     /** Returns the object of this context at an address in C. */

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may use a source at once.
  */
 final class AsyncSource {
-    /** The sources that contexts may share, by address in C. An entry stays as long as a context uses it. */
-    private static final ConcurrentHashMap<Long, AsyncSource> SHARED = new ConcurrentHashMap<>();
+    /** The sources by address in C. An entry stays as long as a context uses it. */
+    private static final ConcurrentHashMap<Long, AsyncSource> OPEN = new ConcurrentHashMap<>();
 
     /** Guards the fields below, and the events that were handed to readers. */
     final Mutex lock = new Mutex();
@@ -54,14 +54,9 @@ final class AsyncSource {
         this.device = device;
     }
 
-    /** Makes the source of a context that stands alone for its struct. */
-    static AsyncSource own(long address, int number, String device) {
-        return new AsyncSource(address, number, device);
-    }
-
-    /** Returns the source of a context that another library has opened, with one more reader. */
-    static AsyncSource shared(long address, int number, String device, AsyncEvents reader) {
-        return SHARED.compute(address, (at, known) -> {
+    /** Returns the source of a context in C, with one more reader. */
+    static AsyncSource of(long address, int number, String device, AsyncEvents reader) {
+        return OPEN.compute(address, (at, known) -> {
             AsyncSource source = known == null ? new AsyncSource(address, number, device) : known;
             source.join(reader);
             return source;
@@ -80,7 +75,7 @@ final class AsyncSource {
 
     /** Removes a reader whose context is about to close, and wakes the threads that wait for its events. */
     void leave(AsyncEvents reader) {
-        SHARED.compute(address, (at, known) -> {
+        OPEN.compute(address, (at, known) -> {
             boolean last = isLastToLeave(reader);
             return last && known == this ? null : known;
         });

@@ -84,7 +84,7 @@ public final class Context extends VerbsObject {
         this.provider = adopted == null ? DriverFunctions.of(device, address) : adopted.provider;
         this.queries = adopted == null ? new ContextQueries(device, address) : adopted.queries;
         int number = ibv_context.async_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
-        this.events = new AsyncEvents(this, number, letGo != null);
+        this.events = new AsyncEvents(this, number);
         lifetime.destroyedBy(this::destroy);
     }
 

@@ -26,7 +26,9 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
     private @Nullable ProtectionDomain parentDomain;
     private PollingCalls pollingCalls = PollingCalls.BY_DRIVER;
 
-    private CompletionQueueOptions() {}
+    private CompletionQueueOptions(int capacity) {
+        this.capacity = Checks.checkAtLeast("capacity of a completion queue", capacity, 1);
+    }
 
     /**
      * Returns options for a completion queue without a channel, on the first completion vector.
@@ -36,7 +38,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @throws IllegalArgumentException if the capacity is less than 1
      */
     public static CompletionQueueOptions of(int capacity) {
-        return new CompletionQueueOptions().capacity(capacity);
+        return new CompletionQueueOptions(capacity).frozen();
     }
 
     /**

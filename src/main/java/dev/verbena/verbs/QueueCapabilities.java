@@ -31,7 +31,12 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @throws IllegalArgumentException if a size is negative
      */
     public static QueueCapabilities of(int sendDepth, int receiveDepth) {
-        return none().sendDepth(sendDepth).receiveDepth(receiveDepth).sendSge(1).receiveSge(1);
+        QueueCapabilities sizes = new QueueCapabilities();
+        sizes.sendDepth = Checks.checkAtLeast("send depth", sendDepth, 0);
+        sizes.receiveDepth = Checks.checkAtLeast("receive depth", receiveDepth, 0);
+        sizes.sendSge = 1;
+        sizes.receiveSge = 1;
+        return sizes.frozen();
     }
 
     /** Returns the sizes of a queue pair without queues of its own. */

@@ -19,7 +19,9 @@ public final class AddressVector extends Options<AddressVector> {
     private int staticRate;
     private @Nullable GlobalRoute globalRoute;
 
-    private AddressVector() {}
+    private AddressVector(int port) {
+        this.port = Checks.checkRange("port", port, 0xff);
+    }
 
     /**
      * Returns a path from a port. It has no destination yet.
@@ -29,7 +31,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @throws IllegalArgumentException if the port does not fit into 8 bits
      */
     public static AddressVector of(int port) {
-        return new AddressVector().port(port);
+        return new AddressVector(port).frozen();
     }
 
     /**

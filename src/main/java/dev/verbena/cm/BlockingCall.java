@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Deadline;
 import java.time.Duration;
 import java.util.Objects;
@@ -30,11 +31,7 @@ final class BlockingCall<T> {
     BlockingCall(String verb, String arguments, Supplier<T> work, Consumer<T> undo) {
         this.verb = verb;
         this.arguments = arguments;
-        Thread.ofPlatform()
-                .daemon()
-                .name("verbena-" + verb)
-                .inheritInheritableThreadLocals(false)
-                .start(() -> run(work, undo));
+        Daemons.named(verb).start(() -> run(work, undo));
     }
 
     private void run(Supplier<T> work, Consumer<T> undo) {

@@ -58,8 +58,8 @@ final class CmFailures {
             case Errno.ENODEV ->
                 "No RDMA device has this address: 127.0.0.1 has none, unless a device is bound to lo; "
                         + "'rdma link' lists the devices and their network interfaces";
-            case 99 -> "This machine does not have this address: 'ip addr' lists those it has";
-            case 98 -> "Another id listens there";
+            case Errno.EADDRNOTAVAIL -> "This machine does not have this address: 'ip addr' lists those it has";
+            case Errno.EADDRINUSE -> "Another id listens there";
             default -> "";
         };
     }

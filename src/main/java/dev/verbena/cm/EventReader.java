@@ -267,11 +267,6 @@ final class EventReader {
         }
 
         @Override
-        public boolean mayBlock() {
-            return true;
-        }
-
-        @Override
         public RuntimeException cannotWait(Object owner, Throwable cause) {
             return Failures.cannotWait(owner.toString(), cause);
         }

@@ -53,7 +53,11 @@ public final class DescriptorWaits {
     /** The watch of the event thread; null if there is none. The lock guards this. */
     private @Nullable Watching watching;
 
-    /** The functions that take events. No function may block for lack of an event. */
+    /**
+     * The functions that take events. No function may block for lack of an event. Without another function than
+     * {@link #cannotWait}, all events are left to the attempts of the threads that wait.
+     */
+    @FunctionalInterface
     public interface Events {
         /**
          * Takes events for a thread that waits, while there are any and the thread was not woken. Takes none if another
@@ -61,13 +65,17 @@ public final class DescriptorWaits {
          *
          * @param wait tells whether the thread goes on waiting
          */
-        void take(Wait wait);
+        default void take(Wait wait) {
+            wait.wake();
+        }
 
         /**
          * Takes all events, in the event thread or a thread of its own. Throwing fails all waits, which says that no event
          * will come. The next wait has the descriptor watched anew.
          */
-        void takeAll();
+        default void takeAll() {
+            throw new IllegalStateException("no event is wanted while no thread waits");
+        }
 
         /**
          * Makes the exception of a thread that can't wait.
@@ -82,7 +90,7 @@ public final class DescriptorWaits {
          * own. Always returns the same.
          */
         default boolean mayBlock() {
-            return false;
+            return true;
         }
 
         /** Returns whether another thread may take events for long. It calls {@link #released} when it is done. */

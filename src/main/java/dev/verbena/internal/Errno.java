@@ -19,6 +19,7 @@ public final class Errno {
     public static final int ENFILE = 23;
     public static final int EMFILE = 24;
     public static final int ENOSPC = 28;
+    public static final int EPIPE = 32;
     public static final int ENOSYS = 38;
     public static final int ENODATA = 61;
     public static final int EPROTO = 71;
@@ -53,7 +54,7 @@ public final class Errno {
             text(ENFILE, "ENFILE", "too many open files in system"),
             text(EMFILE, "EMFILE", "too many open files"),
             text(ENOSPC, "ENOSPC", "no space left"),
-            text(32, "EPIPE", "broken pipe"),
+            text(EPIPE, "EPIPE", "broken pipe"),
             text(34, "ERANGE", "out of range"),
             text(ENOSYS, "ENOSYS", "function not implemented"),
             text(ENODATA, "ENODATA", "no data available"),

@@ -5,9 +5,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ExecutorService;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +28,6 @@ public final class EventThread {
     private static final int ONCE = 1 << 30;
     private static final int FOR_EVER = -1;
     private static final int TICK_MILLIS = 1000;
-    private static final long IDLE_SECONDS = 1;
 
     /** True if {@code struct epoll_event} is packed, as on x86-64 only. It has 32 bits of events and 64 of user data. */
     private static final boolean PACKED = List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));
@@ -45,17 +42,7 @@ public final class EventThread {
     private final ConcurrentHashMap<Long, Watch> watches = new ConcurrentHashMap<>();
 
     /** The threads for handlers that may block. A thread ends when it has had nothing to do for a while. */
-    private final ThreadPoolExecutor apart = new ThreadPoolExecutor(
-            0,
-            Integer.MAX_VALUE,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new SynchronousQueue<>(),
-            work -> Thread.ofPlatform()
-                    .daemon()
-                    .name("verbena-reader")
-                    .inheritInheritableThreadLocals(false)
-                    .unstarted(work));
+    private final ExecutorService apart = Daemons.pool("reader");
 
     private long lastKey = WAKE_UP;
     private volatile boolean retired;
@@ -168,11 +155,7 @@ public final class EventThread {
         EventThread events = new EventThread();
         try {
             events.control(ADD, events.wakeUp.event(), READABLE, WAKE_UP);
-            Thread.ofPlatform()
-                    .daemon()
-                    .name("verbena-events")
-                    .inheritInheritableThreadLocals(false)
-                    .start(events::run);
+            Daemons.named("events").start(events::run);
         } catch (Throwable t) {
             events.closeDescriptors();
             throw t;

@@ -1,8 +1,5 @@
 package dev.verbena.internal;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.spi.AbstractSelectableChannel;
@@ -17,17 +14,13 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may {@link #wake}. One thread sleeps at a time.
  */
 final class SleepInC {
-    private static final long SIZE = 8;
-    private static final long EVENTS = 4;
-    private static final long REPORTED = 6;
-    private static final short IN = 1;
     private static final long MILLISECOND = 1_000_000;
 
     private final WakeUp wakeUp = new WakeUp();
     private final Interruption interruption = new Interruption(wakeUp);
 
-    /** An array of two {@code struct pollfd}: first the one that wakes, because the other one may be left out. */
-    private final MemorySegment entries = Arena.ofAuto().allocate(2 * SIZE, SIZE);
+    /** Two descriptors: first the one that wakes, because the other one may be left out. */
+    private final PollSet entries = new PollSet(2);
 
     private final int descriptor;
 
@@ -38,13 +31,8 @@ final class SleepInC {
      */
     SleepInC(int descriptor) {
         this.descriptor = descriptor;
-        set(0, wakeUp.event());
-        set(1, descriptor);
-    }
-
-    private void set(int index, int number) {
-        entries.set(ValueLayout.JAVA_INT, index * SIZE, number);
-        entries.set(ValueLayout.JAVA_SHORT, index * SIZE + EVENTS, IN);
+        entries.set(0, wakeUp.event(), PollSet.IN);
+        entries.set(1, descriptor, PollSet.IN);
     }
 
     /**
@@ -62,17 +50,13 @@ final class SleepInC {
             interruption.begins();
         }
         try {
-            count = Poll.await(entries.address(), listens ? 2 : 1, milliseconds);
+            count = entries.poll(listens ? 2 : 1, milliseconds);
         } finally {
             if (interruptible) {
                 interruption.ends();
             }
         }
-        if (count < 0) {
-            SystemCall.POLL.call(entries.address(), 2, 0); // throws, unless it was a signal
-            return false;
-        }
-        return listens && count > 0 && entries.get(ValueLayout.JAVA_SHORT, SIZE + REPORTED) != 0;
+        return listens && count > 0 && entries.reported(1) != 0;
     }
 
     /** Wakes the thread that sleeps, or else the next one as soon as it sleeps. */

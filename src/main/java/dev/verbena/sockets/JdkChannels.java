@@ -1,5 +1,6 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.WakeUp;
 import java.io.IOException;
@@ -47,11 +48,7 @@ final class JdkChannels {
     JdkChannels(Selector selector, WakeUp outer) {
         this.selector = selector;
         this.outer = outer;
-        Thread.ofPlatform()
-                .daemon()
-                .name("verbena-socket-selector")
-                .inheritInheritableThreadLocals(false)
-                .start(this::run);
+        Daemons.named("socket-selector").start(this::run);
     }
 
     /** Registers a channel without operations. */

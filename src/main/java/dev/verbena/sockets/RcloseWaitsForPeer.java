@@ -1,5 +1,7 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.Daemons;
+import dev.verbena.internal.PollSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -21,8 +23,8 @@ final class RcloseWaitsForPeer implements Runnable {
     private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(50);
 
     /** The threads that close. They wait for no peer, and end when they have nothing to do. */
-    private static final ScheduledThreadPoolExecutor APART =
-            new ScheduledThreadPoolExecutor(CLOSERS, thread("closer").factory());
+    private static final ScheduledThreadPoolExecutor APART = new ScheduledThreadPoolExecutor(
+            CLOSERS, Daemons.named("socket-closer").factory());
 
     static {
         APART.setKeepAliveTime(1, TimeUnit.SECONDS);
@@ -38,10 +40,6 @@ final class RcloseWaitsForPeer implements Runnable {
 
     RcloseWaitsForPeer(SocketDescriptor descriptor) {
         this.descriptor = descriptor;
-    }
-
-    private static Thread.Builder thread(String job) {
-        return Thread.ofPlatform().daemon().name("verbena-socket-" + job).inheritInheritableThreadLocals(false);
     }
 
     private static void later(Runnable work, long nanoseconds) {
@@ -61,7 +59,7 @@ final class RcloseWaitsForPeer implements Runnable {
         if (!there) {
             finish(); // there is no data
         } else if (!descriptor.findChannel()) {
-            thread("last-data").start(this::finish); // C waits
+            Daemons.named("socket-last-data").start(this::finish); // C waits
         } else if (isEnded() || System.nanoTime() - start > LONGEST) {
             finish();
         } else {
@@ -122,7 +120,7 @@ final class RcloseWaitsForPeer implements Runnable {
             then.run();
         } else if (descriptor.tryEnter()) {
             if (mayWait) {
-                thread("last-data").start(() -> endOutputEntered(then));
+                Daemons.named("socket-last-data").start(() -> endOutputEntered(then));
             } else {
                 later(() -> endOutputEntered(then), LONGEST_PAUSE);
             }

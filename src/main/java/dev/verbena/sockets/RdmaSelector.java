@@ -1,6 +1,7 @@
 package dev.verbena.sockets;
 
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.PollSet;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.WakeUp;
 import java.io.IOException;
@@ -190,7 +191,7 @@ final class RdmaSelector extends AbstractSelector {
             }
             // A change that came before inPoll was set is not signalled.
             boolean pending = woken || (others != null && others.isReady()) || hasChanges();
-            count = set.poll(timed ? timer + 1 : timer, wait && !pending);
+            count = set.pollSockets(timed ? timer + 1 : timer, wait && !pending);
         } finally {
             if (wait) {
                 inPoll = false;

@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.PollSet;
 import dev.verbena.sockets.SocketDescriptor.Phase;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -5,6 +5,7 @@ import static java.nio.channels.SelectionKey.OP_CONNECT;
 import static java.nio.channels.SelectionKey.OP_READ;
 import static java.nio.channels.SelectionKey.OP_WRITE;
 
+import dev.verbena.internal.PollSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**

@@ -1,28 +1,16 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.Daemons;
 import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 
 /** The platform threads that select for virtual threads, which park meanwhile. */
 final class SelectApart {
-    private static final ExecutorService THREADS = new ThreadPoolExecutor(
-            0,
-            Integer.MAX_VALUE,
-            1,
-            TimeUnit.SECONDS,
-            new SynchronousQueue<>(),
-            work -> Thread.ofPlatform()
-                    .daemon()
-                    .name("verbena-selector")
-                    .inheritInheritableThreadLocals(false)
-                    .unstarted(work));
+    private static final ExecutorService THREADS = Daemons.pool("selector");
 
     private SelectApart() {}
 

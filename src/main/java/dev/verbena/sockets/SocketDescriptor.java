@@ -7,6 +7,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.HiddenDescriptor;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.PollSet;
 import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.raw.sockaddr_storage;
@@ -192,36 +193,17 @@ final class SocketDescriptor {
         try (var _ = lock.held()) {
             connected();
             if (waits == null && findChannel()) {
-                waits = new DescriptorWaits(channel, new Events());
+                waits = new DescriptorWaits(channel, SocketDescriptor::cannotWait);
             }
             return waits;
         }
     }
 
-    /** Leaves all events to the functions of C that waiting threads call. */
-    private static final class Events implements DescriptorWaits.Events {
-        @Override
-        public void take(DescriptorWaits.Wait wait) {
-            wait.wake();
-        }
-
-        @Override
-        public void takeAll() {
-            throw new IllegalStateException("no event is wanted while no thread waits");
-        }
-
-        @Override
-        public boolean mayBlock() {
-            return true;
-        }
-
-        @Override
-        public RuntimeException cannotWait(Object owner, Throwable cause) {
-            return new UncheckedIOException(
-                    cause instanceof SystemCallException refused
-                            ? SocketFailures.of(refused.call(), refused.errno())
-                            : new IOException("No thread waits for the events of sockets", cause));
-        }
+    private static UncheckedIOException cannotWait(Object owner, Throwable cause) {
+        return new UncheckedIOException(
+                cause instanceof SystemCallException refused
+                        ? SocketFailures.of(refused.call(), refused.errno())
+                        : new IOException("No thread waits for the events of sockets", cause));
     }
 
     /**
@@ -349,7 +331,7 @@ final class SocketDescriptor {
             int found = HiddenDescriptor.acceptQueue(number);
             if (found != HiddenDescriptor.NOT_FOUND) {
                 queue = found;
-                waits = new DescriptorWaits(found, new Events());
+                waits = new DescriptorWaits(found, SocketDescriptor::cannotWait);
             }
             phase = next(phase, Event.LISTENS);
         }

@@ -11,11 +11,6 @@ import java.net.SocketException;
 
 /** Converts error numbers to the exceptions that {@code java.net} and {@code java.nio} have for them. */
 final class SocketFailures {
-    private static final int EPIPE = 32;
-    private static final int EADDRNOTAVAIL = 99;
-    private static final int ECONNRESET = 104;
-    private static final int ECONNREFUSED = 111;
-
     private SocketFailures() {}
 
     /** Makes the exception of a function that has no special one. */
@@ -30,12 +25,12 @@ final class SocketFailures {
 
     /** Makes the exception of a failed write. */
     static IOException write(int errno) {
-        return errno == EPIPE ? new SocketException("Broken pipe") : reset("rsend", errno);
+        return errno == Errno.EPIPE ? new SocketException("Broken pipe") : reset("rsend", errno);
     }
 
     private static IOException reset(String function, int errno) {
         return switch (errno) {
-            case ECONNRESET -> new SocketException("Connection reset");
+            case Errno.ECONNRESET -> new SocketException("Connection reset");
             // The adapter got no acknowledgement, or the peer's adapter refused the data: TCP would call it a reset.
             case Errno.EIO ->
                 new SocketException("Connection reset: the peer's RDMA adapter does not answer, or its "
@@ -58,26 +53,26 @@ final class SocketFailures {
     static IOException bind(String function, InetSocketAddress address, int errno) {
         String what = function + "(" + address + "): " + Errno.describe(errno);
         return switch (errno) {
-            case Errno.ENODEV, EADDRNOTAVAIL ->
+            case Errno.ENODEV, Errno.EADDRNOTAVAIL ->
                 new BindException(what
                         + ". Bind to the wildcard address, or to an address of an RDMA device's network interface"
                         + loopback(address));
             case Errno.EACCES, Errno.EPERM -> new BindException(what + ". Ports below 1024 need privileges");
-            default -> errno >= 98 && errno <= EADDRNOTAVAIL ? new BindException(what) : of(function, errno);
+            default -> errno == Errno.EADDRINUSE ? new BindException(what) : of(function, errno);
         };
     }
 
     /** Makes the exception of a failed connect. */
     static IOException connect(InetSocketAddress address, int errno) {
         return switch (errno) {
-            case ECONNREFUSED ->
+            case Errno.ECONNREFUSED ->
                 new ConnectException("Connection refused: " + address
                         + ". The server must accept RDMA connections (rsockets); a TCP server does not");
             case Errno.ETIMEDOUT -> new ConnectException("Connection timed out: " + address);
             case Errno.EHOSTUNREACH ->
                 new NoRouteToHostException(
                         "No route to host: " + address + ". The host does not answer, or is not reached over RDMA");
-            case Errno.ENODEV, Errno.ENETUNREACH, EADDRNOTAVAIL ->
+            case Errno.ENODEV, Errno.ENETUNREACH, Errno.EADDRNOTAVAIL ->
                 new ConnectException("rconnect(" + address + "): " + Errno.describe(errno)
                         + ". No RDMA device is on the route to this address" + loopback(address));
             default -> new ConnectException("rconnect(" + address + "): " + Errno.describe(errno) + hint(errno));

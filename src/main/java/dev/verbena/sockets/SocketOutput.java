@@ -3,6 +3,7 @@ package dev.verbena.sockets;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.PollSet;
 import dev.verbena.internal.Rsocket;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -105,7 +105,7 @@ final class AsyncSource {
             } catch (SystemCallException e) {
                 throw Failures.cannotWait(device, e);
             }
-            waits = new DescriptorWaits(number, new Events());
+            waits = new DescriptorWaits(number, (owner, cause) -> Failures.cannotWait(device, cause));
         }
         return waits;
     }
@@ -121,29 +121,6 @@ final class AsyncSource {
     /** Has all waiting threads try again. */
     void wakeAll() {
         waiters.wakeAll();
-    }
-
-    /** Leaves all events to the waiting threads. */
-    private final class Events implements DescriptorWaits.Events {
-        @Override
-        public void take(DescriptorWaits.Wait wait) {
-            wait.wake();
-        }
-
-        @Override
-        public void takeAll() {
-            throw new IllegalStateException("no event is wanted while no thread waits");
-        }
-
-        @Override
-        public boolean mayBlock() {
-            return true; // for the lock
-        }
-
-        @Override
-        public RuntimeException cannotWait(Object owner, Throwable cause) {
-            return Failures.cannotWait(device, cause);
-        }
     }
 
     /** Takes all events, and hands them to the readers. The caller holds the lock. */

@@ -167,6 +167,11 @@ final class CompletionSource {
         }
 
         @Override
+        public boolean mayBlock() {
+            return false;
+        }
+
+        @Override
         public RuntimeException cannotWait(Object owner, Throwable cause) {
             return Failures.cannotWait(owner.toString(), cause);
         }

@@ -188,7 +188,7 @@ final class QueuePairStateMachine {
                     case Errno.EINVAL ->
                         "The device refuses one of these values. For RTR on RoCE, look at the GID index, "
                                 + "the peer's GID and the path MTU";
-                    case Errno.ETIMEDOUT, 113 ->
+                    case Errno.ETIMEDOUT, Errno.EHOSTUNREACH ->
                         "The peer's address can't be resolved: is it on the network of this GID?";
                     case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
                     default -> "";

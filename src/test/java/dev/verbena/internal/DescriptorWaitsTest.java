@@ -144,6 +144,11 @@ class DescriptorWaitsTest {
         }
 
         @Override
+        public boolean mayBlock() {
+            return false;
+        }
+
+        @Override
         public boolean isBusy() {
             return busy.get();
         }

@@ -1,27 +1,27 @@
-package dev.verbena.sockets;
+package dev.verbena.internal;
 
-import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Errno;
-import dev.verbena.internal.Rsocket;
 import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 
 /**
- * An array of {@code struct pollfd} for {@code rpoll}.
+ * An array of {@code struct pollfd}, for {@code poll} and {@code rpoll}.
  *
- * <p>A set never passes a timeout but 0 and "for ever" to C. In rdma-core 44, each {@code rpoll} whose timeout ends
+ * <p>A set of rsockets never passes a timeout but 0 and "for ever" to {@code rpoll}. In rdma-core 44, each {@code rpoll} whose timeout ends
  * leaves a count behind, after which all waits of the process spin. A {@code timerfd} in the set does the same job.
  */
-final class PollSet {
+public final class PollSet {
     /** {@code POLLIN}. */
-    static final int IN = 1;
+    public static final int IN = 1;
 
     /** {@code POLLOUT}. */
-    static final int OUT = 4;
+    public static final int OUT = 4;
 
     /** {@code POLLERR}, {@code POLLHUP} and {@code POLLNVAL}. */
-    static final int FAILED = 8 | 16 | 32;
+    public static final int FAILED = 8 | 16 | 32;
 
     private static final long SIZE = 8;
     private static final long EVENTS = 4;
@@ -32,16 +32,16 @@ final class PollSet {
     private int capacity;
 
     /** Returns the events that an rsocket has now. */
-    static int look(int socket, int events) {
+    public static int look(int socket, int events) {
         try (Arena scratch = Arena.ofConfined()) {
             PollSet set = new PollSet(1, scratch);
             set.set(0, socket, events);
-            set.poll(1, false);
+            set.pollSockets(1, false);
             return set.reported(0);
         }
     }
 
-    PollSet(int capacity) {
+    public PollSet(int capacity) {
         this(capacity, Arena.ofAuto());
     }
 
@@ -51,19 +51,19 @@ final class PollSet {
     }
 
     /** Sets an entry, for which there must be room. */
-    void set(int index, int descriptor, int events) {
+    public void set(int index, int descriptor, int events) {
         entries.set(ValueLayout.JAVA_INT, index * SIZE, descriptor);
         entries.set(ValueLayout.JAVA_SHORT, index * SIZE + EVENTS, (short) events);
         entries.set(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED, (short) 0);
     }
 
     /** Copies an entry over another, with its reported events. */
-    void move(int from, int to) {
+    public void move(int from, int to) {
         MemorySegment.copy(entries, from * SIZE, entries, to * SIZE, SIZE);
     }
 
     /** Makes room for a number of entries. */
-    void ensure(int size) {
+    public void ensure(int size) {
         if (size > capacity) {
             int larger = Math.max(size, 2 * capacity);
             MemorySegment grown = Arena.ofAuto().allocate(larger * SIZE, SIZE);
@@ -74,12 +74,12 @@ final class PollSet {
     }
 
     /** Returns the events that the last poll reported for an entry. */
-    int reported(int index) {
+    public int reported(int index) {
         return entries.get(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED);
     }
 
-    /** Waits until an entry has an event, or looks once ({@code rpoll}). Returns the number of entries with events. */
-    int poll(int size, boolean wait) {
+    /** Waits until an rsocket has an event, or looks once ({@code rpoll}). Returns the number of entries with events. */
+    public int pollSockets(int size, boolean wait) {
         int count = (int) Rsocket.POLL.call(entries.address(), size, wait ? FOR_EVER : 0);
         if (count < 0) {
             int errno = CFunction.errno();
@@ -89,5 +89,38 @@ final class PollSet {
             return 0;
         }
         return count;
+    }
+
+    /**
+     * Waits until a descriptor has an event, the time is over, or a signal arrives ({@code poll}). Returns the number of
+     * entries with events, 0 after a signal.
+     */
+    int poll(int size, int milliseconds) {
+        int count;
+        try {
+            count = (int) Libc.POLL.invokeExact(entries.address(), (long) size, milliseconds);
+        } catch (Throwable t) {
+            throw CFunction.unexpected(t);
+        }
+        if (count < 0) {
+            SystemCall.POLL.call(entries.address(), size, 0); // throws, unless it was a signal
+            return 0;
+        }
+        return count;
+    }
+
+    /**
+     * A handle of its own, without a segment among the arguments: where the compiler does not see through the call, it still
+     * allocates nothing.
+     */
+    private static final class Libc {
+        static final MethodHandle POLL = Linker.nativeLinker()
+                .downcallHandle(
+                        Linker.nativeLinker().defaultLookup().find("poll").orElseThrow(),
+                        FunctionDescriptor.of(
+                                ValueLayout.JAVA_INT,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.JAVA_LONG,
+                                ValueLayout.JAVA_INT));
     }
 }

@@ -1,0 +1,36 @@
+package dev.verbena.internal;
+
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Makes the threads of the library: daemons whose names begin with {@code verbena-}, and which inherit no values of the
+ * thread that needed them first.
+ */
+public final class Daemons {
+    private static final long IDLE_SECONDS = 1;
+
+    private Daemons() {}
+
+    /**
+     * Returns a builder of a thread.
+     *
+     * @param job the thread's name without {@code verbena-}
+     */
+    public static Thread.Builder.OfPlatform named(String job) {
+        return Thread.ofPlatform().daemon().name("verbena-" + job).inheritInheritableThreadLocals(false);
+    }
+
+    /** Returns a pool that has a thread for each task, which ends when it has had nothing to do for a while. */
+    public static ExecutorService pool(String job) {
+        return new ThreadPoolExecutor(
+                0,
+                Integer.MAX_VALUE,
+                IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new SynchronousQueue<>(),
+                named(job).factory());
+    }
+}

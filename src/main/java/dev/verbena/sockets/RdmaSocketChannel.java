@@ -77,7 +77,7 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     void checkConnected() throws ClosedChannelException {
         socket.checkOpen();
-        if (!isConnected()) {
+        if (!descriptor.phase().isConnected()) { // isConnected() is false too if the channel is closed meanwhile
             throw new NotYetConnectedException();
         }
     }
@@ -343,12 +343,12 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     @Override
     public boolean isConnected() {
-        return descriptor.phase().isConnected();
+        return isOpen() && descriptor.phase().isConnected();
     }
 
     @Override
     public boolean isConnectionPending() {
-        return descriptor.phase() == Phase.CONNECTING;
+        return isOpen() && descriptor.phase() == Phase.CONNECTING;
     }
 
     // Closing
@@ -448,7 +448,7 @@ public final class RdmaSocketChannel extends SocketChannel {
     @CName("rgetpeername")
     public @Nullable SocketAddress getRemoteAddress() throws IOException {
         socket.checkOpen();
-        return isConnected() ? remote : null;
+        return remote();
     }
 
     @Nullable
@@ -456,9 +456,10 @@ public final class RdmaSocketChannel extends SocketChannel {
         return socket.local();
     }
 
+    /** Returns the peer's address, also once the channel is closed; null if it was never connected. */
     @Nullable
     InetSocketAddress remote() {
-        return isConnected() ? remote : null;
+        return descriptor.phase().isConnected() ? remote : null;
     }
 
     @Override
@@ -483,7 +484,8 @@ public final class RdmaSocketChannel extends SocketChannel {
                     default -> "unconnected";
                 };
         InetSocketAddress local = local();
+        InetSocketAddress peer = remote();
         return getClass().getName() + "[" + state + (local == null ? "" : " local=" + local)
-                + (isConnected() ? " remote=" + remote : "") + "]";
+                + (peer == null ? "" : " remote=" + peer) + "]";
     }
 }

@@ -2,7 +2,6 @@ package dev.verbena.sockets;
 
 import java.nio.channels.SelectionKey;
 import java.util.AbstractSet;
-import java.util.Collection;
 import java.util.Iterator;
 import java.util.Set;
 
@@ -32,20 +31,5 @@ final class SelectedKeys extends AbstractSet<SelectionKey> {
     @Override
     public boolean remove(Object key) {
         return keys.remove(key);
-    }
-
-    @Override
-    public boolean removeAll(Collection<?> some) {
-        return keys.removeAll(some);
-    }
-
-    @Override
-    public boolean retainAll(Collection<?> some) {
-        return keys.retainAll(some);
-    }
-
-    @Override
-    public void clear() {
-        keys.clear();
     }
 }

@@ -8,14 +8,10 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.net.SocketException;
-import java.net.SocketImpl;
-import java.net.SocketOption;
-import java.net.StandardSocketOptions;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -24,23 +20,18 @@ final class SocketAdaptor extends Socket {
     private final RdmaSocketChannel channel;
     private final AdaptedChannel<RdmaSocketChannel> adapted;
 
-    private SocketAdaptor(RdmaSocketChannel channel) throws SocketException {
-        super((SocketImpl) null);
+    private SocketAdaptor(RdmaSocketChannel channel, AdaptedChannel<RdmaSocketChannel> adapted) throws SocketException {
+        super(adapted);
         this.channel = channel;
-        this.adapted = new AdaptedChannel<>(channel);
+        this.adapted = adapted;
     }
 
     static SocketAdaptor of(RdmaSocketChannel channel) {
         try {
-            return new SocketAdaptor(channel);
+            return new SocketAdaptor(channel, new AdaptedChannel<>(channel, channel::local, channel::remote));
         } catch (SocketException impossible) {
             throw new AssertionError(impossible);
         }
-    }
-
-    @Override
-    public void connect(SocketAddress address) throws IOException {
-        connect(address, 0);
     }
 
     @Override
@@ -83,32 +74,14 @@ final class SocketAdaptor extends Socket {
     }
 
     @Override
-    public InetAddress getLocalAddress() {
-        InetSocketAddress local = channel.isOpen() ? channel.local() : null;
-        return local == null ? AddressRules.FOUR.forBind(null).getAddress() : local.getAddress();
-    }
-
-    @Override
     public int getPort() {
         InetSocketAddress remote = channel.remote();
         return remote == null ? 0 : remote.getPort();
     }
 
     @Override
-    public int getLocalPort() {
-        InetSocketAddress local = channel.local();
-        return local == null ? -1 : local.getPort();
-    }
-
-    @Override
     public @Nullable SocketAddress getRemoteSocketAddress() {
         return channel.remote();
-    }
-
-    @Override
-    public @Nullable SocketAddress getLocalSocketAddress() {
-        InetSocketAddress local = channel.local();
-        return local == null || channel.isOpen() ? local : new InetSocketAddress(getLocalAddress(), local.getPort());
     }
 
     @Override
@@ -118,10 +91,7 @@ final class SocketAdaptor extends Socket {
 
     @Override
     public InputStream getInputStream() throws IOException {
-        adapted.checkOpen();
-        if (!isConnected()) {
-            throw new SocketException("Socket is not connected");
-        }
+        checkConnected();
         if (isInputShutdown()) {
             throw new SocketException("Socket input is shutdown");
         }
@@ -130,10 +100,7 @@ final class SocketAdaptor extends Socket {
 
     @Override
     public OutputStream getOutputStream() throws IOException {
-        adapted.checkOpen();
-        if (!isConnected()) {
-            throw new SocketException("Socket is not connected");
-        }
+        checkConnected();
         if (isOutputShutdown()) {
             throw new SocketException("Socket output is shutdown");
         }
@@ -198,127 +165,6 @@ final class SocketAdaptor extends Socket {
     }
 
     @Override
-    public void setTcpNoDelay(boolean on) throws SocketException {
-        adapted.set(StandardSocketOptions.TCP_NODELAY, on);
-    }
-
-    @Override
-    public boolean getTcpNoDelay() throws SocketException {
-        return adapted.get(StandardSocketOptions.TCP_NODELAY);
-    }
-
-    @Override
-    public void setSoLinger(boolean on, int seconds) throws SocketException {
-        if (on && seconds < 0) {
-            throw new IllegalArgumentException("invalid value for SO_LINGER");
-        }
-        adapted.set(StandardSocketOptions.SO_LINGER, on ? seconds : -1);
-    }
-
-    @Override
-    public int getSoLinger() throws SocketException {
-        return adapted.get(StandardSocketOptions.SO_LINGER);
-    }
-
-    @Override
-    public void sendUrgentData(int data) throws IOException {
-        throw new SocketException("Urgent data not supported");
-    }
-
-    @Override
-    public void setOOBInline(boolean on) throws SocketException {
-        adapted.checkOpen(); // there is no urgent data
-    }
-
-    @Override
-    public boolean getOOBInline() throws SocketException {
-        adapted.checkOpen();
-        return false;
-    }
-
-    @Override
-    public void setSoTimeout(int milliseconds) throws SocketException {
-        adapted.setTimeout(milliseconds);
-    }
-
-    @Override
-    public int getSoTimeout() throws SocketException {
-        return adapted.timeout();
-    }
-
-    @Override
-    public void setSendBufferSize(int size) throws SocketException {
-        adapted.setSize(StandardSocketOptions.SO_SNDBUF, size);
-    }
-
-    @Override
-    public int getSendBufferSize() throws SocketException {
-        return adapted.get(StandardSocketOptions.SO_SNDBUF);
-    }
-
-    @Override
-    public void setReceiveBufferSize(int size) throws SocketException {
-        adapted.setSize(StandardSocketOptions.SO_RCVBUF, size);
-    }
-
-    @Override
-    public int getReceiveBufferSize() throws SocketException {
-        return adapted.get(StandardSocketOptions.SO_RCVBUF);
-    }
-
-    @Override
-    public void setKeepAlive(boolean on) throws SocketException {
-        adapted.set(StandardSocketOptions.SO_KEEPALIVE, on);
-    }
-
-    @Override
-    public boolean getKeepAlive() throws SocketException {
-        return adapted.get(StandardSocketOptions.SO_KEEPALIVE);
-    }
-
-    @Override
-    public void setTrafficClass(int trafficClass) throws SocketException {
-        adapted.checkOpen(); // a hint, which RDMA sockets do not take
-    }
-
-    @Override
-    public int getTrafficClass() throws SocketException {
-        adapted.checkOpen();
-        return 0;
-    }
-
-    @Override
-    public void setReuseAddress(boolean on) throws SocketException {
-        adapted.set(StandardSocketOptions.SO_REUSEADDR, on);
-    }
-
-    @Override
-    public boolean getReuseAddress() throws SocketException {
-        return adapted.get(StandardSocketOptions.SO_REUSEADDR);
-    }
-
-    @Override
-    public void setPerformancePreferences(int connectionTime, int latency, int bandwidth) {
-        // hints, of which none applies
-    }
-
-    @Override
-    public <T> Socket setOption(SocketOption<T> name, T value) throws IOException {
-        channel.setOption(name, value);
-        return this;
-    }
-
-    @Override
-    public <T> T getOption(SocketOption<T> name) throws IOException {
-        return channel.getOption(name);
-    }
-
-    @Override
-    public Set<SocketOption<?>> supportedOptions() {
-        return channel.supportedOptions();
-    }
-
-    @Override
     public void close() throws IOException {
         channel.close();
     }
@@ -365,12 +211,5 @@ final class SocketAdaptor extends Socket {
     @Override
     public boolean isOutputShutdown() {
         return channel.output().isClosed();
-    }
-
-    @Override
-    public String toString() {
-        return isConnected()
-                ? "Socket[addr=" + getInetAddress() + ",port=" + getPort() + ",localport=" + getLocalPort() + "]"
-                : "Socket[unconnected]";
     }
 }

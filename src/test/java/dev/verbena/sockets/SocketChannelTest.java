@@ -14,7 +14,10 @@ import java.lang.foreign.Arena;
 import java.net.BindException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketAddress;
+import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
@@ -36,6 +39,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import jdk.net.ExtendedSocketOptions;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -376,6 +380,92 @@ class SocketChannelTest {
             assertThat(readFully(pair.accepted, ByteBuffer.allocate(2)).get(1)).isEqualTo((byte) 2);
             pair.server.socket().setSoTimeout(50);
             assertThatThrownBy(pair.server.socket()::accept).isInstanceOf(SocketTimeoutException.class);
+        }
+    }
+
+    private static List<Object> statesOnceClosed(SocketChannel channel) throws IOException {
+        Socket socket = channel.socket();
+        SocketAddress peer = socket.getRemoteSocketAddress();
+        assertThat(channel.isConnected()).isTrue();
+        channel.close();
+        for (ThrowingCallable ended : List.<ThrowingCallable>of(
+                channel::getRemoteAddress, channel::getLocalAddress, channel::shutdownInput)) {
+            assertThatThrownBy(ended).isExactlyInstanceOf(ClosedChannelException.class);
+        }
+        return List.of(
+                channel.isOpen(),
+                channel.isConnected(),
+                channel.isConnectionPending(),
+                socket.isClosed(),
+                socket.isConnected(),
+                socket.isBound(),
+                socket.toString(),
+                peer.equals(socket.getRemoteSocketAddress()));
+    }
+
+    @Test
+    void closedChannelIsInTheStatesOfTheJdks() throws Exception {
+        try (SocketPair pair = SocketPair.connected();
+                ServerSocketChannel jdk = ServerSocketChannel.open().bind(null)) {
+            List<Object> states = statesOnceClosed(SocketChannel.open(jdk.getLocalAddress()));
+            assertThat(states).containsExactly(false, false, false, true, false, true, "Socket[unconnected]", true);
+            assertThat(statesOnceClosed(pair.client)).isEqualTo(states);
+            assertThat(statesOnceClosed(pair.accepted)).isEqualTo(states);
+        }
+    }
+
+    private static List<Object> optionsOf(Socket socket) throws IOException {
+        socket.setTcpNoDelay(true);
+        socket.setKeepAlive(true);
+        socket.setReuseAddress(true);
+        socket.setSoTimeout(7);
+        socket.setSoLinger(true, 5);
+        int linger = socket.getSoLinger();
+        socket.setSoLinger(false, 0);
+        socket.setSendBufferSize(20_000);
+        assertThatThrownBy(() -> socket.setReceiveBufferSize(0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> socket.setSoTimeout(-1)).isInstanceOf(IllegalArgumentException.class);
+        List<Object> options = List.of(
+                socket.getTcpNoDelay(),
+                socket.getKeepAlive(),
+                socket.getReuseAddress(),
+                socket.getSoTimeout(),
+                linger,
+                socket.getSoLinger(),
+                socket.getOption(StandardSocketOptions.TCP_NODELAY),
+                socket.supportedOptions().contains(StandardSocketOptions.SO_SNDBUF),
+                socket.getLocalAddress().isAnyLocalAddress(),
+                socket.getLocalPort(),
+                socket.getPort(),
+                socket.toString());
+        socket.close();
+        assertThatThrownBy(socket::getTcpNoDelay).isInstanceOf(SocketException.class);
+        assertThatThrownBy(() -> socket.setSoTimeout(1)).isInstanceOf(SocketException.class);
+        return options;
+    }
+
+    @Test
+    void socketAdaptorHasTheOptionsOfTheJdks() throws Exception {
+        try (SocketChannel jdk = SocketChannel.open();
+                RdmaSocketChannel ours = SocketPair.open()) {
+            List<Object> options = optionsOf(jdk.socket());
+            assertThat(options).startsWith(true, true, true, 7, 5, -1, true, true, true);
+            assertThat(optionsOf(ours.socket())).isEqualTo(options);
+        }
+    }
+
+    @Test
+    void serverSocketAdaptorKnowsItsAddressAndOptions() throws Exception {
+        try (ServerSocketChannel channel = SocketPair.listening()) {
+            ServerSocket socket = channel.socket();
+            InetSocketAddress address = (InetSocketAddress) channel.getLocalAddress();
+            assertThat(socket.getLocalSocketAddress()).isEqualTo(address);
+            assertThat(socket.toString())
+                    .isEqualTo("ServerSocket[addr=" + address.getAddress() + ",localport=" + address.getPort() + "]");
+            assertThat(socket.getReceiveBufferSize()).isEqualTo(SocketPair.BUFFER);
+            socket.setSoTimeout(9);
+            assertThat(socket.getSoTimeout()).isEqualTo(9);
+            assertThatThrownBy(() -> socket.bind(null)).isInstanceOf(SocketException.class);
         }
     }
 

@@ -3,8 +3,8 @@ package dev.verbena;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.cm.AddressInfo;
-import dev.verbena.cm.ConnectionOptions;
 import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.ListenerOptions;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.net.NodeOptions;
@@ -87,7 +87,7 @@ class OptionValuesTest {
     /** Options whose values the text leaves out, or whose values have the same text. */
     private static final Map<String, Set<String>> NOT_IN_TEXT = Map.of(
             "CompletionQueueOptions", Set.of("channel", "parentDomain"),
-            "ConnectionOptions", Set.of("completionQueue", "domain", "sharedReceiveQueue"),
+            "ConnectionResources", Set.of("completionQueue", "domain", "sharedReceiveQueue"),
             "FlowRule", Set.of("specs"),
             "NodeOptions", Set.of("admit", "token"),
             "ParentDomainOptions", Set.of("threadDomain"),
@@ -145,7 +145,7 @@ class OptionValuesTest {
         for (Object base : List.of(
                 NodeOptions.defaults(),
                 ListenerOptions.defaults(),
-                ConnectionOptions.defaults(),
+                ConnectionResources.defaults(),
                 ConnectionParameters.defaults(),
                 AddressInfo.hints(),
                 CompletionQueueOptions.of(16),

@@ -7,7 +7,6 @@ import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
-import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkStatus;
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * A reliable connection: an id, with a queue pair and a completion queue of its own. A program can wait for completions.
  *
  * <p>All connections of a listener that are on one device have one protection domain, {@link #domain}. So they can use the
- * same registered memory. {@link ConnectionOptions} has more that connections can share.
+ * same registered memory. {@link ConnectionResources} has more that connections can share.
  *
  * <p>When the peer disconnects, or its process ends, the connection manager reports the end. {@link #isOpen} is false from
  * then on, {@link #awaitCompletion} throws a {@link ConnectionException}, and posted requests are flushed. The connection
@@ -65,9 +64,9 @@ public final class Connection implements AutoCloseable {
      * @param own the channel that the connection closes; null for a channel of others
      * @throws ConnectionException if the peer of a request has left
      */
-    static Connection of(@Nullable EventChannel own, ConnectionId id, PrivateData request, ConnectionOptions options) {
+    static Connection of(@Nullable EventChannel own, ConnectionId id, PrivateData request, ConnectionResources options) {
         Optional<InetSocketAddress> peer = id.peerAddress();
-        ConnectionParts parts = ConnectionParts.make(id, options);
+        ConnectionParts parts = options.make(id);
         return CmFailures.orUndo(parts::close, () -> {
             id.atEnd(parts::wakeWaits);
             return new Connection(own, id, parts, request, peer);
@@ -87,7 +86,7 @@ public final class Connection implements AutoCloseable {
      */
     public static Connection open(InetSocketAddress server, Duration timeout, VerbsArena arena)
             throws InterruptedException {
-        return open(server, timeout, ConnectionOptions.defaults(), arena);
+        return open(server, timeout, ConnectionResources.defaults(), arena);
     }
 
     /**
@@ -103,7 +102,7 @@ public final class Connection implements AutoCloseable {
      * @throws InterruptedException if the thread was interrupted
      */
     public static Connection open(
-            InetSocketAddress server, Duration timeout, ConnectionOptions options, VerbsArena arena)
+            InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         Connection connection = to(server, timeout, options, arena);
         return CmFailures.orUndo(connection::close, () -> {
@@ -125,24 +124,7 @@ public final class Connection implements AutoCloseable {
      */
     public static Connection to(InetSocketAddress server, Duration timeout, VerbsArena arena)
             throws InterruptedException {
-        return to(server, timeout, ConnectionOptions.defaults(), arena);
-    }
-
-    /**
-     * Finds the route to a server, and makes the objects that a connection needs. Sends nothing to the server before
-     * {@link #connect(Duration)}.
-     *
-     * @param server the server's address
-     * @param timeout the longest time to wait in each step
-     * @param sizes the sizes of its queues
-     * @param arena the arena that closes the connection
-     * @return a connection that is not established yet
-     * @throws ConnectionException if no machine answers for the address
-     * @throws InterruptedException if the thread was interrupted
-     */
-    public static Connection to(InetSocketAddress server, Duration timeout, QueueCapabilities sizes, VerbsArena arena)
-            throws InterruptedException {
-        return to(server, timeout, ConnectionOptions.of(sizes), arena);
+        return to(server, timeout, ConnectionResources.defaults(), arena);
     }
 
     /**
@@ -157,7 +139,7 @@ public final class Connection implements AutoCloseable {
      * @throws ConnectionException if no machine answers for the address
      * @throws InterruptedException if the thread was interrupted
      */
-    public static Connection to(InetSocketAddress server, Duration timeout, ConnectionOptions options, VerbsArena arena)
+    public static Connection to(InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         Objects.requireNonNull(server, "server"); // before anything is made
         Objects.requireNonNull(timeout, "timeout");
@@ -286,7 +268,7 @@ public final class Connection implements AutoCloseable {
 
     /**
      * Returns the protection domain that this connection registers memory in. All connections of a listener that are on one
-     * device have one domain, unless {@link ConnectionOptions#domain() another was given}.
+     * device have one domain, unless {@link ConnectionResources#domain() another was given}.
      *
      * @return the protection domain
      */
@@ -336,7 +318,7 @@ public final class Connection implements AutoCloseable {
      * @throws VerbsTimeoutException if no completion came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the connection is closed, also while waiting, or if its completion queue was given by
-     *     {@link ConnectionOptions#completionQueue(CompletionQueue)}: wait at that queue, where flushed requests report the
+     *     {@link ConnectionResources#completionQueue(CompletionQueue)}: wait at that queue, where flushed requests report the
      *     end
      */
     public WorkCompletion awaitCompletion(Duration timeout) throws InterruptedException {

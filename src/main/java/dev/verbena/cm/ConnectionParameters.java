@@ -11,7 +11,8 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The parameters that one side of a connection offers or asks for ({@code struct rdma_conn_param}). Begin with
+ * The parameters that one side of a connection offers to the other, or asks for ({@code struct rdma_conn_param}). The queues
+ * of the own side are {@link ConnectionResources}. Begin with
  * {@link #defaults}. Each option has a method that returns a changed copy, and a method of the same name that reads it: an event
  * has the parameters of the peer. Parameters never change, so all threads can use them.
  *

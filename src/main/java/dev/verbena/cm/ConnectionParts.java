@@ -4,10 +4,8 @@ import dev.verbena.VerbsObject;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.access.VerbsAccess;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -19,36 +17,6 @@ import org.jspecify.annotations.Nullable;
  */
 record ConnectionParts(
         ProtectionDomain domain, CompletionQueue completions, QueuePair queuePair, List<VerbsObject> made) {
-    /**
-     * Makes what the options do not give. Leaves nothing behind on failure.
-     *
-     * @throws ConnectionException if the peer of a request has left
-     */
-    static ConnectionParts make(ConnectionId id, ConnectionOptions options) {
-        List<VerbsObject> made = new ArrayList<>();
-        try {
-            ProtectionDomain domain = options.domain() == null ? id.protectionDomain() : options.domain();
-            CompletionQueue completions = options.completionQueue() == null
-                    ? IdQueues.makeQueue(
-                            id.context(),
-                            options.sizes().sendDepth() + options.sizes().receiveDepth(),
-                            id.arena(),
-                            made)
-                    : options.completionQueue();
-            QueuePair pair = id.createQueuePair(domain, pairOptions(completions, options), id.arena());
-            made.addFirst(pair);
-            return new ConnectionParts(domain, completions, pair, List.copyOf(made));
-        } catch (Throwable t) {
-            made.forEach(object -> CmFailures.undo(t, object::close));
-            throw t;
-        }
-    }
-
-    private static QueuePairOptions pairOptions(CompletionQueue completions, ConnectionOptions options) {
-        QueuePairOptions all = QueuePair.rc(completions).capabilities(options.sizes());
-        return options.sharedReceiveQueue() == null ? all : all.sharedReceiveQueue(options.sharedReceiveQueue());
-    }
-
     private boolean ownsCompletions() {
         return made.contains(completions);
     }

@@ -3,7 +3,6 @@ package dev.verbena.cm;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
-import dev.verbena.verbs.QueueCapabilities;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
@@ -95,21 +94,7 @@ public final class Listener implements AutoCloseable {
      * @throws IllegalStateException if the listener is closed
      */
     public @Nullable Connection pollConnection() {
-        return pollConnection(ConnectionOptions.defaults(), id.arena());
-    }
-
-    /**
-     * Takes a peer that wants to connect, if there is one, and makes the objects that its connection needs. Accept or reject
-     * the connection.
-     *
-     * @param sizes the sizes of its queues
-     * @param arena the arena that closes the connection
-     * @return a connection that is not accepted yet, or null if no peer waits
-     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
-     * @throws IllegalStateException if the listener or the arena is closed
-     */
-    public @Nullable Connection pollConnection(QueueCapabilities sizes, VerbsArena arena) {
-        return pollConnection(ConnectionOptions.of(sizes), arena);
+        return pollConnection(ConnectionResources.defaults(), id.arena());
     }
 
     /**
@@ -122,7 +107,7 @@ public final class Listener implements AutoCloseable {
      * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
      * @throws IllegalStateException if the listener or the arena is closed
      */
-    public @Nullable Connection pollConnection(ConnectionOptions options, VerbsArena arena) {
+    public @Nullable Connection pollConnection(ConnectionResources options, VerbsArena arena) {
         checkArguments(options, arena);
         ConnectRequest request = id.pollRequest();
         return request == null ? null : connectionOf(request, options, arena);
@@ -140,25 +125,7 @@ public final class Listener implements AutoCloseable {
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
     public Connection awaitConnection(Duration timeout) throws InterruptedException {
-        return awaitConnection(timeout, ConnectionOptions.defaults(), id.arena());
-    }
-
-    /**
-     * Waits for a peer that wants to connect, and makes the objects that its connection needs. Accept or reject the
-     * connection.
-     *
-     * @param timeout the longest time to wait
-     * @param sizes the sizes of its queues
-     * @param arena the arena that closes the connection
-     * @return a connection that is not accepted yet
-     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
-     * @throws VerbsTimeoutException if no peer came in time
-     * @throws InterruptedException if the thread was interrupted
-     * @throws IllegalStateException if the listener is closed, also while waiting
-     */
-    public Connection awaitConnection(Duration timeout, QueueCapabilities sizes, VerbsArena arena)
-            throws InterruptedException {
-        return awaitConnection(timeout, ConnectionOptions.of(sizes), arena);
+        return awaitConnection(timeout, ConnectionResources.defaults(), id.arena());
     }
 
     /**
@@ -174,20 +141,20 @@ public final class Listener implements AutoCloseable {
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
-    public Connection awaitConnection(Duration timeout, ConnectionOptions options, VerbsArena arena)
+    public Connection awaitConnection(Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         checkArguments(options, arena);
         return connectionOf(id.awaitRequest(timeout), options, arena);
     }
 
     /** Checks what a connection is made with before a request is taken, which is dropped if making fails. */
-    private void checkArguments(ConnectionOptions options, VerbsArena arena) {
+    private void checkArguments(ConnectionResources options, VerbsArena arena) {
         Objects.requireNonNull(options, "options");
         id.checkUsable();
         IdFactory.checkMakesIn(channel, arena);
     }
 
-    private static Connection connectionOf(ConnectRequest request, ConnectionOptions options, VerbsArena arena) {
+    private static Connection connectionOf(ConnectRequest request, ConnectionResources options, VerbsArena arena) {
         // Nobody else can answer the request if claiming fails.
         ConnectionId claimed = CmFailures.orUndo(request::drop, () -> request.claim(arena));
         return CmFailures.orUndo(claimed::close, () -> Connection.of(null, claimed, request.privateData(), options));
@@ -208,27 +175,7 @@ public final class Listener implements AutoCloseable {
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
     public Connection accept(Duration timeout) throws InterruptedException {
-        return accept(timeout, ConnectionOptions.defaults(), id.arena());
-    }
-
-    /**
-     * Waits for a peer, and accepts it. If the peer sends first, call {@link #awaitConnection} instead, and post a receive
-     * before accepting.
-     *
-     * <p>If a peer does not confirm within the {@linkplain ListenerOptions#handshakeTimeout time of a handshake}, this
-     * method closes its connection, and goes on with the next peer. Several threads can accept at once.
-     *
-     * @param timeout the longest time to wait for the peer, and again for its answer
-     * @param sizes the sizes of its queues
-     * @param arena the arena that closes the connection
-     * @return an established connection
-     * @throws ConnectionException if the peer has given up, or the listener's device was removed
-     * @throws VerbsTimeoutException if no peer came in time, or it did not answer in time
-     * @throws InterruptedException if the thread was interrupted
-     * @throws IllegalStateException if the listener is closed, also while waiting
-     */
-    public Connection accept(Duration timeout, QueueCapabilities sizes, VerbsArena arena) throws InterruptedException {
-        return accept(timeout, ConnectionOptions.of(sizes), arena);
+        return accept(timeout, ConnectionResources.defaults(), id.arena());
     }
 
     /**
@@ -247,7 +194,7 @@ public final class Listener implements AutoCloseable {
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the listener is closed, also while waiting
      */
-    public Connection accept(Duration timeout, ConnectionOptions options, VerbsArena arena)
+    public Connection accept(Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout");
         Deadline deadline = Deadline.after(timeout);

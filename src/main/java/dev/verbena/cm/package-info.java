@@ -7,6 +7,7 @@
  *   <tr><td>{@link Listener}</td><td>a server: accepts connections</td></tr>
  *   <tr><td>{@link Connection}</td><td>a connection with its queue pair: connects, and learns of its end</td></tr>
  *   <tr><td>{@link ConnectionException}</td><td>the reason why a connection failed or ended</td></tr>
+ *   <tr><td>{@link ConnectionResources}</td><td>the queues and shared objects of this side of a connection</td></tr>
  *   <tr><td>{@link PrivateData}</td><td>bytes that travel with the request and the answer</td></tr>
  * </table>
  *

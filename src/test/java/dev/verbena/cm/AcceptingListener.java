@@ -30,11 +30,11 @@ final class AcceptingListener implements AutoCloseable {
     }
 
     Ends connected() throws Exception {
-        return connected(ConnectionOptions.defaults());
+        return connected(ConnectionResources.defaults());
     }
 
     /** Connects a client; the options are the server's. */
-    Ends connected(ConnectionOptions options) throws Exception {
+    Ends connected(ConnectionResources options) throws Exception {
         Future<Connection> accepted = start(() -> listener.accept(DEADLINE, options, arena));
         Connection client = Connection.open(listener.address(), DEADLINE, arena);
         return new Ends(client, end(accepted));

@@ -145,12 +145,12 @@ class CmArgumentTest {
         VerbsArena closed = VerbsArena.ofShared();
         closed.close();
         assertRefused(
-                () -> listener.pollConnection((ConnectionOptions) null, ends.arena),
-                () -> listener.pollConnection(ConnectionOptions.defaults(), null),
-                () -> listener.awaitConnection(DEADLINE, (ConnectionOptions) null, ends.arena),
+                () -> listener.pollConnection(null, ends.arena),
+                () -> listener.pollConnection(ConnectionResources.defaults(), null),
+                () -> listener.awaitConnection(DEADLINE, null, ends.arena),
                 () -> listener.awaitConnection(null),
-                () -> listener.accept(DEADLINE, ConnectionOptions.defaults(), null));
-        assertThatThrownBy(() -> listener.pollConnection(ConnectionOptions.defaults(), closed))
+                () -> listener.accept(DEADLINE, ConnectionResources.defaults(), null));
+        assertThatThrownBy(() -> listener.pollConnection(ConnectionResources.defaults(), closed))
                 .isInstanceOf(IllegalStateException.class);
         assertThat(client.id().pollEvent()).isNull();
         assertThat(listener.pollConnection()).isNotNull();
@@ -164,8 +164,8 @@ class CmArgumentTest {
                 () -> Listener.open(null, ends.arena),
                 () -> Connection.to(null, DEADLINE, ends.arena),
                 () -> Connection.to(address, null, ends.arena),
-                () -> Connection.to(address, DEADLINE, (ConnectionOptions) null, ends.arena),
-                () -> Connection.open(address, DEADLINE, (ConnectionOptions) null, ends.arena));
+                () -> Connection.to(address, DEADLINE, null, ends.arena),
+                () -> Connection.open(address, DEADLINE, null, ends.arena));
         assertNotCalled("rdma_create_event_channel", "rdma_create_id", "rdma_resolve_addr");
     }
 
@@ -236,7 +236,7 @@ class CmArgumentTest {
             Listener own = Listener.open(FencedIds.OWN, confined);
             Connection client = Connection.to(own.address(), DEADLINE, ends.arena);
             client.id().beginConnect(DEFAULTS);
-            ConnectionOptions options = ConnectionOptions.defaults();
+            ConnectionResources options = ConnectionResources.defaults();
             assertThatIllegalArgumentException().isThrownBy(() -> own.accept(DEADLINE, options, ends.arena));
             ConnectRequest request = own.id().awaitRequest(DEADLINE);
             assertThatIllegalArgumentException().isThrownBy(() -> request.claim(ends.arena));

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 @IwarpToo
 class ConnectionDescriptorsTest {
     private static final int CONNECTIONS = 20;
-    private static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4);
+    private static final ConnectionResources SMALL = ConnectionResources.of(QueueCapabilities.of(4, 4));
 
     @Test
     void connectionsNeedNoDescriptorOfTheirOwn() throws Exception {
@@ -34,9 +34,9 @@ class ConnectionDescriptorsTest {
     }
 
     private static void connect(Listener listener, VerbsArena arena) throws InterruptedException {
-        Connection client = Connection.to(listener.address(), DEADLINE, SIZES, arena);
+        Connection client = Connection.to(listener.address(), DEADLINE, SMALL, arena);
         client.id().beginConnect(ConnectionParameters.defaults());
-        Connection server = listener.awaitConnection(DEADLINE, SIZES, arena);
+        Connection server = listener.awaitConnection(DEADLINE, SMALL, arena);
         server.id().beginAccept(ConnectionParameters.defaults());
         assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);

@@ -79,7 +79,7 @@ class ConnectionEndTest extends ConnectionEnds {
         List<String> before = resources();
         try (VerbsArena clients = VerbsArena.ofShared()) {
             ends.requesting(clients);
-            assertThatThrownBy(() -> listener.awaitConnection(DEADLINE, TOO_LARGE, ends.arena))
+            assertThatThrownBy(() -> listener.awaitConnection(DEADLINE, ConnectionResources.of(TOO_LARGE), ends.arena))
                     .isInstanceOf(VerbsException.class)
                     .isNotInstanceOf(ConnectionException.class)
                     .isNotInstanceOf(VerbsTimeoutException.class)

@@ -34,7 +34,7 @@ class HalfOpenFloodTest {
 
     private static final int ACCEPTORS = 4;
     private static final Duration HANDSHAKE = Duration.ofSeconds(2);
-    private static final ConnectionOptions SMALL = ConnectionOptions.of(QueueCapabilities.of(4, 4));
+    private static final ConnectionResources SMALL = ConnectionResources.of(QueueCapabilities.of(4, 4));
 
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private final AtomicInteger accepted = new AtomicInteger();

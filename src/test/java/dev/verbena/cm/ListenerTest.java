@@ -94,7 +94,7 @@ class ListenerTest {
     @Test
     void pollConnectionTakesSizesAndAnArena() throws Exception {
         Connection client = requesting();
-        Connection server = polled(() -> listener.pollConnection(SIZES, other));
+        Connection server = polled(() -> listener.pollConnection(ConnectionResources.of(SIZES), other));
         assertThat(server.queuePair().capabilities().sendDepth()).isBetween(SIZES.sendDepth(), 63);
         establish(server, client);
         other.close();
@@ -106,7 +106,7 @@ class ListenerTest {
     void pollConnectionRefusesAClosedArena() throws Exception {
         other.close();
         Connection client = requesting();
-        assertThatThrownBy(() -> listener.pollConnection(SIZES, other)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> listener.pollConnection(ConnectionResources.of(SIZES), other)).isInstanceOf(IllegalStateException.class);
         establish(polled(listener::pollConnection), client);
     }
 
@@ -133,7 +133,7 @@ class ListenerTest {
 
     @Test
     void acceptTakesSizesAndAnArena() throws Exception {
-        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE, SIZES, other));
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE, ConnectionResources.of(SIZES), other));
         Connection client = Connection.open(listener.address(), DEADLINE, arena);
         Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
         assertThat(server.queuePair().capabilities().receiveDepth()).isBetween(SIZES.receiveDepth(), 63);

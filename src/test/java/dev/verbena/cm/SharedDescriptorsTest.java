@@ -56,7 +56,7 @@ class SharedDescriptorsTest {
     private Ends connected(VerbsArena arena) throws Exception {
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
         client.id().beginConnect(ConnectionParameters.defaults());
-        Connection server = listener.awaitConnection(DEADLINE, ConnectionOptions.defaults(), arena);
+        Connection server = listener.awaitConnection(DEADLINE, ConnectionResources.defaults(), arena);
         server.accept(DEADLINE);
         assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
         return new Ends(client, server);

@@ -4,8 +4,8 @@ import dev.verbena.VerbsArena;
 import dev.verbena.cm.AddressInfo;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionId;
-import dev.verbena.cm.ConnectionOptions;
 import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.ListenerOptions;
@@ -68,7 +68,7 @@ final class ConnectionSnippets {
         VerbsArena arena = listener.id().arena();
         // @start region="share"
         CompletionQueue completions = listener.id().context().createCompletionQueue(256); // one queue to wait at
-        ConnectionOptions options = ConnectionOptions.defaults().completionQueue(completions);
+        ConnectionResources options = ConnectionResources.defaults().completionQueue(completions);
         Connection first = listener.accept(timeout, options, arena);
         Connection second = listener.accept(timeout, options, arena);
         MemoryRegion buffer = first.register(arena.allocate(4096), AccessFlag.LOCAL_WRITE);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
-import dev.verbena.cm.ConnectionOptions;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
@@ -48,7 +48,7 @@ class HeldConnectionsTest {
     private static final int CLIENTS = Integer.getInteger("dev.verbena.load.clients", 4);
 
     private static final int HELD_BY_ONE = (HELD + CLIENTS - 1) / CLIENTS;
-    private static final ConnectionOptions SMALL = ConnectionOptions.of(QueueCapabilities.of(4, 4));
+    private static final ConnectionResources SMALL = ConnectionResources.of(QueueCapabilities.of(4, 4));
 
     /** The growth of resident memory in KiB that the JVM itself needs. */
     private static final long SLACK_KIB = 8 << 10;

@@ -4,7 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
-import dev.verbena.cm.ConnectionOptions;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
@@ -29,7 +29,7 @@ final class RawPeer implements AutoCloseable {
     /** Connects to a node, and says nothing. */
     RawPeer(InetSocketAddress node, int receives) throws InterruptedException {
         connection =
-                Connection.to(node, DEADLINE, ConnectionOptions.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
+                Connection.to(node, DEADLINE, ConnectionResources.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
         memory = connection.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
         for (int i = 0; i < receives; i++) {
             connection.queuePair().postReceive(i, memory.slice(SIZE / 2, SIZE / 2));
@@ -41,7 +41,7 @@ final class RawPeer implements AutoCloseable {
     /** Accepts a node, and says nothing. */
     RawPeer(Listener listener) throws InterruptedException {
         connection = listener.awaitConnection(
-                DEADLINE, ConnectionOptions.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
+                DEADLINE, ConnectionResources.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
         memory = connection.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
         for (int i = 0; i < RECEIVES; i++) {
             connection.queuePair().postReceive(i, memory.slice(SIZE / 2, SIZE / 2));

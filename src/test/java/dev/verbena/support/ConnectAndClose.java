@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
@@ -15,7 +16,7 @@ import java.net.InetSocketAddress;
  * prints the growth of its resident memory in KiB and its remaining objects. Arguments: warm-up cycles, cycles.
  */
 public final class ConnectAndClose {
-    private static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4);
+    private static final ConnectionResources SMALL = ConnectionResources.of(QueueCapabilities.of(4, 4));
 
     private ConnectAndClose() {}
 
@@ -40,9 +41,9 @@ public final class ConnectAndClose {
 
     private static void cycle(Listener listener, InetSocketAddress address) throws InterruptedException {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            Connection client = Connection.to(address, Loopback.DEADLINE, SIZES, arena);
+            Connection client = Connection.to(address, Loopback.DEADLINE, SMALL, arena);
             client.id().beginConnect(ConnectionParameters.defaults());
-            Connection server = listener.awaitConnection(Loopback.DEADLINE, SIZES, arena);
+            Connection server = listener.awaitConnection(Loopback.DEADLINE, SMALL, arena);
             server.id().beginAccept(ConnectionParameters.defaults());
             expect(client, CmEvent.Type.ESTABLISHED);
             expect(server, CmEvent.Type.ESTABLISHED);

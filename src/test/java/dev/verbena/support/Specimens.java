@@ -14,8 +14,8 @@ import dev.verbena.cm.AddressInfo;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionId;
-import dev.verbena.cm.ConnectionOptions;
 import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.MulticastMembership;
@@ -413,7 +413,7 @@ public final class Specimens implements AutoCloseable {
                         .type(QueuePairType.RC)
                         .source(CmAddress.four(0)));
         argument(ConnectionParameters.class, it -> ConnectionParameters.defaults());
-        argument(ConnectionOptions.class, it -> ConnectionOptions.defaults());
+        argument(ConnectionResources.class, it -> ConnectionResources.defaults());
         argument(PrivateData.class, it -> PrivateData.NONE);
         argument(QueueCapabilities.class, it -> QueueCapabilities.of(1, 1));
         // A method of an id takes arguments of the id's context.

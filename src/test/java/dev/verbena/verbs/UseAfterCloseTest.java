@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 import dev.verbena.VerbsException;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.Connection;
-import dev.verbena.cm.ConnectionOptions;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.net.BufferPool;
 import dev.verbena.net.Export;
@@ -81,7 +81,7 @@ class UseAfterCloseTest {
             SharedReceiveQueueOptions.class,
             CompletionQueueOptions.class,
             WorkQueueOptions.class,
-            ConnectionOptions.class,
+            ConnectionResources.class,
             RegionChange.class,
             RegionOptions.class,
             ParentDomainOptions.class,

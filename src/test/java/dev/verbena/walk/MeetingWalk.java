@@ -7,7 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
-import dev.verbena.cm.ConnectionOptions;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.net.Channel;
@@ -54,7 +54,7 @@ final class MeetingWalk {
     /** The most programs that are tried to shorten one that fails. */
     private static final int TRIALS = 300;
 
-    private static final ConnectionOptions SMALL = ConnectionOptions.of(QueueCapabilities.of(WINDOW, WINDOW));
+    private static final ConnectionResources SMALL = ConnectionResources.of(QueueCapabilities.of(WINDOW, WINDOW));
     private static final NodeOptions NODES =
             NodeOptions.defaults().window(WINDOW).sends(WINDOW).messageSize(64);
 

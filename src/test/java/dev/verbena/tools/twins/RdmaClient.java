@@ -34,7 +34,7 @@ final class RdmaClient {
         out.println("rdma_client: start");
         InetSocketAddress address = new InetSocketAddress(options.text("-s", "127.0.0.1"), port);
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            Connection server = Connection.to(address, Tool.PATIENCE, RdmaServer.SIZES, arena);
+            Connection server = Connection.to(address, Tool.PATIENCE, RdmaServer.RESOURCES, arena);
             MemoryRegion answer = server.register(arena.allocate(RdmaServer.SIZE), AccessFlag.LOCAL_WRITE);
             server.queuePair().postReceive(1, answer);
             server.connect(Tool.PATIENCE);

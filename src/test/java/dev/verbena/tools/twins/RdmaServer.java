@@ -2,6 +2,7 @@ package dev.verbena.tools.twins;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Tool;
@@ -18,7 +19,8 @@ final class RdmaServer {
     /** Length of the message in bytes. */
     static final int SIZE = 16;
 
-    static final QueueCapabilities SIZES = QueueCapabilities.of(1, 1).inlineSize(SIZE);
+    static final ConnectionResources RESOURCES =
+            ConnectionResources.of(QueueCapabilities.of(1, 1).inlineSize(SIZE));
 
     private static final String USAGE = """
             usage: verbena rdma_server [-s ADDRESS] [-p PORT]
@@ -47,7 +49,7 @@ final class RdmaServer {
                             ? new InetSocketAddress(options.text("-s", ""), port)
                             : new InetSocketAddress(port),
                     arena);
-            Connection client = listener.awaitConnection(Tool.FOR_EVER, SIZES, arena);
+            Connection client = listener.awaitConnection(Tool.FOR_EVER, RESOURCES, arena);
             MemoryRegion message = client.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
             client.queuePair().postReceive(1, message);
             client.accept(Tool.PATIENCE);

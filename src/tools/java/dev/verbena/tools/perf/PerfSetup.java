@@ -10,6 +10,7 @@ import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.DatagramTarget;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.Listener;
@@ -184,12 +185,13 @@ final class PerfSetup {
         return link;
     }
 
-    private QueueCapabilities sizes() {
-        return QueueCapabilities.of(plan.depth(), 2 * plan.depth()).inlineSize(plan.inline());
+    private ConnectionResources resources() {
+        return ConnectionResources.of(
+                QueueCapabilities.of(plan.depth(), 2 * plan.depth()).inlineSize(plan.inline()));
     }
 
     private PerfLink connectTo(InetSocketAddress server) throws InterruptedException {
-        Connection connection = Connection.to(server, STEP, sizes(), arena);
+        Connection connection = Connection.to(server, STEP, resources(), arena);
         connection.connect(OFFER, STEP);
         return of(connection);
     }
@@ -197,7 +199,7 @@ final class PerfSetup {
     private PerfLink acceptAt(InetSocketAddress here) throws IOException, InterruptedException {
         try (Listener listener = Listener.open(here, arena)) {
             tellThatItListens();
-            Connection connection = listener.awaitConnection(STEP, sizes(), arena);
+            Connection connection = listener.awaitConnection(STEP, resources(), arena);
             connection.accept(OFFER, STEP);
             return of(connection);
         }

@@ -1,39 +1,44 @@
 package dev.verbena.cm;
 
+import dev.verbena.VerbsObject;
 import dev.verbena.internal.Options;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.SharedReceiveQueue;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Options of a {@link Connection}: the sizes of its queues, and objects that it shares with other connections. Begin with
- * {@link #defaults} or {@link #of}. Each option has a method that returns a changed copy. Options never change, so
- * all threads can use them.
+ * Options of this side of a {@link Connection}: the sizes of its queues, and objects that it shares with other connections.
+ * The peer does not learn of them; {@link ConnectionParameters} are what the two sides offer to each other. Begin with
+ * {@link #defaults} or {@link #of}. Each option has a method that returns a changed copy. Options never change, so all
+ * threads can use them.
  *
  * <p>A connection closes the objects that were made for it, and leaves the objects of its options open.
  *
  * {@snippet file="ConnectionSnippets.java" region="share"}
  */
-public final class ConnectionOptions extends Options<ConnectionOptions> {
-    private static final ConnectionOptions DEFAULTS = new ConnectionOptions();
+public final class ConnectionResources extends Options<ConnectionResources> {
+    private static final ConnectionResources DEFAULTS = new ConnectionResources();
 
     private QueueCapabilities sizes = QueueCapabilities.of(64, 64);
     private @Nullable ProtectionDomain domain;
     private @Nullable CompletionQueue completionQueue;
     private @Nullable SharedReceiveQueue sharedReceiveQueue;
 
-    private ConnectionOptions() {}
+    private ConnectionResources() {}
 
     /**
      * Returns options for 64 sends and 64 receives at once.
      *
      * @return the default options
      */
-    public static ConnectionOptions defaults() {
+    public static ConnectionResources defaults() {
         return DEFAULTS;
     }
 
@@ -43,12 +48,8 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      * @param sizes the sizes of the connection's queues
      * @return the options
      */
-    public static ConnectionOptions of(QueueCapabilities sizes) {
+    public static ConnectionResources of(QueueCapabilities sizes) {
         return DEFAULTS.sizes(sizes);
-    }
-
-    QueueCapabilities sizes() {
-        return sizes;
     }
 
     /**
@@ -58,13 +59,8 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      * @param changed the sizes of the connection's queues
      * @return a changed copy
      */
-    public ConnectionOptions sizes(QueueCapabilities changed) {
+    public ConnectionResources sizes(QueueCapabilities changed) {
         return with(copy -> copy.sizes = Objects.requireNonNull(changed, "sizes"));
-    }
-
-    @Nullable
-    ProtectionDomain domain() {
-        return domain;
     }
 
     /**
@@ -74,13 +70,8 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      *     another connection; null for {@link ConnectionId#protectionDomain}
      * @return a changed copy
      */
-    public ConnectionOptions domain(@Nullable ProtectionDomain shared) {
+    public ConnectionResources domain(@Nullable ProtectionDomain shared) {
         return with(copy -> copy.domain = shared);
-    }
-
-    @Nullable
-    CompletionQueue completionQueue() {
-        return completionQueue;
     }
 
     /**
@@ -90,13 +81,8 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      * @param shared a queue of the device as the connection manager has opened it; null for a queue of the connection's own
      * @return a changed copy
      */
-    public ConnectionOptions completionQueue(@Nullable CompletionQueue shared) {
+    public ConnectionResources completionQueue(@Nullable CompletionQueue shared) {
         return with(copy -> copy.completionQueue = shared);
-    }
-
-    @Nullable
-    SharedReceiveQueue sharedReceiveQueue() {
-        return sharedReceiveQueue;
     }
 
     /**
@@ -106,8 +92,33 @@ public final class ConnectionOptions extends Options<ConnectionOptions> {
      *     own
      * @return a changed copy
      */
-    public ConnectionOptions sharedReceiveQueue(@Nullable SharedReceiveQueue shared) {
+    public ConnectionResources sharedReceiveQueue(@Nullable SharedReceiveQueue shared) {
         return with(copy -> copy.sharedReceiveQueue = shared);
+    }
+
+    /**
+     * Makes what these options do not give. Leaves nothing behind on failure.
+     *
+     * @throws ConnectionException if the peer of a request has left
+     */
+    ConnectionParts make(ConnectionId id) {
+        List<VerbsObject> made = new ArrayList<>();
+        try {
+            ProtectionDomain used = domain == null ? id.protectionDomain() : domain;
+            CompletionQueue completions = completionQueue == null
+                    ? IdQueues.makeQueue(id.context(), sizes.sendDepth() + sizes.receiveDepth(), id.arena(), made)
+                    : completionQueue;
+            QueuePairOptions wanted = QueuePair.rc(completions).capabilities(sizes);
+            if (sharedReceiveQueue != null) {
+                wanted = wanted.sharedReceiveQueue(sharedReceiveQueue);
+            }
+            QueuePair pair = id.createQueuePair(used, wanted, id.arena());
+            made.addFirst(pair);
+            return new ConnectionParts(used, completions, pair, List.copyOf(made));
+        } catch (Throwable t) {
+            made.forEach(object -> CmFailures.undo(t, object::close));
+            throw t;
+        }
     }
 
     @Override

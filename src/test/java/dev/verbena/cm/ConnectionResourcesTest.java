@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 /** Tests objects that connections share. */
 @DeviceTest
 @IwarpToo
-class ConnectionOptionsTest {
+class ConnectionResourcesTest {
     private static final int CLIENTS = 2;
 
     private final AcceptingListener ends = new AcceptingListener(CmAddress.four(0));
@@ -40,7 +40,7 @@ class ConnectionOptionsTest {
         ends.close();
     }
 
-    private void connect(ConnectionOptions options) throws Exception {
+    private void connect(ConnectionResources options) throws Exception {
         for (int i = 0; i < CLIENTS; i++) {
             AcceptingListener.Ends both = ends.connected(options);
             clients.add(both.client());
@@ -52,7 +52,7 @@ class ConnectionOptionsTest {
     void memoryOfTheListenerServesAllClients() throws Exception {
         MemoryRegion shared = listener.id().register(arena.allocate(64), LOCAL_WRITE, REMOTE_READ);
         shared.segment().setString(0, "for all");
-        connect(ConnectionOptions.defaults());
+        connect(ConnectionResources.defaults());
         for (Connection client : clients) {
             MemoryRegion sink = client.register(arena.allocate(64), LOCAL_WRITE);
             client.queuePair().postRead(1, sink, shared.remote());
@@ -71,7 +71,7 @@ class ConnectionOptionsTest {
         SharedReceiveQueue receives =
                 domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(8));
         MemoryRegion sink = domain.register(arena.allocate(64), LOCAL_WRITE);
-        connect(ConnectionOptions.defaults().completionQueue(completions).sharedReceiveQueue(receives));
+        connect(ConnectionResources.defaults().completionQueue(completions).sharedReceiveQueue(receives));
         Set<Integer> received = new HashSet<>();
         for (Connection client : clients) {
             receives.postReceive(1, sink);
@@ -94,12 +94,12 @@ class ConnectionOptionsTest {
 
     @Test
     void connectionsOfOneClientShareAGivenDomain() throws Exception {
-        connect(ConnectionOptions.defaults());
+        connect(ConnectionResources.defaults());
         Connection first = clients.getFirst();
         MemoryRegion source = first.register(arena.allocateFrom("shared"));
         Future<Connection> accepted = ends.start(() -> listener.accept(DEADLINE));
         Connection second = Connection.open(
-                listener.address(), DEADLINE, ConnectionOptions.defaults().domain(first.domain()), arena);
+                listener.address(), DEADLINE, ConnectionResources.defaults().domain(first.domain()), arena);
         Connection server = AcceptingListener.end(accepted);
         MemoryRegion sink = server.register(arena.allocate(64), LOCAL_WRITE);
         server.queuePair().postReceive(1, sink);

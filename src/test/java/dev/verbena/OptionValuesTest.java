@@ -338,7 +338,6 @@ class OptionValuesTest {
     static List<String> types() {
         return OptionsIdiomTest.options().stream()
                 .map(Class::getSimpleName)
-                .filter(name -> !name.equals("IdOptions"))
                 .toList();
     }
 

@@ -41,8 +41,6 @@ public final class AddressInfo extends Options<AddressInfo> {
     private PortSpace space = PortSpace.UNKNOWN;
     private @Nullable SocketAddress source;
     private @Nullable SocketAddress destination;
-    private String sourceName = "";
-    private String destinationName = "";
     private ByteBuffer route = ByteBuffer.allocate(0);
     private ByteBuffer connect = ByteBuffer.allocate(0);
 
@@ -173,44 +171,6 @@ public final class AddressInfo extends Options<AddressInfo> {
     }
 
     /**
-     * Returns the name of the own address ({@code ai_src_canonname}).
-     *
-     * @return the name; empty if none was found
-     */
-    public String sourceName() {
-        return sourceName;
-    }
-
-    /**
-     * Returns the name of the peer's address ({@code ai_dst_canonname}).
-     *
-     * @return the name; empty if none was found
-     */
-    public String destinationName() {
-        return destinationName;
-    }
-
-    /**
-     * Returns the way to the peer that InfiniBand's address service found ({@code ai_route}, {@code struct
-     * ibv_path_data}).
-     *
-     * @return a new read-only buffer; empty if the connection manager has to find the way
-     */
-    public ByteBuffer route() {
-        return route.asReadOnlyBuffer();
-    }
-
-    /**
-     * Returns the bytes that precede the private data of a request, by which the peer finds its service
-     * ({@code ai_connect}).
-     *
-     * @return a new read-only buffer; most often empty
-     */
-    public ByteBuffer connectData() {
-        return connect.asReadOnlyBuffer();
-    }
-
-    /**
      * Finds the addresses of a service ({@code rdma_getaddrinfo}).
      *
      * <p>C asks the name services of this machine, and on InfiniBand its address service, which can take long. A thread
@@ -298,8 +258,6 @@ public final class AddressInfo extends Options<AddressInfo> {
         read.space = PortSpace.of(rdma_addrinfo.ai_port_space(from));
         read.source = address(rdma_addrinfo.ai_src_addr(from), rdma_addrinfo.ai_src_len(from));
         read.destination = address(rdma_addrinfo.ai_dst_addr(from), rdma_addrinfo.ai_dst_len(from));
-        read.sourceName = name(rdma_addrinfo.ai_src_canonname(from));
-        read.destinationName = name(rdma_addrinfo.ai_dst_canonname(from));
         read.route = bytes(rdma_addrinfo.ai_route(from), rdma_addrinfo.ai_route_len(from));
         read.connect = bytes(rdma_addrinfo.ai_connect(from), rdma_addrinfo.ai_connect_len(from));
         return read.frozen();
@@ -309,10 +267,6 @@ public final class AddressInfo extends Options<AddressInfo> {
         return pointer.address() == 0 || length == 0
                 ? null
                 : SocketAddresses.readAny(pointer.reinterpret(length)).orElse(null);
-    }
-
-    private static String name(MemorySegment pointer) {
-        return pointer.address() == 0 ? "" : pointer.reinterpret(LONGEST).getString(0);
     }
 
     private static ByteBuffer bytes(MemorySegment pointer, long length) {
@@ -364,8 +318,6 @@ public final class AddressInfo extends Options<AddressInfo> {
                 option("flags", flags, Set.of()),
                 option("from", words(source), "any"),
                 option("to", words(destination), "any"),
-                option("source name", sourceName, ""),
-                option("destination name", destinationName, ""),
                 hidden("route", route, ByteBuffer.allocate(0)),
                 hidden("connect data", connect, ByteBuffer.allocate(0)));
     }

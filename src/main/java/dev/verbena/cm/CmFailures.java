@@ -5,6 +5,7 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
+import java.util.function.IntFunction;
 
 /** Converts the error returns of {@code librdmacm} to exceptions. */
 final class CmFailures {
@@ -15,9 +16,9 @@ final class CmFailures {
         Calls.run(function, arguments, CmFailures::hintFor, values);
     }
 
-    /** Returns a hint for a call that failed with private data; empty if there is none. */
-    static String tooLong(int errno, PrivateData data) {
-        return errno != Errno.EINVAL || data.size() == 0
+    /** Returns the hints for a call with private data. */
+    static IntFunction<String> tooLong(PrivateData data) {
+        return errno -> errno != Errno.EINVAL || data.size() == 0
                 ? ""
                 : "Are " + data.size()
                         + " bytes of private data too many? The documentation of PrivateData has the limits";

@@ -76,11 +76,6 @@ final class CmId {
         call(function, arguments, errno -> "", values);
     }
 
-    /** Calls a function of C with private data. The transport limits the length of the data. */
-    void call(CFunction function, Object arguments, PrivateData data, Values values) {
-        call(function, arguments, errno -> CmFailures.tooLong(errno, data), values);
-    }
-
     /**
      * Calls a function of C that returns 0 on success. The arguments become text only on failure: text takes longer than
      * many a call.

@@ -100,15 +100,6 @@ public final class ConnectRequest {
     }
 
     /**
-     * Rejects this request without private data ({@code rdma_reject}).
-     *
-     * @throws IllegalStateException if the request was claimed or rejected already, or its listener is closed
-     */
-    public void reject() {
-        reject(PrivateData.NONE);
-    }
-
-    /**
      * Rejects this request ({@code rdma_reject}).
      *
      * @param data bytes for the peer
@@ -124,7 +115,7 @@ public final class ConnectRequest {
                 Calls.run(
                         RdmaCm.REJECT,
                         this,
-                        errno -> CmFailures.tooLong(errno, data),
+                        CmFailures.tooLong(data),
                         event.id(),
                         ConnectionParameters.write(data, scratch).address(),
                         data.size());

@@ -7,8 +7,10 @@ import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.CompletionQueue;
@@ -24,10 +26,12 @@ import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -44,13 +48,8 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ConnectionSnippets.java" region="id"}
  */
 public final class ConnectionId extends VerbsObject {
-    private final ObjectLifetime lifetime;
-    private final long address;
-    private final IdEvents events;
     private final CmId id;
-    private final IdOptions options;
     private final IdQueues queues;
-    private final IdGroups groups;
     private final Resolution resolution;
     private final Handshake handshake;
 
@@ -59,47 +58,42 @@ public final class ConnectionId extends VerbsObject {
 
     ConnectionId(ObjectLifetime lifetime, long address, IdEvents events, boolean isEndpoint) {
         super(lifetime);
-        this.lifetime = lifetime;
-        this.address = address;
-        this.events = events;
         this.isEndpoint = isEndpoint;
         id = new CmId(lifetime, address, events);
-        options = new IdOptions(id);
         queues = new IdQueues(this, id);
         lifetime.destroyedBy(this::destroy);
-        groups = new IdGroups(this, id, queues);
         resolution = new Resolution(id);
         handshake = new Handshake(id, queues);
     }
 
     @CName({"rdma_destroy_id", "rdma_destroy_ep"})
     private void destroy() {
-        events.waiters.wakeAll();
+        id.events.waiters.wakeAll();
         queues.closeOwn();
-        EventChannel channel = events.channel;
+        EventChannel channel = id.events.channel;
         // From now on, requests are refused when they are taken from C. Those that were taken before are dropped.
-        channel.happen(events, IdEvents.Life.Event.CLOSE);
-        channel.unclaimedOf(events).forEach(ConnectRequest::drop);
+        channel.happen(id.events, IdEvents.Life.Event.CLOSE);
+        channel.unclaimedOf(id.events).forEach(ConnectRequest::drop);
         try {
             destroyInC();
         } catch (Throwable t) {
-            channel.happen(events, IdEvents.Life.Event.REFUSED);
+            channel.happen(id.events, IdEvents.Life.Event.REFUSED);
             throw t;
         }
-        channel.remove(address, events);
+        channel.remove(id.address, id.events);
     }
 
     private void destroyInC() {
         if (isEndpoint) {
-            RdmaCm.DESTROY_EP.call(address);
+            RdmaCm.DESTROY_EP.call(id.address);
         } else {
-            CmFailures.run(RdmaCm.DESTROY_ID, "", address);
+            CmFailures.run(RdmaCm.DESTROY_ID, "", id.address);
         }
     }
 
     /** Throws if this id is closed or confined to another thread. */
     void checkUsable() {
-        lifetime.checkOpen();
+        id.lifetime.checkOpen();
     }
 
     /** Notes that C has made the queue pair ready. */
@@ -117,13 +111,13 @@ public final class ConnectionId extends VerbsObject {
      * so that posted requests end. The function does not wait.
      */
     void atEnd(Runnable function) {
-        events.atEnd = function;
-        events.channel.reader().watchEnds();
+        id.events.atEnd = function;
+        id.events.channel.reader().watchEnds();
     }
 
     /** Returns the event that has ended the connection; null while there is none. */
     IdEvents.@Nullable End end() {
-        return events.end;
+        return id.events.end;
     }
 
     // Identity
@@ -134,8 +128,8 @@ public final class ConnectionId extends VerbsObject {
      * @return the channel
      */
     public EventChannel channel() {
-        lifetime.checkOpen();
-        return events.channel;
+        id.lifetime.checkOpen();
+        return id.events.channel;
     }
 
     /**
@@ -144,8 +138,8 @@ public final class ConnectionId extends VerbsObject {
      * @return the port space
      */
     public PortSpace portSpace() {
-        lifetime.checkOpen();
-        return events.space;
+        id.lifetime.checkOpen();
+        return id.events.space;
     }
 
     /**
@@ -237,7 +231,8 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_set_option")
     public void typeOfService(int value) {
-        options.typeOfService(value);
+        Checks.checkRange("type of service", value, 255);
+        setOption(rdma_h.RDMA_OPTION_ID_TOS, value, 1, "type of service " + value);
     }
 
     /**
@@ -248,7 +243,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_set_option")
     public void reuseAddress(boolean on) {
-        options.reuseAddress(on);
+        setOption(rdma_h.RDMA_OPTION_ID_REUSEADDR, on ? 1 : 0, Integer.BYTES, "reuse address " + on);
     }
 
     /**
@@ -259,7 +254,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_set_option")
     public void addressFamilyOnly(boolean on) {
-        options.addressFamilyOnly(on);
+        setOption(rdma_h.RDMA_OPTION_ID_AFONLY, on ? 1 : 0, Integer.BYTES, "address family only " + on);
     }
 
     /**
@@ -271,7 +266,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_set_option")
     public void ackTimeout(Duration timeout) {
-        options.ackTimeout(timeout);
+        ackTimeoutCode(WireTime.acknowledgementCode(timeout));
     }
 
     /**
@@ -282,7 +277,18 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_set_option")
     public void ackTimeoutCode(int code) {
-        options.ackTimeoutCode(code);
+        WireTime.checkCode("acknowledgement timeout code", code);
+        setOption(rdma_h.RDMA_OPTION_ID_ACK_TIMEOUT, code, 1, "acknowledgement timeout code " + code);
+    }
+
+    private void setOption(int option, int value, int size, String text) {
+        id.call(RdmaCm.SET_OPTION, id + ", " + text, scratch -> {
+            MemorySegment memory = scratch.allocateFrom(ValueLayout.JAVA_INT, value);
+            if (size == 1) {
+                memory.set(ValueLayout.JAVA_BYTE, 0, (byte) value);
+            }
+            return new long[] {rdma_h.RDMA_OPTION_ID, option, memory.address(), size};
+        });
     }
 
     // Events
@@ -293,8 +299,8 @@ public final class ConnectionId extends VerbsObject {
      * @return the event, acknowledged already, or null if there is none
      */
     public @Nullable CmEvent pollEvent() {
-        lifetime.checkOpen();
-        return events.take(type -> true);
+        id.lifetime.checkOpen();
+        return id.events.take(type -> true);
     }
 
     /**
@@ -307,7 +313,7 @@ public final class ConnectionId extends VerbsObject {
      * @throws IllegalStateException if the id is closed, also while waiting
      */
     public CmEvent awaitEvent(Duration timeout) throws InterruptedException {
-        return events.await(RdmaCm.GET_CM_EVENT.name(), timeout, "", type -> true);
+        return id.events.await(RdmaCm.GET_CM_EVENT.name(), timeout, "", type -> true);
     }
 
     /**
@@ -323,13 +329,13 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_migrate_id")
     public void migrate(EventChannel to) {
-        lifetime.checkOpen();
+        id.lifetime.checkOpen();
         IdFactory.checkMakesIn(to, arena());
         try (var _ = id.inC.held()) {
-            EventChannel from = events.channel;
+            EventChannel from = id.events.channel;
             if (to != from) {
-                lifetime.move(from, to, () -> to.take(address, events));
-                to.takeEventsOf(events);
+                id.lifetime.move(from, to, () -> to.take(id.address, id.events));
+                to.takeEventsOf(id.events);
             }
         }
     }
@@ -367,7 +373,7 @@ public final class ConnectionId extends VerbsObject {
      * @return the queue pair of {@link #createQueuePair}
      */
     public Optional<QueuePair> queuePair() {
-        lifetime.checkOpen();
+        id.lifetime.checkOpen();
         return Optional.ofNullable(queues.queuePair());
     }
 
@@ -378,7 +384,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_get_send_comp")
     public Optional<CompletionQueue> sendCompletionQueue() {
-        lifetime.checkOpen();
+        id.lifetime.checkOpen();
         return Optional.ofNullable(queues.sends());
     }
 
@@ -389,7 +395,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_get_recv_comp")
     public Optional<CompletionQueue> receiveCompletionQueue() {
-        lifetime.checkOpen();
+        id.lifetime.checkOpen();
         return Optional.ofNullable(queues.receives());
     }
 
@@ -462,7 +468,7 @@ public final class ConnectionId extends VerbsObject {
      * @return the queue of {@link #createSharedReceiveQueue}
      */
     public Optional<SharedReceiveQueue> sharedReceiveQueue() {
-        lifetime.checkOpen();
+        id.lifetime.checkOpen();
         return Optional.ofNullable(queues.sharedReceiveQueue());
     }
 
@@ -530,7 +536,7 @@ public final class ConnectionId extends VerbsObject {
     @CName({"rdma_join_multicast", "rdma_leave_multicast"})
     public MulticastMembership join(SocketAddress group, Duration timeout, VerbsArena arena)
             throws InterruptedException {
-        return groups.join(group, timeout, arena);
+        return MulticastMembership.join(this, id, queues, group, null, timeout, arena);
     }
 
     /**
@@ -568,7 +574,8 @@ public final class ConnectionId extends VerbsObject {
     public MulticastMembership join(
             SocketAddress group, MulticastMembership.Kind how, Duration timeout, VerbsArena arena)
             throws InterruptedException {
-        return groups.join(group, how, timeout, arena);
+        Objects.requireNonNull(how, "how");
+        return MulticastMembership.join(this, id, queues, group, how, timeout, arena);
     }
 
     // The server's side
@@ -593,14 +600,14 @@ public final class ConnectionId extends VerbsObject {
     @CName("rdma_listen")
     public void listen(int backlog) {
         Checks.checkRange("backlog", backlog, 1, Integer.MAX_VALUE);
-        lifetime.checkOpen();
+        id.lifetime.checkOpen();
         String arguments = this + ", backlog " + backlog;
-        int before = events.backlog;
-        events.backlog = backlog; // before the call: a request may come at once
+        int before = id.events.backlog;
+        id.events.backlog = backlog; // before the call: a request may come at once
         try {
             id.call(RdmaCm.LISTEN, arguments, backlog);
         } catch (Throwable t) {
-            events.backlog = before;
+            id.events.backlog = before;
             throw t;
         }
     }
@@ -614,7 +621,7 @@ public final class ConnectionId extends VerbsObject {
     @CName("rdma_get_request")
     public @Nullable ConnectRequest pollRequest() {
         checkListens();
-        CmEvent event = events.take(ConnectionId::isRequest);
+        CmEvent event = id.events.take(ConnectionId::isRequest);
         return event == null ? null : requestOf(event);
     }
 
@@ -632,12 +639,12 @@ public final class ConnectionId extends VerbsObject {
     @CName("rdma_get_request")
     public ConnectRequest awaitRequest(Duration timeout) throws InterruptedException {
         checkListens();
-        return requestOf(events.awaitUntilRemoval("rdma_get_request", timeout, ConnectionId::isRequest));
+        return requestOf(id.events.awaitUntilRemoval("rdma_get_request", timeout, ConnectionId::isRequest));
     }
 
     private void checkListens() {
-        lifetime.checkOpen();
-        if (events.backlog == 0) {
+        id.lifetime.checkOpen();
+        if (id.events.backlog == 0) {
             throw new IllegalStateException(this + " does not listen");
         }
     }
@@ -965,7 +972,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_write_cm_event")
     public void post(int status, long argument) {
-        lifetime.checkOpen();
+        id.lifetime.checkOpen();
         Failures.require(RdmaCm.WRITE_CM_EVENT, toString());
         id.call(RdmaCm.WRITE_CM_EVENT, this, CmEvent.Type.USER.code(), status, argument);
     }

@@ -149,7 +149,7 @@ final class IdQueues {
                     domain,
                     all.port(id.devicePort()),
                     arena,
-                    attributes -> callCreate(domain, attributes),
+                    attributes -> id.call(() -> callCreate(domain, attributes)),
                     this::callDestroy,
                     verbs.type(options) == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
                     owner);
@@ -174,10 +174,6 @@ final class IdQueues {
     }
 
     private long callCreate(ProtectionDomain domain, long attributes) {
-        return id.call(() -> callCreateAlone(domain, attributes));
-    }
-
-    private long callCreateAlone(ProtectionDomain domain, long attributes) {
         boolean plain = ibv_qp_init_attr_ex.comp_mask(Memory.struct(attributes, ibv_qp_init_attr_ex.sizeof()))
                 == rdma_h.IBV_QP_INIT_ATTR_PD;
         long result = plain
@@ -228,7 +224,7 @@ final class IdQueues {
                             domain,
                             options,
                             arena,
-                            attributes -> callCreate(domain, options, attributes),
+                            attributes -> id.call(() -> callCreate(domain, options, attributes)),
                             this::callDestroyShared,
                             owner);
             sharedReceives = made;
@@ -237,10 +233,6 @@ final class IdQueues {
     }
 
     private long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
-        return id.call(() -> callCreateAlone(domain, options, attributes));
-    }
-
-    private long callCreateAlone(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
         boolean plain = VerbsAccess.get().type(options) == SharedReceiveQueue.Type.BASIC;
         CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
         long of = plain ? VerbsAccess.get().address(domain) : attributes;

@@ -1,11 +1,10 @@
 package dev.verbena.cm;
 
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,18 +12,9 @@ import org.jspecify.annotations.Nullable;
  * that stand for the context share the list: a new one for each connection would have C look for new devices each time, which
  * takes longer than the calls that a connection needs.
  */
-final class OpenDevices {
-    private static final Mutex LOCK = new Mutex();
-
+record OpenDevices(long address, int users) {
     /** The lists that are in use, by address of the context in C. */
-    private static final Map<Long, OpenDevices> HELD = new HashMap<>();
-
-    private final long list;
-    private int users = 1;
-
-    private OpenDevices(long list) {
-        this.list = list;
-    }
+    private static final Map<Long, OpenDevices> HELD = new ConcurrentHashMap<>();
 
     /** Makes a list in C, to be freed by {@link RdmaCm#FREE_DEVICES}. */
     static long list() {
@@ -40,59 +30,29 @@ final class OpenDevices {
      * while C makes a list, because C may take long to open a device.
      */
     static void hold(long context) {
-        if (join(context)) {
+        if (HELD.computeIfPresent(context, (_, known) -> known.used(1)) != null) {
             return;
         }
         long made = list();
-        boolean added = false;
+        OpenDevices held = null;
         try {
-            added = add(context, made);
+            held = HELD.merge(context, new OpenDevices(made, 1), (known, _) -> known.used(1));
         } finally {
-            if (!added) {
+            if (held == null || held.address != made) {
                 RdmaCm.FREE_DEVICES.call(made); // another thread was faster
             }
         }
     }
 
-    private static boolean join(long context) {
-        try (var _ = LOCK.held()) {
-            OpenDevices held = HELD.get(context);
-            if (held != null) {
-                held.users++;
-            }
-            return held != null;
-        }
-    }
-
-    /** Adds a list. Returns false if the context has one, which then has one more user. */
-    private static boolean add(long context, long made) {
-        try (var _ = LOCK.held()) {
-            if (join(context)) {
-                return false;
-            }
-            HELD.put(context, new OpenDevices(made));
-            return true;
-        }
-    }
-
-    /** Removes a user. Returns the list if that was the last one. */
-    private static @Nullable OpenDevices leave(long context) {
-        try (var _ = LOCK.held()) {
-            OpenDevices held = Objects.requireNonNull(HELD.get(context));
-            held.users--;
-            if (held.users > 0) {
-                return null;
-            }
-            HELD.remove(context);
-            return held;
-        }
+    private @Nullable OpenDevices used(int more) {
+        return users + more == 0 ? null : new OpenDevices(address, users + more);
     }
 
     /** Ends what {@link #hold} began. The last user frees the list, and C may close the context. */
     static void release(long context) {
-        OpenDevices unused = leave(context);
-        if (unused != null) {
-            RdmaCm.FREE_DEVICES.call(unused.list);
+        long list = Objects.requireNonNull(HELD.get(context)).address; // which stays as long as the caller uses it
+        if (HELD.computeIfPresent(context, (_, known) -> known.used(-1)) == null) {
+            RdmaCm.FREE_DEVICES.call(list);
         }
     }
 }

@@ -1,6 +1,5 @@
 package dev.verbena.cm;
 
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -65,15 +64,6 @@ public final class PrivateData {
      */
     public int size() {
         return bytes.length;
-    }
-
-    /**
-     * Returns the bytes in a buffer.
-     *
-     * @return a new read-only buffer, big-endian
-     */
-    public ByteBuffer buffer() {
-        return ByteBuffer.wrap(bytes).asReadOnlyBuffer();
     }
 
     /**

@@ -13,8 +13,6 @@ import java.util.Optional;
 
 /** Converts between {@code SocketAddress} and {@code struct sockaddr}. */
 final class SocketAddresses {
-    static final int INET = IpAddresses.INET;
-    static final int INET6 = IpAddresses.INET6;
     static final int IB = 27;
 
     /** The size of {@code struct sockaddr_ib}, whose header is not part of the bindings. */

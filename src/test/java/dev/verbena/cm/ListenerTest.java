@@ -117,7 +117,7 @@ class ListenerTest {
         ConnectRequest request = polled(listener.id()::pollRequest);
         assertThat(request.privateData().text()).startsWith("please");
         assertThat(listener.id().pollRequest()).isNull();
-        request.reject();
+        request.reject(PrivateData.NONE);
         assertThatThrownBy(request::reject)
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("claimed or rejected");

@@ -128,7 +128,7 @@ class MigrationTest {
         assertThatThrownBy(() -> listener.migrate(other))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("requests to connect");
-        request.reject();
+        request.reject(PrivateData.NONE);
         listener.migrate(other);
         second.beginConnect(ConnectionParameters.defaults());
         assertThat(listener.awaitRequest(DEADLINE).claim().channel()).isSameAs(other);

@@ -4,6 +4,7 @@ import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.PortSpace;
+import dev.verbena.cm.PrivateData;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.verbs.CompletionQueue;
@@ -113,7 +114,7 @@ final class Ucmatose extends CmTool {
             CmEvent event = next(Tool.FOR_EVER);
             if (event instanceof CmEvent.Request request) {
                 if (nodes().size() == connections) {
-                    request.request().reject();
+                    request.request().reject(PrivateData.NONE);
                     continue;
                 }
                 ConnectionId id = request.request().claim();
@@ -182,7 +183,7 @@ final class Ucmatose extends CmTool {
                     event.id().beginDisconnect();
                 }
             } else if (event instanceof CmEvent.Request request) {
-                request.request().reject();
+                request.request().reject(PrivateData.NONE);
             } else {
                 throw ended(event);
             }

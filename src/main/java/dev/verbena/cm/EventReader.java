@@ -61,6 +61,7 @@ final class EventReader {
     final Mutex lock = new Mutex();
 
     private final DescriptorWaits waits;
+    private final Runnable reportRemovals = this::reportRemovals;
 
     /** The devices of the ids. A device stays until it is gone. */
     private final Set<DeviceFile> devices = ConcurrentHashMap.newKeySet();
@@ -263,7 +264,7 @@ final class EventReader {
 
         @Override
         public void takeAll() {
-            EventReader.this.take(() -> null, null);
+            EventReader.this.takeAll();
         }
 
         @Override
@@ -277,13 +278,8 @@ final class EventReader {
         }
 
         @Override
-        public boolean ticks() {
-            return true;
-        }
-
-        @Override
-        public void tick() {
-            reportRemovals();
+        public Runnable ticker() {
+            return reportRemovals;
         }
 
         @Override

@@ -22,8 +22,8 @@ public final class BiasedLock implements AutoCloseable {
 
     private static final int FACTOR = 16;
 
-    private static final VarHandle BUSY = field("busy");
-    private static final VarHandle REVOKED = field("revoked");
+    private static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), Bias.class, "busy", boolean.class);
+    private static final VarHandle REVOKED = Fields.handle(MethodHandles.lookup(), Bias.class, "revoked", boolean.class);
 
     /** The right of one thread, until it is revoked. */
     private static final class Bias {
@@ -159,13 +159,5 @@ public final class BiasedLock implements AutoCloseable {
 
     private static boolean isBusy(Bias other) {
         return (boolean) BUSY.getAcquire(other);
-    }
-
-    private static VarHandle field(String name) {
-        try {
-            return MethodHandles.lookup().findVarHandle(Bias.class, name, boolean.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
     }
 }

@@ -98,13 +98,10 @@ public final class DescriptorWaits {
             return false;
         }
 
-        /** Returns whether {@link #tick} is to be called. Always returns the same. */
-        default boolean ticks() {
-            return false;
+        /** Returns what is to be done about once a second while a thread waits; null for nothing. Always returns the same. */
+        default @Nullable Runnable ticker() {
+            return null;
         }
-
-        /** Does what is to be done about once a second while a thread waits. */
-        default void tick() {}
 
         /** Returns whether the event thread is to watch the descriptor although no thread waits. */
         default boolean areWanted() {
@@ -243,7 +240,8 @@ public final class DescriptorWaits {
                 return false;
             }
             seen = before;
-            long longest = events.ticks() ? LONGEST_SLEEP : Long.MAX_VALUE;
+            Runnable ticker = events.ticker();
+            long longest = ticker == null ? Long.MAX_VALUE : LONGEST_SLEEP;
             long start = System.nanoTime();
             for (long left = nanoseconds;
                     left > 0 && mayFallAsleep() && fallAsleep(own, before);
@@ -258,9 +256,9 @@ public final class DescriptorWaits {
                 if (some && goesOn()) {
                     events.take(this);
                 }
-                if (events.ticks() && System.nanoTime() - ticked >= LONGEST_SLEEP) {
+                if (ticker != null && System.nanoTime() - ticked >= LONGEST_SLEEP) {
                     ticked = System.nanoTime();
-                    events.tick();
+                    ticker.run();
                 }
             }
             return true;
@@ -415,13 +413,8 @@ public final class DescriptorWaits {
         }
 
         @Override
-        public boolean ticks() {
-            return events.ticks();
-        }
-
-        @Override
-        public void tick() {
-            events.tick();
+        public @Nullable Runnable ticker() {
+            return events.ticker();
         }
 
         @Override

@@ -67,13 +67,13 @@ public final class EventThread {
             return false;
         }
 
-        /** Returns true if {@link #tick} is to be called. Always returns the same. */
-        default boolean ticks() {
-            return false;
+        /**
+         * Returns what is to be done about once a second while the descriptor is watched; null for nothing. Throwing ends the
+         * watch. Always returns the same.
+         */
+        default @Nullable Runnable ticker() {
+            return null;
         }
-
-        /** Does what is to be done about once a second while the descriptor is watched. Throwing ends the watch. */
-        default void tick() {}
     }
 
     /** A watched descriptor and its handler. */
@@ -111,10 +111,13 @@ public final class EventThread {
         }
 
         private void tick() {
-            try {
-                handler.tick();
-            } catch (Throwable t) {
-                fail(t);
+            Runnable ticker = handler.ticker();
+            if (ticker != null) {
+                try {
+                    ticker.run();
+                } catch (Throwable t) {
+                    fail(t);
+                }
             }
         }
 
@@ -197,7 +200,7 @@ public final class EventThread {
     /** Counts a watch that was added or removed. The caller holds the lock. */
     @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     private void countTicking(Handler handler, int change) {
-        if (handler.ticks()) {
+        if (handler.ticker() != null) {
             ticking += change;
             if (ticking == 1 && change > 0) {
                 wakeUp.signal(); // the thread may be waiting without a limit
@@ -238,9 +241,7 @@ public final class EventThread {
                     }
                 }
                 if (ticking > 0 && System.nanoTime() - ticked >= TICK_MILLIS * 1_000_000L) {
-                    watches.values().stream()
-                            .filter(watch -> watch.handler.ticks())
-                            .forEach(Watch::tick);
+                    watches.values().forEach(Watch::tick);
                     ticked = System.nanoTime();
                 }
             }

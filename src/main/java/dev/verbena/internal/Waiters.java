@@ -51,33 +51,25 @@ public final class Waiters {
     }
 
     /**
-     * Waits until an attempt finds something.
+     * Waits until an attempt finds something. Who brings it calls {@link #wake} without being asked.
      *
      * @param attempt looks without blocking, and returns null when there is nothing. It must throw once its source is
      *     closed, which calls {@link #wakeAll} afterwards
-     * @param ask asks for a call of {@link #wake} when the next event comes
      * @return what the attempt found, or null on timeout
      * @throws InterruptedException if the thread was interrupted
      */
-    public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Runnable ask, Duration timeout)
+    public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
         Failure before = failure;
         T found = attempt.get();
-        if (found != null) {
-            return found;
-        }
-        Asking parking = () -> {
-            ask.run();
-            return null;
-        };
-        return awaitLater(attempt, attempt, parking, before, timeout);
+        return found != null ? found : awaitLater(attempt, attempt, () -> null, before, timeout);
     }
 
     /**
      * Waits until an attempt finds something. The thread may sleep in C meanwhile.
      *
-     * @param attempt looks as in {@link #await(Supplier, Runnable, Duration)}
+     * @param attempt looks as in {@link #await(Supplier, Duration)}
      * @param look looks after the asking, and may look only at events that other threads took
      * @param asking asks for a call of {@link #wake}
      * @return what the attempt found, or null on timeout

@@ -215,7 +215,7 @@ final class Engine {
     private void serveEnds() {
         try {
             while (!closed) {
-                resting.await(() -> (handlers.haveWork() || closed) ? Boolean.TRUE : null, () -> {}, Deadline.FOREVER);
+                resting.await(() -> (handlers.haveWork() || closed) ? Boolean.TRUE : null, Deadline.FOREVER);
                 handlers.serve();
             }
         } catch (InterruptedException closing) {
@@ -264,7 +264,7 @@ final class Engine {
         }
         if (background && !isLoop()) {
             progress(false); // often faster than to wait for the other thread
-            return waiters.await(attempt, () -> {}, timeout);
+            return waiters.await(attempt, timeout);
         }
         return awaitInProgress(attempt, timeout);
     }
@@ -340,7 +340,7 @@ final class Engine {
             if (broken == null) {
                 awaitInProgress(() -> broken == null ? attempt.get() : Boolean.TRUE, left);
             } else {
-                resting.await(attempt, () -> {}, left);
+                resting.await(attempt, left);
             }
         }
         return !closed;
@@ -762,7 +762,7 @@ final class Engine {
     /** Waits for the threads in transfers, which see that their channels are closed. */
     private void awaitTransfers() {
         try {
-            transfersEnded.await(() -> transfers.get() == 0 ? Boolean.TRUE : null, () -> {}, options.closeTimeout());
+            transfersEnded.await(() -> transfers.get() == 0 ? Boolean.TRUE : null, options.closeTimeout());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

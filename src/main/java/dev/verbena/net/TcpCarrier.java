@@ -200,7 +200,7 @@ final class TcpCarrier extends Carrier {
 
     @Override
     <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
-        return waiters.await(attempt, () -> {}, timeout);
+        return waiters.await(attempt, timeout);
     }
 
     @Override

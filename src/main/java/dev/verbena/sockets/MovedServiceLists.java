@@ -43,7 +43,6 @@ final class MovedServiceLists {
     private static final int PORT = 9;
     private static final int ACCEPT_MILLISECONDS = 10;
     private static final byte LAST_HOST = (byte) 254;
-    private static final int INET = IpAddresses.INET;
     private static final int STREAM = 1;
 
     private static final AtomicInteger CONNECTIONS = new AtomicInteger();
@@ -191,7 +190,7 @@ final class MovedServiceLists {
      * @param server the TCP server of the address, or null. It ends the connect, which would wait for ten seconds
      */
     private static boolean startThread(long address, int length, boolean listen, @Nullable ServerSocket server) {
-        int socket = (int) Rsocket.SOCKET.call(INET, STREAM, 0);
+        int socket = (int) Rsocket.SOCKET.call(IpAddresses.INET, STREAM, 0);
         if (socket < 0) {
             return false;
         }

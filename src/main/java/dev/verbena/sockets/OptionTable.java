@@ -31,31 +31,30 @@ final class OptionTable {
     private enum Kind {
         FLAG,
         NUMBER,
-        TIME,
         BUFFER,
         SECONDS
     }
 
-    private record Entry(int level, int number, Kind kind, int largest) {}
+    private record Entry(int level, int number, Kind kind, int smallest, int largest) {}
 
     private static final Map<SocketOption<?>, Entry> COMMON = Map.of(
-            StandardSocketOptions.SO_RCVBUF, new Entry(SOCKET, SocketDescriptor.RECEIVE_BUFFER, Kind.BUFFER, 0),
-            StandardSocketOptions.SO_REUSEADDR, new Entry(SOCKET, 2, Kind.FLAG, 1),
-            RdmaSocketOptions.RDMA_SQSIZE, new Entry(RDMA, 0, Kind.NUMBER, LARGEST_QUEUE),
-            RdmaSocketOptions.RDMA_RQSIZE, new Entry(RDMA, 1, Kind.NUMBER, LARGEST_QUEUE),
-            RdmaSocketOptions.RDMA_INLINE, new Entry(RDMA, 2, Kind.NUMBER, LARGEST_QUEUE),
-            RdmaSocketOptions.RDMA_IOMAPSIZE, new Entry(RDMA, 3, Kind.NUMBER, LARGEST_MAP));
+            StandardSocketOptions.SO_RCVBUF, new Entry(SOCKET, SocketDescriptor.RECEIVE_BUFFER, Kind.BUFFER, 0, 0),
+            StandardSocketOptions.SO_REUSEADDR, new Entry(SOCKET, 2, Kind.FLAG, 0, 1),
+            RdmaSocketOptions.RDMA_SQSIZE, new Entry(RDMA, 0, Kind.NUMBER, 0, LARGEST_QUEUE),
+            RdmaSocketOptions.RDMA_RQSIZE, new Entry(RDMA, 1, Kind.NUMBER, 0, LARGEST_QUEUE),
+            RdmaSocketOptions.RDMA_INLINE, new Entry(RDMA, 2, Kind.NUMBER, 0, LARGEST_QUEUE),
+            RdmaSocketOptions.RDMA_IOMAPSIZE, new Entry(RDMA, 3, Kind.NUMBER, 0, LARGEST_MAP));
 
     /** The options of a server channel. */
     static final OptionTable OF_SERVERS = new OptionTable(Map.of());
 
     /** The options of a socket channel. */
     static final OptionTable OF_SOCKETS = new OptionTable(Map.of(
-            StandardSocketOptions.SO_SNDBUF, new Entry(SOCKET, SocketDescriptor.SEND_BUFFER, Kind.BUFFER, 0),
-            StandardSocketOptions.SO_KEEPALIVE, new Entry(SOCKET, 9, Kind.FLAG, 1),
-            ExtendedSocketOptions.TCP_KEEPIDLE, new Entry(TCP, 4, Kind.TIME, LARGEST_TIME),
-            StandardSocketOptions.SO_LINGER, new Entry(SOCKET, LINGER, Kind.SECONDS, LARGEST_LINGER),
-            StandardSocketOptions.TCP_NODELAY, new Entry(TCP, 1, Kind.FLAG, 1)));
+            StandardSocketOptions.SO_SNDBUF, new Entry(SOCKET, SocketDescriptor.SEND_BUFFER, Kind.BUFFER, 0, 0),
+            StandardSocketOptions.SO_KEEPALIVE, new Entry(SOCKET, 9, Kind.FLAG, 0, 1),
+            ExtendedSocketOptions.TCP_KEEPIDLE, new Entry(TCP, 4, Kind.NUMBER, 1, LARGEST_TIME),
+            StandardSocketOptions.SO_LINGER, new Entry(SOCKET, LINGER, Kind.SECONDS, -1, LARGEST_LINGER),
+            StandardSocketOptions.TCP_NODELAY, new Entry(TCP, 1, Kind.FLAG, 0, 1)));
 
     private final Map<SocketOption<?>, Entry> entries;
 
@@ -94,26 +93,15 @@ final class OptionTable {
     /** Sets an option. */
     void set(SocketDescriptor descriptor, SocketOption<?> name, Object value) throws IOException {
         Entry entry = entry(name);
-        int errno = switch (entry.kind) {
-            case FLAG -> descriptor.setOption(entry.level, entry.number, (boolean) value ? 1 : 0, 0);
-            case NUMBER -> {
-                Checks.checkRange(name.name(), (int) value, 0, entry.largest);
-                yield descriptor.setOption(entry.level, entry.number, (int) value, 0);
-            }
-            case TIME -> {
-                Checks.checkRange(name.name(), (int) value, 1, entry.largest);
-                yield descriptor.setOption(entry.level, entry.number, (int) value, 0);
-            }
-            case BUFFER -> {
-                Checks.checkAtLeast(name.name(), (int) value, 0);
-                int size = Math.clamp((int) value, SMALLEST_BUFFER, LARGEST_BUFFER);
-                yield descriptor.setOption(entry.level, entry.number, size, 0);
-            }
-            case SECONDS -> {
-                int seconds = Math.min((int) value, entry.largest);
-                yield descriptor.setOption(entry.level, entry.number, seconds < 0 ? 0 : 1, seconds);
-            }
+        int first = switch (entry.kind) {
+            case FLAG -> (boolean) value ? 1 : 0;
+            case NUMBER -> Checks.checkRange(name.name(), (int) value, entry.smallest, entry.largest);
+            case BUFFER ->
+                Math.clamp(Checks.checkAtLeast(name.name(), (int) value, 0), SMALLEST_BUFFER, LARGEST_BUFFER);
+            case SECONDS -> (int) value < 0 ? 0 : 1;
         };
+        int second = entry.kind == Kind.SECONDS ? Math.min((int) value, entry.largest) : 0;
+        int errno = descriptor.setOption(entry.level, entry.number, first, second);
         if (errno != 0) {
             throw SocketFailures.of("rsetsockopt(" + name + ", " + value + ")", errno);
         }
@@ -125,7 +113,7 @@ final class OptionTable {
         int value = descriptor.getOption(entry.level, entry.number);
         return switch (entry.kind) {
             case FLAG -> value != 0;
-            case NUMBER, TIME, SECONDS -> value;
+            case NUMBER, SECONDS -> value;
             case BUFFER -> value / 2; // as the JDK does for TCP: the kernel, and rsockets, double it
         };
     }

@@ -4,6 +4,7 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Fields;
 import dev.verbena.internal.HiddenDescriptor;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
@@ -38,21 +39,12 @@ final class SocketDescriptor {
     static final int SHUTDOWN_WRITE = 1;
     static final int SHUTDOWN_BOTH = 2;
 
-    private static final int INET = IpAddresses.INET;
-    private static final int INET6 = IpAddresses.INET6;
     private static final int STREAM = 1;
     private static final int ERROR = 4;
     private static final int CLOSED = 1 << 31;
     private static final int UNKNOWN = -2;
-    private static final VarHandle STATE;
-
-    static {
-        try {
-            STATE = MethodHandles.lookup().findVarHandle(SocketDescriptor.class, "state", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+    private static final VarHandle STATE =
+            Fields.handle(MethodHandles.lookup(), SocketDescriptor.class, "state", int.class);
 
     /** The states of an rsocket until it is closed. */
     enum Phase {
@@ -120,7 +112,7 @@ final class SocketDescriptor {
     /** Opens an rsocket. C takes addresses of both families, whichever family the socket is of. */
     static SocketDescriptor open(boolean six) throws IOException {
         MovedServiceLists.prepare();
-        int number = (int) Rsocket.SOCKET.call(six ? INET6 : INET, STREAM, 0);
+        int number = (int) Rsocket.SOCKET.call(six ? IpAddresses.INET6 : IpAddresses.INET, STREAM, 0);
         if (number < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());
         }

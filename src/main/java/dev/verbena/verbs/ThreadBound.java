@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Fields;
 import dev.verbena.internal.ThreadClaim;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.invoke.MethodHandles;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * queue is confined to one thread, that the queue is open. A queue for all threads is checked again by the call itself.
  */
 abstract sealed class ThreadBound permits WorkBatch, Completions {
-    private static final ThreadClaim CLAIM = new ThreadClaim(holderField());
+    private static final ThreadClaim CLAIM = new ThreadClaim(Fields.handle(MethodHandles.lookup(), ThreadBound.class, "holder", Thread.class));
 
     private final VerbsObject owner;
     private volatile boolean ended;
@@ -76,13 +77,5 @@ abstract sealed class ThreadBound permits WorkBatch, Completions {
     void end() {
         ended = true;
         CLAIM.end(this);
-    }
-
-    private static VarHandle holderField() {
-        try {
-            return MethodHandles.lookup().findVarHandle(ThreadBound.class, "holder", Thread.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
     }
 }

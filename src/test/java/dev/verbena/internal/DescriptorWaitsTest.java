@@ -154,13 +154,8 @@ class DescriptorWaitsTest {
         }
 
         @Override
-        public boolean ticks() {
-            return true;
-        }
-
-        @Override
-        public void tick() {
-            ticks.incrementAndGet();
+        public Runnable ticker() {
+            return ticks::incrementAndGet;
         }
     }
 

@@ -42,9 +42,10 @@ class WaitersHammerTest {
             return left > 0 && events.compareAndSet(left, left - 1) ? "event" : null;
         }
 
-        private void ask() {
+        private DescriptorWaits.@Nullable Wait ask() {
             begun.incrementAndGet();
             asked.set(true);
+            return null;
         }
 
         private void raise() {
@@ -63,7 +64,7 @@ class WaitersHammerTest {
         Waiting(Source source, Duration timeout, boolean virtual) {
             Runnable work = () -> {
                 try {
-                    String found = source.waiters.await(source::take, source::ask, timeout);
+                    String found = source.waiters.await(source::take, source::take, source::ask, timeout);
                     end.complete(found == null ? "time-out" : found);
                 } catch (InterruptedException interrupted) {
                     end.complete("interrupt");

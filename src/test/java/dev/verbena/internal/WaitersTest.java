@@ -36,7 +36,15 @@ class WaitersTest {
     }
 
     private @Nullable String await(Duration timeout) throws InterruptedException {
-        return waiters.await(this::attempt, asked::incrementAndGet, timeout);
+        return await(asked::incrementAndGet, timeout);
+    }
+
+    private @Nullable String await(Runnable ask, Duration timeout) throws InterruptedException {
+        Waiters.Asking asking = () -> {
+            ask.run();
+            return null;
+        };
+        return waiters.await(this::attempt, this::attempt, asking, timeout);
     }
 
     /** A thread that waits, and sleeps when it was made. */
@@ -70,7 +78,7 @@ class WaitersTest {
             asked.incrementAndGet();
             events.add("event");
         };
-        assertThat(waiters.<String>await(this::attempt, ask, LONG)).isEqualTo("event");
+        assertThat(await(ask, LONG)).isEqualTo("event");
         assertThat(tries).hasValue(2);
     }
 
@@ -187,7 +195,7 @@ class WaitersTest {
     @Test
     void failureBeforeTheSleepIsNotLost() {
         Runnable ask = () -> waiters.fail(() -> new IllegalArgumentException("no event will come"));
-        assertThatThrownBy(() -> waiters.<String>await(this::attempt, ask, LONG))
+        assertThatThrownBy(() -> await(ask, LONG))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 }

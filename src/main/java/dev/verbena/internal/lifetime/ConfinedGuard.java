@@ -1,12 +1,13 @@
 package dev.verbena.internal.lifetime;
 
+import dev.verbena.internal.Fields;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /** The guard of an object that one thread uses. That thread also closes the object, so no call is under way meanwhile. */
 final class ConfinedGuard extends CloseGuard {
-    private static final VarHandle OPEN_TO = openTo();
+    private static final VarHandle OPEN_TO = Fields.handle(MethodHandles.lookup(), ConfinedGuard.class, "openTo", Thread.class);
 
     /** The thread that may use the object. Another thread takes over from one that has ended. */
     private Thread owner;
@@ -18,14 +19,6 @@ final class ConfinedGuard extends CloseGuard {
         super(lifetime);
         this.owner = owner;
         this.openTo = owner;
-    }
-
-    private static VarHandle openTo() {
-        try {
-            return MethodHandles.lookup().findVarHandle(ConfinedGuard.class, "openTo", Thread.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.internal.Backoff;
 import dev.verbena.internal.Barrier;
+import dev.verbena.internal.Fields;
 import dev.verbena.internal.ThreadClaim;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -14,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  * pays two plain stores; all other threads count. When the first thread has ended, the next one gets the flag.
  */
 final class SharedGuard extends CloseGuard {
-    private static final ThreadClaim CLAIM = new ThreadClaim(field("holder", Thread.class));
-    private static final VarHandle CLOSED = field("closed", boolean.class);
-    private static final VarHandle BUSY = field("busy", boolean.class);
-    private static final VarHandle USERS = field("users", int.class);
+    private static final ThreadClaim CLAIM = new ThreadClaim(Fields.handle(MethodHandles.lookup(), SharedGuard.class, "holder", Thread.class));
+    private static final VarHandle CLOSED = Fields.handle(MethodHandles.lookup(), SharedGuard.class, "closed", boolean.class);
+    private static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), SharedGuard.class, "busy", boolean.class);
+    private static final VarHandle USERS = Fields.handle(MethodHandles.lookup(), SharedGuard.class, "users", int.class);
 
     /** The thread that has the flag {@link #busy} for itself. */
     private @Nullable Thread holder;
@@ -33,14 +34,6 @@ final class SharedGuard extends CloseGuard {
 
     SharedGuard(Lifetime lifetime) {
         super(lifetime);
-    }
-
-    private static VarHandle field(String name, Class<?> type) {
-        try {
-            return MethodHandles.lookup().findVarHandle(SharedGuard.class, name, type);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
     }
 
     @Override

@@ -1,14 +1,10 @@
 package dev.verbena.internal;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 
 /** The limit on the memory that this process may pin, and the advice for a process that reached the limit. */
 public final class LockedMemory {
-    private static final Path LIMITS = Path.of("/proc/self/limits");
+    private static final int RLIMIT_MEMLOCK = 8;
 
     private LockedMemory() {}
 
@@ -21,23 +17,10 @@ public final class LockedMemory {
                 .orElse("Locked memory is not limited for this process: the machine or the device has no memory left");
     }
 
-    /** Returns the soft limit in bytes; empty if there is none or it can't be read. */
+    /** Returns the soft limit in bytes; empty if there is none. */
     public static Optional<Long> limit() {
-        try {
-            return limit(Files.readAllLines(LIMITS));
-        } catch (IOException e) {
-            return Optional.empty();
-        }
-    }
-
-    static Optional<Long> limit(List<String> limits) {
-        return limits.stream()
-                .filter(line -> line.startsWith("Max locked memory"))
-                .map(line ->
-                        line.substring("Max locked memory".length()).strip().split("\\s+")[0])
-                .filter(soft -> !soft.equals("unlimited"))
-                .map(Long::parseLong)
-                .findFirst();
+        long limit = SystemCall.softLimit(RLIMIT_MEMLOCK);
+        return limit == -1 ? Optional.empty() : Optional.of(limit);
     }
 
     /** Returns a size as text, such as {@code 64 KiB}, in the largest unit of which the size is a multiple. */

@@ -1,9 +1,5 @@
 package dev.verbena.internal;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-
 /** The limit on the open files of this process, and the advice for a process that reached the limit. */
 public final class OpenFiles {
     private static final int RLIMIT_NOFILE = 7;
@@ -36,10 +32,6 @@ public final class OpenFiles {
 
     /** Returns the number of files that this process may have open at once. Opens none itself. */
     static long limit() {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment limits = scratch.allocate(ValueLayout.JAVA_LONG, 2);
-            SystemCall.GETRLIMIT.call(RLIMIT_NOFILE, limits.address());
-            return limits.get(ValueLayout.JAVA_LONG, 0);
-        }
+        return SystemCall.softLimit(RLIMIT_NOFILE);
     }
 }

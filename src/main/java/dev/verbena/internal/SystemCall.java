@@ -1,6 +1,9 @@
 package dev.verbena.internal;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 
 /** A function of libc that works on descriptors, or that knows how many there may be. */
 public enum SystemCall {
@@ -67,6 +70,15 @@ public enum SystemCall {
      */
     public static void makeNonBlocking(int descriptor) {
         FCNTL.call(descriptor, SET_FLAGS, FCNTL.call(descriptor, GET_FLAGS) | NON_BLOCKING);
+    }
+
+    /** Returns a soft limit of the process ({@code getrlimit}); -1 for none. */
+    static long softLimit(int resource) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment limits = scratch.allocate(ValueLayout.JAVA_LONG, 2);
+            GETRLIMIT.call(resource, limits.address());
+            return limits.get(ValueLayout.JAVA_LONG, 0);
+        }
     }
 
     /** Returns the flags of a descriptor ({@code F_GETFL}); negative if there is no such descriptor. */

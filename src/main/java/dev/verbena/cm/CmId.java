@@ -215,7 +215,7 @@ final class CmId {
     private record ToPeer(CmId of) {
         @Override
         public String toString() {
-            return "to " + ConnectRequest.text(of.peerAddress().orElse(null));
+            return "to " + ConnectionException.text(of.peerAddress().orElse(null));
         }
     }
 

@@ -13,7 +13,6 @@ import java.lang.foreign.Arena;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A request of a peer to connect to a listening id. {@link #claim} the request, and accept or reject with the resulting id;
@@ -146,12 +145,8 @@ public final class ConnectRequest {
         }
     }
 
-    static String text(@Nullable InetSocketAddress address) {
-        return address == null ? "an unknown peer" : ConnectionException.text(address);
-    }
-
     @Override
     public String toString() {
-        return "request of " + text(peer.orElse(null));
+        return "request of " + ConnectionException.text(peer.orElse(null));
     }
 }

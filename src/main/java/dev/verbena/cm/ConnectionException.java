@@ -41,7 +41,7 @@ public class ConnectionException extends VerbsException {
         this(
                 verb,
                 peer == null ? event.id().toString() : "to " + text(peer),
-                event.status() < -1 ? -event.status() : 0,
+                errno(event.status()),
                 words(event, hint),
                 event.type(),
                 event.status(),
@@ -53,8 +53,8 @@ public class ConnectionException extends VerbsException {
     static ConnectionException ended(IdEvents.End end, @Nullable InetSocketAddress peer) {
         return new ConnectionException(
                 RdmaCm.GET_CM_EVENT.name(),
-                "to " + ConnectRequest.text(peer),
-                end.status() < -1 ? -end.status() : 0,
+                "to " + text(peer),
+                errno(end.status()),
                 end.type().cName() + " (status " + end.status() + "), "
                         + end.type().meaning()
                         + (end.type() == CmEvent.Type.DISCONNECTED
@@ -66,11 +66,15 @@ public class ConnectionException extends VerbsException {
                 PrivateData.NONE);
     }
 
+    private static int errno(int status) {
+        return status < -1 ? -status : 0;
+    }
+
     /** Makes the exception for a call that failed because the peer left before it was accepted. */
     static ConnectionException peerHasLeft(VerbsException failed, @Nullable InetSocketAddress peer) {
         ConnectionException made = new ConnectionException(
                 failed.verb(),
-                "to " + ConnectRequest.text(peer),
+                "to " + text(peer),
                 failed.errno(),
                 "The peer has left before it was accepted: it has closed its connection, or its process has ended. "
                         + "Go on with the next peer",
@@ -91,13 +95,13 @@ public class ConnectionException extends VerbsException {
                 + event.type().meaning() + reason + (hint.isEmpty() ? "" : ". " + hint);
     }
 
-    static String text(InetSocketAddress address) {
-        String host = address.getAddress().getHostAddress();
-        return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + address.getPort();
-    }
-
-    static String text(SocketAddress address) {
-        return address instanceof InetSocketAddress ip && ip.getAddress() != null ? text(ip) : address.toString();
+    /** Returns an address as text, which may be that of a peer without one. */
+    static String text(@Nullable SocketAddress address) {
+        if (!(address instanceof InetSocketAddress ip) || ip.getAddress() == null) {
+            return address == null ? "an unknown peer" : address.toString();
+        }
+        String host = ip.getAddress().getHostAddress();
+        return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + ip.getPort();
     }
 
     /**

@@ -336,9 +336,7 @@ class OptionValuesTest {
     }
 
     static List<String> types() {
-        return OptionsIdiomTest.options().stream()
-                .map(Class::getSimpleName)
-                .toList();
+        return OptionsIdiomTest.options().stream().map(Class::getSimpleName).toList();
     }
 
     private Object base(String type) {

@@ -76,6 +76,11 @@ final class CmId {
         call(function, arguments, errno -> "", values);
     }
 
+    /** Calls a function of C with this id, private data and values. */
+    void call(CFunction function, Object arguments, PrivateData data, Values values) {
+        call(function, arguments, CmFailures.tooLong(data), values);
+    }
+
     /**
      * Calls a function of C that returns 0 on success. The arguments become text only on failure: text takes longer than
      * many a call.

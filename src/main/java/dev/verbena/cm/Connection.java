@@ -64,7 +64,8 @@ public final class Connection implements AutoCloseable {
      * @param own the channel that the connection closes; null for a channel of others
      * @throws ConnectionException if the peer of a request has left
      */
-    static Connection of(@Nullable EventChannel own, ConnectionId id, PrivateData request, ConnectionResources options) {
+    static Connection of(
+            @Nullable EventChannel own, ConnectionId id, PrivateData request, ConnectionResources options) {
         Optional<InetSocketAddress> peer = id.peerAddress();
         ConnectionParts parts = options.make(id);
         return CmFailures.orUndo(parts::close, () -> {
@@ -139,7 +140,8 @@ public final class Connection implements AutoCloseable {
      * @throws ConnectionException if no machine answers for the address
      * @throws InterruptedException if the thread was interrupted
      */
-    public static Connection to(InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
+    public static Connection to(
+            InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         Objects.requireNonNull(server, "server"); // before anything is made
         Objects.requireNonNull(timeout, "timeout");
@@ -268,7 +270,7 @@ public final class Connection implements AutoCloseable {
 
     /**
      * Returns the protection domain that this connection registers memory in. All connections of a listener that are on one
-     * device have one domain, unless {@link ConnectionResources#domain() another was given}.
+     * device have one domain, unless {@link ConnectionResources#domain another was given}.
      *
      * @return the protection domain
      */

@@ -44,7 +44,7 @@ final class Handshake {
         ConnectionParameters all =
                 pair == null ? parameters : parameters.queuePair(pair.number(), parameters.sharedReceives());
         try {
-            id.call(RdmaCm.ACCEPT, id, CmFailures.tooLong(all.privateData()), scratch -> CmId.values(all.write(scratch)));
+            id.call(RdmaCm.ACCEPT, id, all.privateData(), scratch -> CmId.values(all.write(scratch)));
         } catch (VerbsException refused) {
             throw all.privateData().size() > ACCEPT_DATA ? refused : id.explain(refused);
         }
@@ -88,15 +88,16 @@ final class Handshake {
     }
 
     private void callReject(CFunction function, PrivateData data) {
-        id.call(function, id, CmFailures.tooLong(data), scratch -> CmId.values(ConnectionParameters.write(data, scratch), data.size()));
+        id.call(function, id, data, scratch -> CmId.values(ConnectionParameters.write(data, scratch), data.size()));
     }
 
     void beginConnect(ConnectionParameters parameters) {
+        PrivateData data = parameters.privateData();
         id.lifetime.checkOpen();
         boolean before = id.events.disconnected;
         id.events.disconnected = false; // before the call: the connection may end at once
         try {
-            id.call(RdmaCm.CONNECT, id.toPeer(), CmFailures.tooLong(parameters.privateData()), scratch -> CmId.values(parameters.write(scratch)));
+            id.call(RdmaCm.CONNECT, id.toPeer(), data, scratch -> CmId.values(parameters.write(scratch)));
         } catch (Throwable t) {
             id.events.disconnected |= before;
             throw t;

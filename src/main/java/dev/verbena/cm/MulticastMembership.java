@@ -67,8 +67,7 @@ public final class MulticastMembership extends VerbsObject {
                     arena,
                     lifetime -> {
                         lifetime.undoneBy(() -> {}); // this method leaves the group if this fails
-                        return new MulticastMembership(
-                                lifetime, id, group, ((CmEvent.DatagramReady) joined).target());
+                        return new MulticastMembership(lifetime, id, group, ((CmEvent.DatagramReady) joined).target());
                     },
                     pair == null ? new VerbsObject[] {owner} : new VerbsObject[] {owner, pair});
         } catch (Throwable t) {

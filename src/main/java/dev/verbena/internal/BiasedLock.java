@@ -22,11 +22,12 @@ public final class BiasedLock implements AutoCloseable {
 
     private static final int FACTOR = 16;
 
-    private static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), Bias.class, "busy", boolean.class);
-    private static final VarHandle REVOKED = Fields.handle(MethodHandles.lookup(), Bias.class, "revoked", boolean.class);
 
     /** The right of one thread, until it is revoked. */
     private static final class Bias {
+        static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), "busy", boolean.class);
+        static final VarHandle REVOKED = Fields.handle(MethodHandles.lookup(), "revoked", boolean.class);
+
         final Thread holder;
 
         @SuppressWarnings("unused") // a VarHandle writes it
@@ -103,11 +104,11 @@ public final class BiasedLock implements AutoCloseable {
     /** Gives the lock back. */
     public void unlock() {
         Bias mine = bias;
-        if (mine != null && mine.holder == Thread.currentThread() && (boolean) BUSY.get(mine)) {
+        if (mine != null && mine.holder == Thread.currentThread() && (boolean) Bias.BUSY.get(mine)) {
             if (mine.again > 0) {
                 mine.again--;
             } else {
-                BUSY.setRelease(mine, false);
+                Bias.BUSY.setRelease(mine, false);
             }
         } else {
             count();
@@ -117,13 +118,13 @@ public final class BiasedLock implements AutoCloseable {
 
     /** Enters with a bias. Returns false if it was revoked. */
     private static boolean enter(Bias mine) {
-        if ((boolean) BUSY.get(mine)) {
+        if ((boolean) Bias.BUSY.get(mine)) {
             mine.again++;
             return true;
         }
-        BUSY.setOpaque(mine, true);
-        if ((boolean) REVOKED.getAcquire(mine)) {
-            BUSY.setRelease(mine, false);
+        Bias.BUSY.setOpaque(mine, true);
+        if ((boolean) Bias.REVOKED.getAcquire(mine)) {
+            Bias.BUSY.setRelease(mine, false);
             return false;
         }
         return true;
@@ -144,8 +145,8 @@ public final class BiasedLock implements AutoCloseable {
 
     /** Takes a bias away. The caller has the lock, and then waits until the thread that had the bias is not busy. */
     private static void revoke(Bias other) {
-        if (!(boolean) REVOKED.getAcquire(other)) {
-            REVOKED.setVolatile(other, true);
+        if (!(boolean) Bias.REVOKED.getAcquire(other)) {
+            Bias.REVOKED.setVolatile(other, true);
             Barrier.allThreads();
         }
     }
@@ -158,6 +159,6 @@ public final class BiasedLock implements AutoCloseable {
     }
 
     private static boolean isBusy(Bias other) {
-        return (boolean) BUSY.getAcquire(other);
+        return (boolean) Bias.BUSY.getAcquire(other);
     }
 }

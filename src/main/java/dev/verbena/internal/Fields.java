@@ -10,11 +10,11 @@ public final class Fields {
     /**
      * Returns the handle of a field.
      *
-     * @param lookup of the class that uses the handle, which may access the field
+     * @param owner the lookup of the class that has the field
      */
-    public static VarHandle handle(MethodHandles.Lookup lookup, Class<?> owner, String name, Class<?> type) {
+    public static VarHandle handle(MethodHandles.Lookup owner, String name, Class<?> type) {
         try {
-            return lookup.findVarHandle(owner, name, type);
+            return owner.findVarHandle(owner.lookupClass(), name, type);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }

@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.Fields;
 import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
@@ -27,8 +28,8 @@ final class Buffer {
     /** The number in {@link #call} of a message that is no part of a call. */
     static final int NO_CALL = -1;
 
-    private static final VarHandle STATE = field("state", State.class);
-    private static final VarHandle TURN = field("turn", int.class);
+    private static final VarHandle STATE = Fields.handle(MethodHandles.lookup(), "state", State.class);
+    private static final VarHandle TURN = Fields.handle(MethodHandles.lookup(), "turn", int.class);
 
     final int index;
     final LocalMemory whole;
@@ -126,13 +127,5 @@ final class Buffer {
             slice = known;
         }
         return known;
-    }
-
-    private static VarHandle field(String name, Class<?> type) {
-        try {
-            return MethodHandles.lookup().findVarHandle(Buffer.class, name, type);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
     }
 }

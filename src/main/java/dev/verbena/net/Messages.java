@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsException;
 import dev.verbena.internal.BiasedLock;
+import dev.verbena.internal.Fields;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.CreditStallEvent;
 import dev.verbena.internal.jfr.Recorder;
@@ -28,7 +29,7 @@ final class Messages {
         END
     }
 
-    private static final VarHandle ARRIVED = arrivedField();
+    private static final VarHandle ARRIVED = Fields.handle(MethodHandles.lookup(), "arrivedCount", int.class);
 
     final Waiters free = new Waiters();
     final Waiters credit = new Waiters();
@@ -97,14 +98,6 @@ final class Messages {
         this.arrived = new Buffer[options.window()];
         this.sends = new Buffer[options.sends() + options.calls()];
         this.idle = new Buffer[sends.length];
-    }
-
-    private static VarHandle arrivedField() {
-        try {
-            return MethodHandles.lookup().findVarHandle(Messages.class, "arrivedCount", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
     }
 
     /** Returns the number of receives of a channel. */

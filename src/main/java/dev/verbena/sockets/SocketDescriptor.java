@@ -43,8 +43,7 @@ final class SocketDescriptor {
     private static final int ERROR = 4;
     private static final int CLOSED = 1 << 31;
     private static final int UNKNOWN = -2;
-    private static final VarHandle STATE =
-            Fields.handle(MethodHandles.lookup(), SocketDescriptor.class, "state", int.class);
+    private static final VarHandle STATE = Fields.handle(MethodHandles.lookup(), "state", int.class);
 
     /** The states of an rsocket until it is closed. */
     enum Phase {

@@ -5,7 +5,6 @@ import dev.verbena.internal.Fields;
 import dev.verbena.internal.ThreadClaim;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * queue is confined to one thread, that the queue is open. A queue for all threads is checked again by the call itself.
  */
 abstract sealed class ThreadBound permits WorkBatch, Completions {
-    private static final ThreadClaim CLAIM = new ThreadClaim(Fields.handle(MethodHandles.lookup(), ThreadBound.class, "holder", Thread.class));
+    private static final ThreadClaim CLAIM =
+            new ThreadClaim(Fields.handle(MethodHandles.lookup(), "holder", Thread.class));
 
     private final VerbsObject owner;
     private volatile boolean ended;

@@ -106,7 +106,8 @@ class ListenerTest {
     void pollConnectionRefusesAClosedArena() throws Exception {
         other.close();
         Connection client = requesting();
-        assertThatThrownBy(() -> listener.pollConnection(ConnectionResources.of(SIZES), other)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> listener.pollConnection(ConnectionResources.of(SIZES), other))
+                .isInstanceOf(IllegalStateException.class);
         establish(polled(listener::pollConnection), client);
     }
 
@@ -118,7 +119,7 @@ class ListenerTest {
         assertThat(request.privateData().text()).startsWith("please");
         assertThat(listener.id().pollRequest()).isNull();
         request.reject(PrivateData.NONE);
-        assertThatThrownBy(request::reject)
+        assertThatThrownBy(() -> request.reject(PrivateData.NONE))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("claimed or rejected");
     }
@@ -133,7 +134,8 @@ class ListenerTest {
 
     @Test
     void acceptTakesSizesAndAnArena() throws Exception {
-        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE, ConnectionResources.of(SIZES), other));
+        Future<Connection> accepted =
+                threads.submit(() -> listener.accept(DEADLINE, ConnectionResources.of(SIZES), other));
         Connection client = Connection.open(listener.address(), DEADLINE, arena);
         Connection server = accepted.get(DEADLINE.toSeconds(), SECONDS);
         assertThat(server.queuePair().capabilities().receiveDepth()).isBetween(SIZES.receiveDepth(), 63);

@@ -195,7 +195,6 @@ class WaitersTest {
     @Test
     void failureBeforeTheSleepIsNotLost() {
         Runnable ask = () -> waiters.fail(() -> new IllegalArgumentException("no event will come"));
-        assertThatThrownBy(() -> await(ask, LONG))
-                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> await(ask, LONG)).isInstanceOf(IllegalArgumentException.class);
     }
 }

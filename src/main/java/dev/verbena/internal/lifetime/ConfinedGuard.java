@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The guard of an object that one thread uses. That thread also closes the object, so no call is under way meanwhile. */
 final class ConfinedGuard extends CloseGuard {
-    private static final VarHandle OPEN_TO = Fields.handle(MethodHandles.lookup(), ConfinedGuard.class, "openTo", Thread.class);
+    private static final VarHandle OPEN_TO = Fields.handle(MethodHandles.lookup(), "openTo", Thread.class);
 
     /** The thread that may use the object. Another thread takes over from one that has ended. */
     private Thread owner;

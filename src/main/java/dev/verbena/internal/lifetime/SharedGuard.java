@@ -15,10 +15,11 @@ import org.jspecify.annotations.Nullable;
  * pays two plain stores; all other threads count. When the first thread has ended, the next one gets the flag.
  */
 final class SharedGuard extends CloseGuard {
-    private static final ThreadClaim CLAIM = new ThreadClaim(Fields.handle(MethodHandles.lookup(), SharedGuard.class, "holder", Thread.class));
-    private static final VarHandle CLOSED = Fields.handle(MethodHandles.lookup(), SharedGuard.class, "closed", boolean.class);
-    private static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), SharedGuard.class, "busy", boolean.class);
-    private static final VarHandle USERS = Fields.handle(MethodHandles.lookup(), SharedGuard.class, "users", int.class);
+    private static final ThreadClaim CLAIM =
+            new ThreadClaim(Fields.handle(MethodHandles.lookup(), "holder", Thread.class));
+    private static final VarHandle CLOSED = Fields.handle(MethodHandles.lookup(), "closed", boolean.class);
+    private static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), "busy", boolean.class);
+    private static final VarHandle USERS = Fields.handle(MethodHandles.lookup(), "users", int.class);
 
     /** The thread that has the flag {@link #busy} for itself. */
     private @Nullable Thread holder;

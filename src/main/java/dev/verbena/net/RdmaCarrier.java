@@ -410,7 +410,7 @@ final class RdmaCarrier extends Carrier {
     // Connections
 
     /** A connection of the connection manager. */
-    final class IdConnection extends Connection {
+    final class IdConnection extends Carrier.Connection {
         private final ConnectionId id;
         private boolean linked;
 

@@ -22,7 +22,6 @@ public final class BiasedLock implements AutoCloseable {
 
     private static final int FACTOR = 16;
 
-
     /** The right of one thread, until it is revoked. */
     private static final class Bias {
         static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), "busy", boolean.class);

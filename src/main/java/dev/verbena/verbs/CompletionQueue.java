@@ -18,7 +18,6 @@ import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;
-import dev.verbena.internal.lifetime.GuardedDriver;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_cq;
 import dev.verbena.internal.raw.ibv_cq_init_attr_ex;
@@ -76,7 +75,7 @@ public final class CompletionQueue extends ContextObject {
         this.capacity = currentCapacity();
         this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
         this.readers = options.extended() ? readers() : null;
-        this.driver = GuardedDriver.of(context.provider().forPolls(pollsCritically()), lifetime);
+        this.driver = lifetime.bracketing(context.provider().forPolls(pollsCritically()));
         this.one = keep(new PlainCompletions(this, 1));
         expectEvents();
     }

@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.lifetime.GuardedDriver;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -63,7 +62,7 @@ final class PostPath {
         this.verb = verb;
         this.whenFull = whenFull;
         this.refusal = refusal;
-        this.driver = GuardedDriver.of(driver, lifetime);
+        this.driver = lifetime.bracketing(driver);
         this.address = address;
         this.lifetime = lifetime;
         this.extended = extended;

@@ -407,7 +407,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
      * @param request the request
      */
     final void postOne(long of, long request, long id, int code) {
-        if (linked == 0 || !log.takes(id, code)) {
+        if (parts != null || !log.takes(id, code)) {
             checkOperation(code);
             one(request, code);
             postRarely();

@@ -13,7 +13,6 @@ import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.ExtendedCalls;
-import dev.verbena.internal.lifetime.GuardedDriver;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Await;
@@ -238,7 +237,8 @@ class CompletionRulesTest {
                         other.context.createCompletionQueue(options.fields(CompletionField.standard()));
                 assertThat(plain.pollsCritically()).isEqualTo(may);
                 assertThat(extended.pollsCritically()).isEqualTo(may && confined);
-                assertThat(plain.driver() instanceof GuardedDriver).isEqualTo(!confined);
+                assertThat(plain.driver() == other.context.provider().forPolls(may))
+                        .isEqualTo(confined);
             }
         }
     }

@@ -1,5 +1,6 @@
 package dev.verbena.internal.lifetime;
 
+import dev.verbena.internal.Driver;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -86,6 +87,9 @@ abstract sealed class CloseGuard permits ConfinedGuard, SharedGuard {
      * @param way the result of {@code enter()}
      */
     abstract void exit(int way);
+
+    /** Returns a driver whose calls are brackets of this guard, or the driver itself if they need none. */
+    abstract Driver bracketing(Driver driver);
 
     /**
      * Forgets which thread uses the guarded object most. The caller makes sure that no thread is in a call now, and that the

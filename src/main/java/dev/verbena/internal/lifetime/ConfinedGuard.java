@@ -1,5 +1,6 @@
 package dev.verbena.internal.lifetime;
 
+import dev.verbena.internal.Driver;
 import dev.verbena.internal.Fields;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -76,6 +77,11 @@ final class ConfinedGuard extends CloseGuard {
     @Override
     void exit(int way) {
         // closing has no other thread to wait for
+    }
+
+    @Override
+    Driver bracketing(Driver driver) {
+        return driver;
     }
 
     @Override

@@ -3,21 +3,13 @@ package dev.verbena.internal.lifetime;
 import dev.verbena.internal.Driver;
 
 /** The driver of a queue that all threads use: keeps the queue open during each call. Closing waits for calls under way. */
-public final class GuardedDriver extends Driver {
+final class GuardedDriver extends Driver {
     private final Driver driver;
-    private final CloseGuard guard;
+    private final SharedGuard guard;
 
-    private GuardedDriver(Driver driver, CloseGuard guard) {
+    GuardedDriver(Driver driver, SharedGuard guard) {
         this.driver = driver;
         this.guard = guard;
-    }
-
-    /**
-     * Returns a driver for the calls of a queue. The owner of a confined queue needs no bracket around its calls: it checks
-     * before that the queue is open.
-     */
-    public static Driver of(Driver driver, ObjectLifetime queue) {
-        return queue.isConfined() ? driver : new GuardedDriver(driver, queue.guard());
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Driver;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -42,6 +43,14 @@ public final class ObjectLifetime extends Lifetime {
     /** Returns the lifetime of an object. */
     public static ObjectLifetime of(VerbsObject object) {
         return Objects.requireNonNull(accessor).apply(object);
+    }
+
+    /**
+     * Returns a driver for the calls of this object, a queue. The owner of a confined queue needs no bracket around its
+     * calls: it checks before that the queue is open.
+     */
+    public Driver bracketing(Driver driver) {
+        return guard().bracketing(driver);
     }
 
     /**

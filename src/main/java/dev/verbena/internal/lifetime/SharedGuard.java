@@ -2,6 +2,7 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.internal.Backoff;
 import dev.verbena.internal.Barrier;
+import dev.verbena.internal.Driver;
 import dev.verbena.internal.Fields;
 import dev.verbena.internal.ThreadClaim;
 import java.lang.invoke.MethodHandles;
@@ -114,6 +115,11 @@ final class SharedGuard extends CloseGuard {
         } else {
             release();
         }
+    }
+
+    @Override
+    Driver bracketing(Driver driver) {
+        return new GuardedDriver(driver, this);
     }
 
     private IllegalStateException leaveClosed() {

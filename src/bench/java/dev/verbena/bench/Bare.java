@@ -170,7 +170,7 @@ final class Bare extends Subject {
         do {
             found = poll();
         } while (found == 0);
-        return found == 1 && isPosted(completions, id) ? 0 : 1;
+        return found == 1 && ALL.get(INT, completions + STATUS) == 0 && ALL.get(LONG, completions) == id ? 0 : 1;
     }
 
     private static long takeBatch(long firstId) {
@@ -179,15 +179,12 @@ final class Bare extends Subject {
         for (int left = SIZE; left > 0; ) {
             int found = poll();
             for (int i = 0; i < found; i++) {
-                bad += isPosted(completions + i * COMPLETION, id++) ? 0 : 1;
+                long at = completions + i * COMPLETION;
+                bad += ALL.get(INT, at + STATUS) == 0 && ALL.get(LONG, at) == id++ ? 0 : 1;
             }
             left -= found;
         }
         return bad;
-    }
-
-    private static boolean isPosted(long at, long id) {
-        return ALL.get(INT, at + STATUS) == 0 && ALL.get(LONG, at) == id;
     }
 
     private static final class ExtendedPair {

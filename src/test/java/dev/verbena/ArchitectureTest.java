@@ -98,8 +98,8 @@ class ArchitectureTest {
                     + "|Class\\s*\\.\\s*forName(?!\\(\"sun\\.)|getDeclared(?:Method|Field|Constructor|Class)(?:es|s)?)\\s*\\(");
 
     /** A call that finds a member by name; the group is the class that the member is looked up in. */
-    private static final Pattern LOOKUP_OF_MEMBER =
-            Pattern.compile("\\bfind(?:Static|Virtual|Constructor|Special|VarHandle|StaticVarHandle|Getter|Setter"
+    private static final Pattern LOOKUP_OF_MEMBER = Pattern.compile(
+            "\\bfind(?:Static|Virtual|Constructor|Special|VarHandle|StaticVarHandle|Getter|Setter"
                     + "|StaticGetter|StaticSetter)\\s*\\(\\s*(?:([A-Za-z0-9_.]+)\\s*\\.\\s*class\\b|([a-z]+\\.lookupClass\\(\\)))?");
 
     private static final Pattern DECLARED =

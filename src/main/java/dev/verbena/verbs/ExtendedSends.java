@@ -197,6 +197,15 @@ final class ExtendedSends {
      * @return 0 or an error number
      */
     int post(long requests, long firstRefused) {
+        int way = queuePair.lifetime.enter();
+        try {
+            return postRuns(requests, firstRefused);
+        } finally {
+            queuePair.lifetime.exit(way);
+        }
+    }
+
+    private int postRuns(long requests, long firstRefused) {
         for (long request = requests; request != 0; request = next(request)) {
             checkOffered(request);
         }

@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
 final class PostPath {
     private static final int ANY = -1;
 
-    private final ObjectLifetime lifetime;
     private final Object queue;
     private final String verb;
     private final String whenFull;
@@ -64,7 +63,6 @@ final class PostPath {
         this.refusal = refusal;
         this.driver = lifetime.bracketing(driver);
         this.address = address;
-        this.lifetime = lifetime;
         this.extended = extended;
         this.log = log;
         this.usual = usual;
@@ -146,19 +144,6 @@ final class PostPath {
     void checkReady() {
         if (!ready) {
             throw refusal.get();
-        }
-    }
-
-    /** Posts sends as the driver does, or in its place. */
-    int postSends(long requests, long firstRefused) {
-        if (extended == null) {
-            return driver.postSends(address, requests, firstRefused);
-        }
-        int way = lifetime.enter();
-        try {
-            return extended.post(requests, firstRefused);
-        } finally {
-            lifetime.exit(way);
         }
     }
 

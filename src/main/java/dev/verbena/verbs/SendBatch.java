@@ -118,7 +118,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     @Override
     int driveRarely() {
-        return path.postSends(address, refused);
+        ExtendedSends extended = path.extended;
+        return extended == null ? drive(queueAddress, address) : extended.post(address, refused);
     }
 
     @Override

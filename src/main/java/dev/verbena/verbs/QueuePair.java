@@ -549,7 +549,7 @@ public final class QueuePair extends ContextObject {
     @CName({"ibv_post_send", "rdma_post_send"})
     public void postSend(long id, LocalMemory local) {
         if (ownSends.isUser()) {
-            ownSends.put(request, request + WorkBatch.STRIDE, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+            ownSends.put(request, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
             ownSends.postOne(queue, request, id, SendBatch.SEND);
         } else {
             SendBatch.postOne(singleSends, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
@@ -649,7 +649,6 @@ public final class QueuePair extends ContextObject {
         if (ownSends.isUser()) {
             ownSends.put(
                     request,
-                    request + WorkBatch.STRIDE,
                     id,
                     SendBatch.RDMA_WRITE,
                     local,
@@ -705,7 +704,6 @@ public final class QueuePair extends ContextObject {
         if (ownSends.isUser()) {
             ownSends.put(
                     request,
-                    request + WorkBatch.STRIDE,
                     id,
                     SendBatch.RDMA_READ,
                     local,
@@ -838,7 +836,7 @@ public final class QueuePair extends ContextObject {
     @CName({"ibv_post_recv", "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
         if (ownReceives.isUser()) {
-            ownReceives.put(receive, receive + WorkBatch.STRIDE, id, local);
+            ownReceives.put(receive, id, local);
             ownReceives.postOne(queue, receive, id, ReceiveBatch.RECEIVE);
         } else {
             ReceiveBatch.postOne(singleReceives, id, local);

@@ -51,7 +51,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     public ReceiveBatch receive(long id, LocalMemory local) {
         checkUser();
         long request = place(RECEIVE);
-        put(request, firstPiece(request), id, local);
+        put(request, id, local);
         return added(request);
     }
 
@@ -82,7 +82,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     }
 
     /** Writes a receive. This method is flat: see {@link Memory#LONG_AT}. */
-    void put(long request, long firstPiece, long id, LocalMemory local) {
+    void put(long request, long id, LocalMemory local) {
         MemorySlice piece = MemorySlice.of(local);
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         checkPiece(piece.length);
@@ -93,7 +93,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
         long word = Memory.word(request);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), 1L); // one piece
-        long first = Memory.word(firstPiece);
+        long first = Memory.word((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SG_LIST_WORD)));
         Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
         if (watched) {
@@ -105,7 +105,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     static void postOne(SingleRequestBatches<ReceiveBatch> batches, long id, LocalMemory local) {
         try (var claimed = batches.claim()) {
             ReceiveBatch one = claimed.batch;
-            one.put(one.address, one.pieces, id, local);
+            one.put(one.address, id, local);
             one.postOne(one.queueAddress, one.address, id, RECEIVE);
         }
     }

@@ -194,7 +194,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     public SendBatch write(long id, LocalMemory local, RemoteMemory remote) {
         checkUser();
         long request = placeOf(RDMA_WRITE);
-        put(request, firstPiece(request), id, RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
+        put(request, id, RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
         return added(request, remote.length());
     }
 
@@ -229,7 +229,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     public SendBatch read(long id, LocalMemory local, RemoteMemory remote) {
         checkUser();
         long request = placeOf(RDMA_READ);
-        put(request, firstPiece(request), id, RDMA_READ, local, remote.length(), remote.address(), remote.key());
+        put(request, id, RDMA_READ, local, remote.length(), remote.address(), remote.key());
         return added(request, remote.length());
     }
 
@@ -628,7 +628,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     private SendBatch send(long id, int code, LocalMemory local) {
         checkUser();
         long request = placeOf(code);
-        put(request, firstPiece(request), id, code, local, NO_LIMIT, 0, 0);
+        put(request, id, code, local, NO_LIMIT, 0, 0);
         return added(request, NO_LIMIT);
     }
 
@@ -648,12 +648,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * exceed.
      *
      * @param request the address of the request
-     * @param firstPiece the address of its piece of memory
      * @param limit the number of bytes that the request may name, or {@link #NO_LIMIT}
      */
     void put(
             long request,
-            long firstPiece,
             long id,
             int code,
             LocalMemory local,
@@ -675,7 +673,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), (long) SIGNALED);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_ADDRESS_WORD), remoteAddress);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_KEY_WORD), (long) remoteKey);
-        long first = Memory.word(firstPiece);
+        long first = Memory.word((long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, SG_LIST_WORD)));
         Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 0), piece.start);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(first, 1), piece.lengthAndKey);
         if (watched) {
@@ -766,7 +764,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             int remoteKey) {
         try (var claimed = batches.claim()) {
             SendBatch one = claimed.batch;
-            one.put(one.address, one.pieces, id, code, local, limit, remoteAddress, remoteKey);
+            one.put(one.address, id, code, local, limit, remoteAddress, remoteKey);
             one.postOne(one.queueAddress, one.address, id, code);
         }
     }

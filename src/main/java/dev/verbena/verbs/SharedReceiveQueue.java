@@ -355,7 +355,7 @@ public final class SharedReceiveQueue extends ContextObject {
     @CName({POST, "rdma_post_recv"})
     public void postReceive(long id, LocalMemory local) {
         if (ownReceives.isUser()) {
-            ownReceives.put(receive, receive + WorkBatch.STRIDE, id, local);
+            ownReceives.put(receive, id, local);
             ownReceives.postOne(address, receive, id, ReceiveBatch.RECEIVE);
         } else {
             ReceiveBatch.postOne(singleReceives, id, local);

@@ -27,7 +27,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
     static final int ID_WORD = (int) ID / Long.BYTES;
-    private static final int SG_LIST_WORD = (int) SG_LIST / Long.BYTES;
+    static final int SG_LIST_WORD = (int) SG_LIST / Long.BYTES;
     static final int NUM_SGE_WORD = (int) NUM_SGE / Long.BYTES;
 
     private static final long SGE_SIZE = ibv_sge.sizeof();
@@ -266,11 +266,6 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
     /** Returns true if all requests are of this kind, and one of this kind may be added. */
     final boolean isKind(int code) {
         return kind == code;
-    }
-
-    /** Returns the address of the first piece of the request at an address. */
-    static long firstPiece(long request) {
-        return (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(Memory.word(request), SG_LIST_WORD));
     }
 
     /** Adds the request at an address, which {@link #place} has returned and the caller has written. */

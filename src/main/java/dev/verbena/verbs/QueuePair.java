@@ -647,14 +647,7 @@ public final class QueuePair extends ContextObject {
     @CName({"ibv_post_send", "rdma_post_write"})
     public void postWrite(long id, LocalMemory local, RemoteMemory remote) {
         if (ownSends.isUser()) {
-            ownSends.put(
-                    request,
-                    id,
-                    SendBatch.RDMA_WRITE,
-                    local,
-                    remote.length(),
-                    remote.address(),
-                    remote.key());
+            ownSends.put(request, id, SendBatch.RDMA_WRITE, local, remote.length(), remote.address(), remote.key());
             ownSends.postOne(queue, request, id, SendBatch.RDMA_WRITE);
         } else {
             SendBatch.postOne(
@@ -702,14 +695,7 @@ public final class QueuePair extends ContextObject {
     @CName({"ibv_post_send", "rdma_post_read"})
     public void postRead(long id, LocalMemory local, RemoteMemory remote) {
         if (ownSends.isUser()) {
-            ownSends.put(
-                    request,
-                    id,
-                    SendBatch.RDMA_READ,
-                    local,
-                    remote.length(),
-                    remote.address(),
-                    remote.key());
+            ownSends.put(request, id, SendBatch.RDMA_READ, local, remote.length(), remote.address(), remote.key());
             ownSends.postOne(queue, request, id, SendBatch.RDMA_READ);
         } else {
             SendBatch.postOne(

@@ -650,14 +650,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      * @param request the address of the request
      * @param limit the number of bytes that the request may name, or {@link #NO_LIMIT}
      */
-    void put(
-            long request,
-            long id,
-            int code,
-            LocalMemory local,
-            long limit,
-            long remoteAddress,
-            int remoteKey) {
+    void put(long request, long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
         MemorySlice piece = MemorySlice.of(local);
         boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
         if (piece.length > limit || piece.length > path.longestMessage()) {

@@ -16,8 +16,10 @@ import org.jspecify.annotations.Nullable;
  * A driver's functions of the data path: {@code static inline} verbs in C, reached through the function pointers of a
  * context.
  *
- * <p>Each table of functions has a hidden class of this type, made of {@link DriverCalls}, in which the functions and the
- * way to call them are constants. So C2 inlines the calls, also where a program uses several drivers by turns.
+ * <p>Each table of functions has a class of this type, {@link DriverCalls} or a hidden copy of it, in which the functions and
+ * the way to call them are constants. So C2 inlines the calls, also where a program uses several drivers by turns. While
+ * there is one such class, and {@code GuardedDriver} is not loaded, C2 leaves out the check of the type, which costs 0.3 to
+ * 0.4 ns a call (rows post+poll, 8 frames deep, and receive, 2026-11-25).
  *
  * <p>All arguments are passed as {@code long}, which costs no liveness check: {@link CFunction} says why C takes them. The
  * caller makes sure that the memory behind them is alive.
@@ -26,7 +28,11 @@ import org.jspecify.annotations.Nullable;
  * suits a poll, and a post where the driver's library rings the doorbell from user space.
  */
 public abstract class Driver {
+    private static final String TEMPLATE = "DriverCalls.class";
     private static final List<Table> KNOWN = new ArrayList<>();
+
+    /** The table that a class of calls is being made of, under the lock of {@link #KNOWN}. */
+    static @Nullable Table making;
 
     /** The functions of a driver, and the way to call them. */
     static final class Table {
@@ -37,7 +43,7 @@ public abstract class Driver {
         final boolean criticalPosts;
         final boolean criticalPolls;
 
-        /** The instance of the hidden class, which that class sets. */
+        /** The instance of the class of calls, which that class sets. */
         @Nullable
         Driver driver;
 
@@ -104,24 +110,34 @@ public abstract class Driver {
     }
 
     private static Driver make(Table table) {
-        // Named, not loaded: while Driver has one subclass, C2 leaves out the check of its type, which costs 0.3 to 0.4
-        // ns a
-        // call (rows post+poll, 8 frames deep, and receive, 2026-11-25). GuardedDriver is loaded by its first user,
-        // too.
-        String file = "DriverCalls.class";
-        try (InputStream template = Driver.class.getResourceAsStream(file)) {
-            if (template == null) {
-                throw new AssertionError("no ".concat(file));
+        making = table;
+        try {
+            if (KNOWN.size() == 1) {
+                // The first driver takes the template itself. To read the template's bytes, the JDK opens its image of
+                // modules, which takes 8 ms of a program's start (processor time, 2026-11-25).
+                MethodHandles.lookup().ensureInitialized(DriverCalls.class);
+            } else {
+                MethodHandles.lookup().defineHiddenClass(bytesOfTemplate(), true);
             }
-            MethodHandles.lookup().defineHiddenClassWithClassData(template.readAllBytes(), table, true);
-        } catch (IOException | IllegalAccessException e) {
-            throw new AssertionError(file, e);
+        } catch (IllegalAccessException e) {
+            throw new AssertionError(e);
         }
         Driver made = table.driver;
         if (made == null) {
-            throw new AssertionError("not made of ".concat(file));
+            throw new AssertionError("not made of " + TEMPLATE);
         }
         return made;
+    }
+
+    private static byte[] bytesOfTemplate() {
+        try (InputStream template = Driver.class.getResourceAsStream(TEMPLATE)) {
+            if (template == null) {
+                throw new AssertionError("no " + TEMPLATE);
+            }
+            return template.readAllBytes();
+        } catch (IOException e) {
+            throw new AssertionError(TEMPLATE, e);
+        }
     }
 
     private static MethodHandle link(Linker.Option... options) {

@@ -1,12 +1,11 @@
 package dev.verbena.internal;
 
-import java.lang.constant.ConstantDescs;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
+import java.util.Objects;
 
 /**
- * The template of the hidden classes of {@link Driver}, of which only the bytes are used. The fields are constants for the
- * compilers: each method comes down to one call of one function. A handle is linked when it is first used.
+ * The calls of the first driver, and the template of the hidden classes of all others: see {@link Driver}. The fields are
+ * constants for the compilers: each method comes down to one call of one function. A handle is linked when it is first used.
  */
 final class DriverCalls extends Driver {
     private static final MemorySegment POST_SENDS;
@@ -17,12 +16,7 @@ final class DriverCalls extends Driver {
     private static final boolean CRITICAL_POLLS;
 
     static {
-        Table table;
-        try {
-            table = MethodHandles.classData(MethodHandles.lookup(), ConstantDescs.DEFAULT_NAME, Table.class);
-        } catch (IllegalAccessException e) {
-            throw new ExceptionInInitializerError(e);
-        }
+        Table table = Objects.requireNonNull(making);
         POST_SENDS = table.postSends;
         POST_RECEIVES = table.postReceives;
         POLL = table.poll;

@@ -22,7 +22,6 @@ import dev.verbena.verbs.device.ReceiveSideScaling;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.LongBinaryOperator;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -39,14 +38,7 @@ final class QueuePairCreation {
         checkThreads(options.sendQueue(), arena);
         checkThreads(options.receiveQueue(), arena);
         checkRelease(options);
-        return create(
-                domain,
-                options,
-                arena,
-                List.of(),
-                (init, mask) -> callCreate(domain, options, init, mask),
-                null,
-                QueuePairState.RESET);
+        return create(domain, options, arena, List.of(), null, null, QueuePairState.RESET);
     }
 
     /**
@@ -65,8 +57,7 @@ final class QueuePairCreation {
             LongConsumer destroyer,
             QueuePairState begins,
             VerbsObject owner) {
-        return create(
-                domain, options, arena, List.of(owner), (init, mask) -> maker.applyAsLong(init), destroyer, begins);
+        return create(domain, options, arena, List.of(owner), maker, destroyer, begins);
     }
 
     private static QueuePair create(
@@ -74,7 +65,7 @@ final class QueuePairCreation {
             QueuePairOptions options,
             VerbsArena arena,
             List<VerbsObject> owners,
-            LongBinaryOperator maker,
+            @Nullable LongUnaryOperator maker,
             @Nullable LongConsumer destroyer,
             QueuePairState begins) {
         List<ContextObject> used = ContextObject.present(
@@ -91,7 +82,10 @@ final class QueuePairCreation {
             ContextObject.checkIn(context, DOMAIN, used);
             long longest = context.queries().longestMessage(options.type(), options.port());
             MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
-            long qp = maker.applyAsLong(init.address(), initial(domain, options, init));
+            long mask = initial(domain, options, init);
+            long qp = maker == null
+                    ? callCreate(domain, options, init.address(), mask)
+                    : maker.applyAsLong(init.address());
             QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
             QueuePair made = new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
             made.states.known(begins);

@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.BiasedLock;
+import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Waiters;
@@ -163,11 +164,7 @@ final class Engine {
 
     /** Starts a thread, which {@link #close} interrupts. */
     void startThread(String job, Runnable work) {
-        threads.add(Thread.ofPlatform()
-                .daemon()
-                .name("verbena-node-" + job + "-" + text(address))
-                .inheritInheritableThreadLocals(false)
-                .start(work));
+        threads.add(Daemons.named("node-" + job + "-" + text(address)).start(work));
     }
 
     boolean isClosed() {

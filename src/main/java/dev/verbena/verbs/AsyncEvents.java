@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
@@ -137,11 +138,7 @@ public final class AsyncEvents {
             checkNotClosed();
             listeners.add(own);
             if (listening == null) {
-                listening = Thread.ofPlatform()
-                        .daemon()
-                        .name("verbena-async-events-" + context.name())
-                        .inheritInheritableThreadLocals(false)
-                        .start(() -> listen(events));
+                listening = Daemons.named("async-events-" + context.name()).start(() -> listen(events));
             }
         }
         source.wakeAll(); // waiting threads throw, because there is a listener now

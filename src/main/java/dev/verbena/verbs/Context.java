@@ -84,8 +84,9 @@ public final class Context extends VerbsObject {
         this.provider = adopted == null ? DriverFunctions.of(device, address) : adopted.provider;
         this.queries = adopted == null ? new ContextQueries(device, address) : adopted.queries;
         int number = ibv_context.async_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
+        Runnable destroyer = this::destroy; // made first: nothing may fail once the source of events knows this context
         this.events = new AsyncEvents(this, number);
-        lifetime.destroyedBy(this::destroy);
+        lifetime.destroyedBy(destroyer);
     }
 
     /** Opens a device, the {@code struct ibv_device}. */

@@ -172,15 +172,20 @@ public final class ObjectLifetime extends Lifetime {
             try {
                 guards.get(i).hold();
             } catch (Throwable refused) {
-                releaseAll(guards.subList(0, i));
+                releaseFirst(i, guards);
                 throw refused;
             }
         }
     }
 
     private static void releaseAll(List<Lifetime> guards) {
-        for (Lifetime guard : guards) {
-            guard.release();
+        releaseFirst(guards.size(), guards);
+    }
+
+    /** Allocates nothing, so that no shortage of memory keeps an object open for ever. */
+    private static void releaseFirst(int count, List<Lifetime> guards) {
+        for (int i = 0; i < count; i++) {
+            guards.get(i).release();
         }
     }
 

@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -45,6 +46,10 @@ class VirtualWaitsTest {
     private static final int SIGPIPE = 13;
 
     private final AtomicBoolean closed = new AtomicBoolean();
+
+    /** Has a permit for each wait of {@link #waiting} that has ended. */
+    private final Semaphore ended = new Semaphore(0);
+
     private int number;
     private VirtualWaits descriptor;
 
@@ -105,7 +110,13 @@ class VirtualWaitsTest {
             second.countDown();
             return found;
         };
-        Future<Long> result = threads.submit(() -> descriptor.await(attempt, LONG));
+        Future<Long> result = threads.submit(() -> {
+            try {
+                return descriptor.await(attempt, LONG);
+            } finally {
+                ended.release();
+            }
+        });
         assertThat(second.await(60, SECONDS)).isTrue();
         return result;
     }
@@ -173,6 +184,7 @@ class VirtualWaitsTest {
             Future<Long> first = waiting(threads);
             Future<Long> second = waiting(threads);
             first.cancel(true);
+            assertThat(ended.tryAcquire(60, SECONDS)).isTrue(); // else the first may take the event as it ends
             write(1);
             assertThat(second.get(60, SECONDS)).isEqualTo(1);
         }

@@ -17,9 +17,10 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +33,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class AsyncSource {
     /** The sources by address in C. An entry stays as long as a context uses it. */
-    private static final ConcurrentHashMap<Long, AsyncSource> OPEN = new ConcurrentHashMap<>();
+    private static final Map<Long, AsyncSource> OPEN = new HashMap<>();
+
+    /** Guards the map, and is held while a reader joins or leaves. */
+    private static final Mutex OPENING = new Mutex();
 
     /** Guards the fields below, and the events that were handed to readers. */
     final Mutex lock = new Mutex();
@@ -56,11 +60,13 @@ final class AsyncSource {
 
     /** Returns the source of a context in C, with one more reader. */
     static AsyncSource of(long address, int number, String device, AsyncEvents reader) {
-        return OPEN.compute(address, (at, known) -> {
+        try (var _ = OPENING.held()) {
+            AsyncSource known = OPEN.get(address);
             AsyncSource source = known == null ? new AsyncSource(address, number, device) : known;
             source.join(reader);
+            OPEN.put(address, source);
             return source;
-        });
+        }
     }
 
     /** Adds a reader; or adds it again, after C refused to close its context. */
@@ -75,10 +81,11 @@ final class AsyncSource {
 
     /** Removes a reader whose context is about to close, and wakes the threads that wait for its events. */
     void leave(AsyncEvents reader) {
-        OPEN.compute(address, (at, known) -> {
-            boolean last = isLastToLeave(reader);
-            return last && known == this ? null : known;
-        });
+        try (var _ = OPENING.held()) {
+            if (isLastToLeave(reader)) {
+                OPEN.remove(address, this);
+            }
+        }
     }
 
     private boolean isLastToLeave(AsyncEvents reader) {

@@ -59,7 +59,7 @@ public final class Context extends VerbsObject {
     private final long address;
     private final DriverFunctions provider;
     private final ContextQueries queries;
-    private final AsyncEvents events;
+    private final AsyncEvents events; // null while a constructor that fails closes the context
     private final @Nullable Runnable letGo;
     private final QueuePairNumbers queuePairs = new QueuePairNumbers();
 
@@ -80,22 +80,20 @@ public final class Context extends VerbsObject {
         this.device = device;
         this.address = address;
         this.letGo = letGo;
-        lifetime.destroyedBy(this::closeInC);
+        lifetime.destroyedBy(this::destroy); // before what may fail: a failure closes the context
         this.provider = adopted == null ? DriverFunctions.of(device, address) : adopted.provider;
         this.queries = adopted == null ? new ContextQueries(device, address) : adopted.queries;
         int number = ibv_context.async_fd(MemorySegment.ofAddress(address).reinterpret(ibv_context.sizeof()));
-        Runnable destroyer = this::destroy; // made first: nothing may fail once the source of events knows this context
-        this.events = new AsyncEvents(this, number);
-        lifetime.destroyedBy(destroyer);
+        this.events = new AsyncEvents(this, number); // last: the source of events knows this context from here on
     }
 
-    /** Opens a device, the {@code struct ibv_device}. */
-    static Context open(Device device, long pointer, VerbsArena arena) {
+    /** Opens a device, the {@code struct ibv_device}. The pointer is an object: a captured long costs a form at start. */
+    static Context open(Device device, Long pointer, VerbsArena arena) {
         return ObjectLifetime.create(arena, List.of(), lifetime -> {
             long context = Calls.pointer(
                     Ibv.OPEN_DEVICE,
                     device.name(),
-                    errno -> "/dev/infiniband/uverbs* must exist, and this user must have the right to open it",
+                    "/dev/infiniband/uverbs* must exist, and this user must have the right to open it",
                     pointer);
             return new Context(lifetime, device, context, null, null);
         });
@@ -125,20 +123,20 @@ public final class Context extends VerbsObject {
 
     @CName("ibv_close_device")
     private void destroy() {
-        events.closing();
-        try {
-            closeInC();
-        } catch (VerbsException refused) {
-            events.notClosed();
-            throw refused;
+        if (events != null) {
+            events.closing();
         }
-    }
-
-    private void closeInC() {
-        if (letGo != null) {
-            letGo.run();
-        } else {
-            Calls.run(Ibv.CLOSE_DEVICE, device.name(), address);
+        try {
+            if (letGo != null) {
+                letGo.run();
+            } else {
+                Calls.run(Ibv.CLOSE_DEVICE, device.name(), address);
+            }
+        } catch (VerbsException refused) {
+            if (events != null) {
+                events.notClosed();
+            }
+            throw refused;
         }
     }
 

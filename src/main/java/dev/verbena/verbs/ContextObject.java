@@ -20,7 +20,7 @@ abstract class ContextObject extends VerbsObject {
         this.lifetime = lifetime;
         this.context = context;
         this.address = address;
-        lifetime.destroyedBy(this::destroy);
+        lifetime.destroyedBy(() -> destroy()); // the JDK has archived the form of this, not of this::destroy
     }
 
     /** Returns those objects that are not null. */

@@ -75,8 +75,6 @@ final class QueuePairAddress {
     }
 
     private AddressVector path(Gid destination, int lid, boolean global) {
-        return AddressVector.of(options.port())
-                .destinationLid(lid)
-                .globalRoute(global ? GlobalRoute.to(destination, gidIndex()) : null);
+        return AddressVector.of(options.port(), lid, global ? GlobalRoute.to(destination, gidIndex()) : null);
     }
 }

@@ -31,14 +31,34 @@ final class QueuePairCreation {
     /** The user of queues, in words: see {@link ContextObject#checkIn}. */
     static final String DOMAIN = "the protection domain";
 
-    private QueuePairCreation() {}
+    private final ProtectionDomain domain;
+    private final Context context;
+    private final QueuePairOptions options;
+    private final @Nullable LongUnaryOperator maker;
+    private final @Nullable LongConsumer destroyer;
+    private final QueuePairState begins;
+
+    /** Keeps what the maker needs: the JDK has not archived the form of a lambda expression with so many variables. */
+    private QueuePairCreation(
+            ProtectionDomain domain,
+            QueuePairOptions options,
+            @Nullable LongUnaryOperator maker,
+            @Nullable LongConsumer destroyer,
+            QueuePairState begins) {
+        this.domain = domain;
+        this.context = domain.contextEvenIfClosed();
+        this.options = options;
+        this.maker = maker;
+        this.destroyer = destroyer;
+        this.begins = begins;
+    }
 
     /** Makes a queue pair of a protection domain. */
     static QueuePair create(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
         checkThreads(options.sendQueue(), arena);
         checkThreads(options.receiveQueue(), arena);
         checkRelease(options);
-        return create(domain, options, arena, List.of(), null, null, QueuePairState.RESET);
+        return new QueuePairCreation(domain, options, null, null, QueuePairState.RESET).create(arena, List.of());
     }
 
     /**
@@ -57,17 +77,10 @@ final class QueuePairCreation {
             LongConsumer destroyer,
             QueuePairState begins,
             VerbsObject owner) {
-        return create(domain, options, arena, List.of(owner), maker, destroyer, begins);
+        return new QueuePairCreation(domain, options, maker, destroyer, begins).create(arena, List.of(owner));
     }
 
-    private static QueuePair create(
-            ProtectionDomain domain,
-            QueuePairOptions options,
-            VerbsArena arena,
-            List<VerbsObject> owners,
-            @Nullable LongUnaryOperator maker,
-            @Nullable LongConsumer destroyer,
-            QueuePairState begins) {
+    private QueuePair create(VerbsArena arena, List<VerbsObject> owners) {
         List<ContextObject> used = ContextObject.present(
                 options.sendQueue(),
                 options.receiveQueue(),
@@ -78,14 +91,11 @@ final class QueuePairCreation {
         parents.addAll(used);
         parents.addAll(owners);
         return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
-            Context context = domain.contextEvenIfClosed();
             ContextObject.checkIn(context, DOMAIN, used);
             long longest = context.queries().longestMessage(options.type(), options.port());
             MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
-            long mask = initial(domain, options, init);
-            long qp = maker == null
-                    ? callCreate(domain, options, init.address(), mask)
-                    : maker.applyAsLong(init.address());
+            long mask = fill(init);
+            long qp = maker == null ? callCreate(init.address(), mask) : maker.applyAsLong(init.address());
             QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
             QueuePair made = new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
             made.states.known(begins);
@@ -132,19 +142,18 @@ final class QueuePairCreation {
         }
     }
 
-    private static long callCreate(ProtectionDomain domain, QueuePairOptions options, long init, long mask) {
-        Context context = domain.contextEvenIfClosed();
+    private long callCreate(long init, long mask) {
         boolean plain = mask == rdma_h.IBV_QP_INIT_ATTR_PD;
         return Calls.pointer(
                 plain ? Ibv.CREATE_QP : context.verb(ContextVerb.CREATE_QP_EX),
                 Calls.words(context.name(), options),
-                errno -> hint(context, errno),
+                this::hint,
                 plain ? domain.address() : context.address(),
                 init);
     }
 
     /** Fills the struct, and returns the mask of its later fields that are set. */
-    private static int initial(ProtectionDomain domain, QueuePairOptions options, MemorySegment init) {
+    private int fill(MemorySegment init) {
         if (options.sendQueue() != null) {
             ibv_qp_init_attr_ex.send_cq(
                     init, MemorySegment.ofAddress(options.sendQueue().address()));
@@ -211,7 +220,7 @@ final class QueuePairCreation {
                 attributes.address());
     }
 
-    private static String hint(Context context, int errno) {
+    private String hint(int errno) {
         return switch (errno) {
             case Errno.EINVAL -> {
                 DeviceAttributes device = context.queries().attributes();

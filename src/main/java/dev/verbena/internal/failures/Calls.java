@@ -54,6 +54,15 @@ public final class Calls {
         return checkPointer(function, arguments, null, call(function, arguments, null, values));
     }
 
+    /** Does the same as {@link #pointer(CFunction, Object, long...)}, with one hint for all errors. */
+    public static long pointer(CFunction function, Object arguments, String hint, long... values) {
+        long result = call(function, arguments, null, values);
+        if (result == 0) {
+            throw Failures.failure(function.name(), CFunction.errno(), arguments.toString(), hint);
+        }
+        return result;
+    }
+
     /** Does the same as {@link #pointer(CFunction, Object, long...)}, with hints. */
     public static long pointer(CFunction function, Object arguments, IntFunction<String> hints, long... values) {
         return checkPointer(function, arguments, hints, call(function, arguments, hints, values));

@@ -35,6 +35,21 @@ public final class AddressVector extends Options<AddressVector> {
     }
 
     /**
+     * Returns an address vector with a destination.
+     *
+     * @param port the number of the own port
+     * @param lid the LID of the destination, 0 on Ethernet
+     * @param route the global route; null for packets that stay in the subnet
+     * @return the address vector
+     */
+    public static AddressVector of(int port, int lid, @Nullable GlobalRoute route) {
+        AddressVector path = new AddressVector(port);
+        path.destinationLid = Checks.checkRange("destination LID", lid, 0xffff);
+        path.globalRoute = route;
+        return path.frozen();
+    }
+
+    /**
      * Returns the port of the own device ({@code port_num}).
      *
      * @return the port, from 1

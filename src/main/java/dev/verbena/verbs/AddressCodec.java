@@ -52,12 +52,13 @@ final class AddressCodec {
 
     /** Reads a {@code struct ibv_ah_attr}. */
     static AddressVector readPath(MemorySegment source) {
-        return AddressVector.of(Byte.toUnsignedInt(ibv_ah_attr.port_num(source)))
-                .destinationLid(Short.toUnsignedInt(ibv_ah_attr.dlid(source)))
+        return AddressVector.of(
+                        Byte.toUnsignedInt(ibv_ah_attr.port_num(source)),
+                        Short.toUnsignedInt(ibv_ah_attr.dlid(source)),
+                        ibv_ah_attr.is_global(source) == 0 ? null : readRoute(ibv_ah_attr.grh(source)))
                 .serviceLevel(ibv_ah_attr.sl(source) & 15)
                 .sourcePathBits(ibv_ah_attr.src_path_bits(source) & 127)
-                .staticRateCode(Byte.toUnsignedInt(ibv_ah_attr.static_rate(source)))
-                .globalRoute(ibv_ah_attr.is_global(source) == 0 ? null : readRoute(ibv_ah_attr.grh(source)));
+                .staticRateCode(Byte.toUnsignedInt(ibv_ah_attr.static_rate(source)));
     }
 
     private static GlobalRoute readRoute(MemorySegment route) {

@@ -35,7 +35,7 @@ final class AsyncSource {
     /** The sources by address in C. An entry stays as long as a context uses it. */
     private static final Map<Long, AsyncSource> OPEN = new HashMap<>();
 
-    /** Guards the map, and is held while a reader joins or leaves. */
+    /** Guards the map. Held while a reader joins or leaves, so that a source ends before the next one of its descriptor. */
     private static final Mutex OPENING = new Mutex();
 
     /** Guards the fields below, and the events that were handed to readers. */
@@ -64,7 +64,9 @@ final class AsyncSource {
             AsyncSource known = OPEN.get(address);
             AsyncSource source = known == null ? new AsyncSource(address, number, device) : known;
             source.join(reader);
-            OPEN.put(address, source);
+            if (known == null) { // else this would allocate, and a failure would leave the reader in a source in use
+                OPEN.put(address, source);
+            }
             return source;
         }
     }

@@ -87,7 +87,7 @@ public final class Context extends VerbsObject {
         this.events = new AsyncEvents(this, number); // last: the source of events knows this context from here on
     }
 
-    /** Opens a device, the {@code struct ibv_device}. The pointer is an object: a captured long costs a form at start. */
+    /** Opens a device, the {@code struct ibv_device}. The lambda expression captures no long: the JDK has no archived form. */
     static Context open(Device device, Long pointer, VerbsArena arena) {
         return ObjectLifetime.create(arena, List.of(), lifetime -> {
             long context = Calls.pointer(

@@ -69,6 +69,17 @@ class ValueTextTest {
     }
 
     @Test
+    void addressVectorWithDestinationIsThatOfTheOptions() {
+        GlobalRoute route = GlobalRoute.to(GID, 4);
+        assertThat(AddressVector.of(2, 7, route))
+                .isEqualTo(AddressVector.of(2).destinationLid(7).globalRoute(route));
+        assertThat(AddressVector.of(2, 0, null)).isEqualTo(AddressVector.of(2));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> AddressVector.of(2, 0x10000, null))
+                .withMessageContaining("destination LID");
+    }
+
+    @Test
     void staticRateIsReadAsConstantAndCode() {
         AddressVector path = AddressVector.of(1).staticRate(Rate.GBPS_40);
         assertThat(path).isEqualTo(AddressVector.of(1).staticRateCode(7)).hasToString("port 1, static rate GBPS_40");

@@ -35,7 +35,7 @@ public final class AddressVector extends Options<AddressVector> {
     }
 
     /**
-     * Returns an address vector with a destination.
+     * Returns an address vector with a destination ({@code struct ibv_ah_attr}).
      *
      * @param port the number of the own port
      * @param lid the LID of the destination, 0 on Ethernet

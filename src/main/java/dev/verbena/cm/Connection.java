@@ -3,8 +3,10 @@ package dev.verbena.cm;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Deadline;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -16,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,8 +28,10 @@ import org.jspecify.annotations.Nullable;
  * same registered memory. {@link ConnectionResources} has more that connections can share.
  *
  * <p>When the peer disconnects, or its process ends, the connection manager reports the end. {@link #isOpen} is false from
- * then on, {@link #awaitCompletion} throws a {@link ConnectionException}, and posted requests are flushed. The connection
- * manager does not report that the peer's machine or the network has failed. Then requests that were sent fail.
+ * then on, and posted requests are flushed: their completions name the end. {@link #awaitCompletion} and the waits of the
+ * connection's {@linkplain #completionQueue own queue} and of its {@linkplain #completions cursors} throw a
+ * {@link ConnectionException}. The connection manager does not report that the peer's machine or the network has failed. Then
+ * requests that were sent fail.
  *
  * <p>A connection needs no file descriptor of its own. All connections that a process makes with {@link #open} and {@link #to}
  * share one for the events of the connection manager, and those of a listener use the listener's. All connections on one
@@ -69,6 +74,10 @@ public final class Connection implements AutoCloseable {
         Optional<InetSocketAddress> peer = id.peerAddress();
         ConnectionParts parts = options.make(id);
         return CmFailures.orUndo(parts::close, () -> {
+            parts.endWith(() -> {
+                IdEvents.End end = id.end();
+                return end == null ? null : ConnectionException.ended(end, peer.orElse(null));
+            });
             id.atEnd(parts::wakeWaits);
             return new Connection(own, id, parts, request, peer);
         });
@@ -78,7 +87,8 @@ public final class Connection implements AutoCloseable {
      * Connects to a server. If the server sends first, use {@link #to}, and post a receive before connecting.
      *
      * @param server the server's address
-     * @param timeout the longest time to wait in each step
+     * @param timeout the longest time to wait in each step, for the address, the route and the answer; {@link #openWithin} has
+     *     one deadline for all
      * @param arena the arena that closes the connection
      * @return an established connection
      * @throws ConnectionException if the server can't be found, or rejects
@@ -94,7 +104,8 @@ public final class Connection implements AutoCloseable {
      * Connects to a server. If the server sends first, use {@link #to}, and post a receive before connecting.
      *
      * @param server the server's address
-     * @param timeout the longest time to wait in each step
+     * @param timeout the longest time to wait in each step, for the address, the route and the answer; {@link #openWithin} has
+     *     one deadline for all
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
      * @return an established connection
@@ -117,7 +128,8 @@ public final class Connection implements AutoCloseable {
      * {@link #connect(Duration)}.
      *
      * @param server the server's address
-     * @param timeout the longest time to wait in each step
+     * @param timeout the longest time to wait in each step, for the address and the route; {@link #toWithin} has one deadline
+     *     for all
      * @param arena the arena that closes the connection
      * @return a connection that is not established yet
      * @throws ConnectionException if no machine answers for the address
@@ -133,7 +145,8 @@ public final class Connection implements AutoCloseable {
      * {@link #connect(Duration)}.
      *
      * @param server the server's address
-     * @param timeout the longest time to wait in each step
+     * @param timeout the longest time to wait in each step, for the address and the route; {@link #toWithin} has one deadline
+     *     for all
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
      * @return a connection that is not established yet
@@ -143,15 +156,66 @@ public final class Connection implements AutoCloseable {
     public static Connection to(
             InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout"); // before anything is made
+        return to(server, () -> timeout, options, arena);
+    }
+
+    /**
+     * Connects to a server as {@link #open(InetSocketAddress, Duration, ConnectionResources, VerbsArena)} does, with one
+     * deadline for all steps together.
+     *
+     * @param server the server's address
+     * @param timeout the longest time to wait in all
+     * @param options the sizes of its queues, and the objects to share with other connections
+     * @param arena the arena that closes the connection
+     * @return an established connection
+     * @throws ConnectionException if the server can't be found, or rejects
+     * @throws VerbsTimeoutException if the time is over
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static Connection openWithin(
+            InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
+            throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout"); // before anything is made
+        Deadline deadline = Deadline.after(timeout);
+        Connection connection = to(server, deadline::left, options, arena);
+        return CmFailures.orUndo(connection::close, () -> {
+            connection.connect(deadline.left());
+            return connection;
+        });
+    }
+
+    /**
+     * Finds the route to a server as {@link #to(InetSocketAddress, Duration, ConnectionResources, VerbsArena)} does, with one
+     * deadline for all steps together.
+     *
+     * @param server the server's address
+     * @param timeout the longest time to wait in all
+     * @param options the sizes of its queues, and the objects to share with other connections
+     * @param arena the arena that closes the connection
+     * @return a connection that is not established yet
+     * @throws ConnectionException if no machine answers for the address
+     * @throws VerbsTimeoutException if the time is over
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static Connection toWithin(
+            InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
+            throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout"); // before anything is made
+        return to(server, Deadline.after(timeout)::left, options, arena);
+    }
+
+    private static Connection to(
+            InetSocketAddress server, Supplier<Duration> timeout, ConnectionResources options, VerbsArena arena)
+            throws InterruptedException {
         Objects.requireNonNull(server, "server"); // before anything is made
-        Objects.requireNonNull(timeout, "timeout");
         Objects.requireNonNull(options, "options");
         EventChannel channel = EventChannel.createShared(arena);
         return CmFailures.orUndo(channel::close, () -> {
             ConnectionId id = channel.createId(PortSpace.TCP);
             return CmFailures.orUndo(id::close, () -> {
-                id.resolveAddress(server, timeout);
-                id.resolveRoute(timeout);
+                id.resolveAddress(server, timeout.get());
+                id.resolveRoute(timeout.get());
                 return of(channel, id, PrivateData.NONE, options);
             });
         });
@@ -279,7 +343,9 @@ public final class Connection implements AutoCloseable {
     }
 
     /**
-     * Returns the completion queue of this connection's sends and receives.
+     * Returns the completion queue of this connection's sends and receives. The waits of a queue that was made for this
+     * connection see its end: they return the completions that there are, also those of flushed requests, and then throw a
+     * {@link ConnectionException}.
      *
      * @return the completion queue
      */
@@ -326,6 +392,23 @@ public final class Connection implements AutoCloseable {
     public WorkCompletion awaitCompletion(Duration timeout) throws InterruptedException {
         id.checkUsable();
         return parts.await(this::nextOrEnd, timeout);
+    }
+
+    /**
+     * Makes a cursor over the completions of this connection, which allocates nothing. {@link Completions#await} sees the end
+     * of the connection: the wait returns the completions that there are, also those of flushed requests, and then throws a
+     * {@link ConnectionException}. {@link Completions#poll} only looks into the queue: a program that polls asks
+     * {@link #isOpen} too.
+     *
+     * @param max the number of completions that one poll fetches at most
+     * @return a new cursor, for one thread
+     * @throws IllegalStateException if the connection is closed, or if its completion queue was given by
+     *     {@link ConnectionResources#completionQueue(CompletionQueue)}: make a cursor of that queue
+     */
+    public Completions completions(int max) {
+        id.checkUsable();
+        parts.checkOwnsCompletions();
+        return completionQueue().completions(max);
     }
 
     /** Takes a completion, or throws if none is left and the connection has ended. */

@@ -89,10 +89,14 @@ public class ConnectionException extends VerbsException {
     private static String words(CmEvent event, String hint) {
         String reason =
                 event.status() == 0 || event.status() < -1 ? "" : ": " + RejectReason.of(event.type(), event.status());
+        String data = event instanceof CmEvent.Rejected rejected
+                ? rejected.privateData().description()
+                : "";
         return (event.type() == CmEvent.Type.UNKNOWN
                         ? "event " + event.typeCode()
                         : event.type().cName()) + " (status " + event.status() + "), "
-                + event.type().meaning() + reason + (hint.isEmpty() ? "" : ". " + hint);
+                + event.type().meaning() + reason + (data.isEmpty() ? "" : ". The peer's private data: " + data)
+                + (hint.isEmpty() ? "" : ". " + hint);
     }
 
     /** Returns an address as text, which may be that of a peer without one. */

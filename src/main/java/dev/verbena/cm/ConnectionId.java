@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  * An end of a connection, or a listener ({@code struct rdma_cm_id}): the counterpart of a TCP socket.
  *
  * <p>Each step comes in two forms. {@code beginConnect} only starts the step, as the C function does, and an event reports
- * its end. {@code connect} waits for the end. A step that waits has a deadline. It throws as soon as an event reports a
- * failure, when the thread is interrupted, and when the id is closed.
+ * its end. {@code connect} waits for the end. Each step that waits has a deadline of its own: its timeout is that of the step.
+ * It throws as soon as an event reports a failure, when the thread is interrupted, and when the id is closed.
  *
  * <p>An id of a shared arena can be used by many threads at once. An id of a confined arena can be used by the arena's
  * thread only.

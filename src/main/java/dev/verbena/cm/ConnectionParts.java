@@ -1,5 +1,6 @@
 package dev.verbena.cm;
 
+import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ProtectionDomain;
@@ -23,14 +24,24 @@ record ConnectionParts(
 
     /** Waits until an attempt finds something in the connection's own queue, or throws. */
     <T> T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
+        checkOwnsCompletions();
+        return VerbsAccess.get().await(completions, attempt, timeout);
+    }
+
+    /** Throws if the connection shares its queue, where a wait does not see the end of one connection. */
+    void checkOwnsCompletions() {
         if (!ownsCompletions()) {
             throw new IllegalStateException("The " + completions + " serves other queue pairs too: wait there. Flushed "
                     + "requests report the end of this connection");
         }
-        return VerbsAccess.get().await(completions, attempt, timeout);
     }
 
-    /** Makes the threads that wait in {@link #await} try again. */
+    /** Has waits and flushed requests tell the end, for which the function makes an exception, or returns null. */
+    void endWith(Supplier<? extends @Nullable VerbsException> end) {
+        VerbsAccess.get().endsWith(queuePair, ownsCompletions() ? completions : null, end);
+    }
+
+    /** Makes the threads that wait for the connection's own queue try again. */
     void wakeWaits() {
         if (ownsCompletions()) {
             VerbsAccess.get().wakeWaits(completions);

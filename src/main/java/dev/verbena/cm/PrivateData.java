@@ -25,6 +25,9 @@ public final class PrivateData {
 
     private static final int LONGEST = 255;
 
+    /** The number of bytes, or of characters, that a description shows. */
+    private static final int SHOWN = 64;
+
     private final byte[] bytes;
 
     private PrivateData(byte[] bytes) {
@@ -86,6 +89,33 @@ public final class PrivateData {
             end++;
         }
         return new String(bytes, 0, end, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Returns for example {@code 148 bytes, "no room"} or {@code 148 bytes, 00000400 and zeros}: the text if the bytes are one,
+     * or the first bytes. Empty if there are only zeros.
+     */
+    String description() {
+        int end = bytes.length;
+        while (end > 0 && bytes[end - 1] == 0) {
+            end--;
+        }
+        if (end == 0) {
+            return "";
+        }
+        String all = bytes.length + " bytes, ";
+        String text = text();
+        if (text.getBytes(StandardCharsets.UTF_8).length == end
+                && text.codePoints().allMatch(PrivateData::isShown)) {
+            return all + '"' + (text.length() > SHOWN ? text.substring(0, SHOWN) + "..." : text) + '"';
+        }
+        int even = Math.min(bytes.length, end + Integer.BYTES - 1 & -Integer.BYTES); // numbers in full
+        String hex = HexFormat.of().formatHex(bytes, 0, Math.min(even, SHOWN));
+        return all + hex + (even > SHOWN ? " and more" : even < bytes.length ? " and zeros" : "");
+    }
+
+    private static boolean isShown(int character) {
+        return !Character.isISOControl(character) && character != 0xfffd;
     }
 
     @Override

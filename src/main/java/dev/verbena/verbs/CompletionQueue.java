@@ -67,6 +67,10 @@ public final class CompletionQueue extends ContextObject {
     private final Queue<Completions> cursors = new ConcurrentLinkedQueue<>();
 
     private final ReentrantLock oneAtATime = new ReentrantLock();
+
+    /** Makes the exception for the end of the connection that owns the queue, or returns null; null without an owner. */
+    private volatile @Nullable Supplier<? extends @Nullable VerbsException> connection;
+
     private volatile int capacity;
 
     private CompletionQueue(ObjectLifetime lifetime, Context context, CompletionQueueOptions options, long address) {
@@ -382,11 +386,11 @@ public final class CompletionQueue extends ContextObject {
      * @throws VerbsTimeoutException if none came in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the queue is closed, also while waiting
-     * @throws VerbsException if the device was removed
+     * @throws VerbsException if the device was removed; if the queue belongs to a connection that has ended, and none is left
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public WorkCompletion await(Duration timeout) throws InterruptedException {
-        return await(this::poll, false, timeout);
+        return await(this::pollInWait, false, timeout);
     }
 
     /**
@@ -403,7 +407,31 @@ public final class CompletionQueue extends ContextObject {
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public WorkCompletion awaitSolicited(Duration timeout) throws InterruptedException {
-        return await(this::poll, true, timeout);
+        return await(this::pollInWait, true, timeout);
+    }
+
+    private @Nullable WorkCompletion pollInWait() {
+        WorkCompletion next = poll();
+        VerbsException end = next == null ? connectionEnd() : null;
+        if (end != null) {
+            next = poll(); // all that completed before the end is in the queue by now
+            if (next == null) {
+                throw end;
+            }
+        }
+        return next;
+    }
+
+    /** Returns an exception for the end of the connection that owns the queue; null while there is none. */
+    @Nullable
+    VerbsException connectionEnd() {
+        Supplier<? extends @Nullable VerbsException> end = connection;
+        return end == null ? null : end.get();
+    }
+
+    /** Sets the function that makes the exception for the end of the connection that owns the queue, or returns null. */
+    void endsWith(Supplier<? extends @Nullable VerbsException> end) {
+        connection = end;
     }
 
     /** Waits until an attempt finds something, and returns it. */

@@ -147,7 +147,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * @throws VerbsTimeoutException if there are none in time
      * @throws InterruptedException if the thread was interrupted
      * @throws IllegalStateException if the queue is closed, also while waiting
-     * @throws VerbsException if the device was removed
+     * @throws VerbsException if the device was removed; if the queue belongs to a connection that has ended, and none is left
      */
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public final int await(Duration timeout) throws InterruptedException {
@@ -174,7 +174,17 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     private @Nullable Completions pollOrNull() {
-        return poll() == 0 ? null : this;
+        if (poll() != 0) {
+            return this;
+        }
+        VerbsException end = queue.connectionEnd();
+        if (end == null) {
+            return null;
+        }
+        if (poll() == 0) { // all that completed before the end is in the queue by now
+            throw end;
+        }
+        return this;
     }
 
     /**
@@ -485,13 +495,14 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         WorkStatus status = status();
         QueuePair queuePair = status == WorkStatus.SUCCESS ? null : failed();
         clearUnreported();
+        boolean flushed = status == WorkStatus.WORK_REQUEST_FLUSHED;
+        WorkCompletion first = queuePair == null || !flushed ? null : queuePair.states.firstFailure();
         WorkCompletion copy = new WorkCompletion(
                 at(0),
                 sourceLidIfKnown(),
                 queuePair == null ? null : queuePair.posted.operationOf(id(), status, queue),
-                queuePair == null || status != WorkStatus.WORK_REQUEST_FLUSHED
-                        ? null
-                        : queuePair.states.firstFailure());
+                first,
+                queuePair == null || !flushed || first != null ? null : queuePair.states.connectionEnd());
         Reference.reachabilityFence(this);
         return copy;
     }

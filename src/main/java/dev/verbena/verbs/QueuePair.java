@@ -478,7 +478,8 @@ public final class QueuePair extends ContextObject {
     /**
      * Fails this queue pair and waits until all posted requests have completed: goes to {@link QueuePairState#ERR}, and
      * polls the completion queues. Until this method returns, nothing else may poll them, and nothing may be posted.
-     * Receives of a shared receive queue stay there.
+     * Receives of a shared receive queue stay there. No peer is needed: the queues are flushed also if the connection has
+     * ended.
      *
      * @param taker gets each completion that is found, also those of other queue pairs
      * @param timeout the time to wait

@@ -25,6 +25,7 @@ import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +50,9 @@ final class QueuePairStateMachine {
     private volatile QueuePairState state = QueuePairState.RESET;
     private volatile boolean isKnown = true;
     private volatile @Nullable WorkCompletion firstFailure;
+    /** Makes the exception for the end of the queue pair's connection, or returns null; null if it has no connection. */
+    private volatile @Nullable Supplier<? extends @Nullable VerbsException> connection;
+
     /** True if completions may come that have the number of this queue pair, and report work before its time. */
     private volatile boolean expectsOldCompletions;
 
@@ -303,6 +307,18 @@ final class QueuePairStateMachine {
     @Nullable
     WorkCompletion firstFailure() {
         return firstFailure;
+    }
+
+    /** Sets the function that makes the exception for the end of the queue pair's connection, or returns null. */
+    void endsWith(Supplier<? extends @Nullable VerbsException> end) {
+        connection = end;
+    }
+
+    /** Returns an exception for the end of the queue pair's connection; null if there is none, or it goes on. */
+    @Nullable
+    VerbsException connectionEnd() {
+        Supplier<? extends @Nullable VerbsException> end = connection;
+        return end == null ? null : end.get();
     }
 
     /**

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Ibv;
@@ -120,6 +121,15 @@ final class VerbsSecrets implements VerbsAccess {
     public <T> T await(CompletionQueue queue, Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException {
         return queue.await(attempt, false, timeout);
+    }
+
+    @Override
+    public void endsWith(
+            QueuePair pair, @Nullable CompletionQueue own, Supplier<? extends @Nullable VerbsException> end) {
+        pair.states.endsWith(end);
+        if (own != null) {
+            own.endsWith(end);
+        }
     }
 
     @Override

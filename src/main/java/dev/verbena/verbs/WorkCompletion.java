@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.VerbsException;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_wc;
@@ -25,6 +26,7 @@ public final class WorkCompletion {
     private final int sourceLid;
     private final @Nullable Operation operation;
     private final @Nullable WorkCompletion firstFailure;
+    private final @Nullable VerbsException end;
 
     /**
      * Copies a completion.
@@ -33,14 +35,21 @@ public final class WorkCompletion {
      * @param sourceLid the sender's LID, which an extended queue may not report
      * @param operation the operation of a failed request, or null
      * @param firstFailure the failure that a flushed request follows, or null
+     * @param end the end of the queue pair's connection, or null while it goes on
      */
-    WorkCompletion(long address, int sourceLid, @Nullable Operation operation, @Nullable WorkCompletion firstFailure) {
+    WorkCompletion(
+            long address,
+            int sourceLid,
+            @Nullable Operation operation,
+            @Nullable WorkCompletion firstFailure,
+            @Nullable VerbsException end) {
         this.struct = MemorySegment.ofArray(new long[(int) (Completions.SIZE / Long.BYTES)]);
         MemorySegment.copy(Memory.ALL, address, struct, 0, Completions.PATH_BITS + 1); // the last field
         ibv_wc.slid(struct, (short) 0);
         this.sourceLid = sourceLid;
         this.operation = operation;
         this.firstFailure = firstFailure;
+        this.end = end;
     }
 
     /**
@@ -205,6 +214,12 @@ public final class WorkCompletion {
         return firstFailure;
     }
 
+    /** Returns the end of the queue pair's connection; null if it had not ended, or the work request succeeded. */
+    @Nullable
+    VerbsException end() {
+        return end;
+    }
+
     /**
      * Returns whether the work request succeeded.
      *
@@ -264,7 +279,7 @@ public final class WorkCompletion {
      * Checks that the work request succeeded.
      *
      * @return this completion
-     * @throws WorkCompletionException if it failed
+     * @throws WorkCompletionException if it failed; its cause is the end of the connection, if that has flushed the request
      */
     public WorkCompletion orThrow() {
         if (!isSuccess()) {
@@ -310,6 +325,8 @@ public final class WorkCompletion {
         }
         if (firstFailure != null) {
             text.append(". The queue pair's first failure was ").append(firstFailure);
+        } else if (end != null) {
+            text.append(". The connection has ended: ").append(end.getMessage());
         } else if (!status.hint().isEmpty()) {
             text.append(". To try: ").append(status.hint());
         }

@@ -14,6 +14,7 @@ public class WorkCompletionException extends VerbsException {
      *
      * @param completion the completion of the request
      */
+    @SuppressWarnings("this-escape") // initCause only sets a field
     public WorkCompletionException(WorkCompletion completion) {
         super(
                 completion.operation() == null ? "work request" : verb(completion.operation()),
@@ -21,6 +22,10 @@ public class WorkCompletionException extends VerbsException {
                 0,
                 completion.toString());
         this.completion = completion;
+        VerbsException end = completion.end();
+        if (end != null) {
+            initCause(end);
+        }
     }
 
     private static String verb(Operation operation) {

@@ -29,7 +29,7 @@ public enum WorkStatus {
     WORK_REQUEST_FLUSHED(
             rdma_h.IBV_WC_WR_FLUSH_ERR,
             "not carried out: the queue pair had failed before",
-            "look for the first error of this queue pair"),
+            "look for the first error of this queue pair, or for the call that failed or disconnected it"),
     /** A memory window could not be bound ({@code IBV_WC_MW_BIND_ERR}). */
     MW_BIND_ERROR(
             rdma_h.IBV_WC_MW_BIND_ERR,

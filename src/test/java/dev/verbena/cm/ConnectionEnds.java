@@ -5,12 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.support.Await;
+import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.WorkCompletionException;
 import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -79,6 +83,62 @@ abstract class ConnectionEnds {
         WorkCompletion flushed = end(waiting);
         assertThat(flushed.id()).isEqualTo(7);
         assertThat(flushed.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+        assertThatThrownBy(() -> both.server().completionQueue().await(FOR_EVER))
+                .isInstanceOf(ConnectionException.class);
+    }
+
+    /** Nothing is posted, so that no completion can end the waits. */
+    @Test
+    void waitsOfTheQueueAndItsCursorsEndWithTheConnection() throws Exception {
+        AcceptingListener.Ends both = connected();
+        Connection server = both.server();
+        List<Future<?>> waiting = List.of(
+                ends.asleep(() -> server.completionQueue().await(FOR_EVER)),
+                ends.asleep(() -> server.completionQueue().awaitSolicited(FOR_EVER)),
+                ends.asleep(() -> server.completionQueue().completions(4).await(FOR_EVER)),
+                ends.asleep(() -> server.completions(4).await(FOR_EVER)));
+        both.client().close();
+        for (Future<?> each : waiting) {
+            assertThatThrownBy(() -> end(each)).cause().isInstanceOfSatisfying(ConnectionException.class, ended -> {
+                assertThat(ended.event()).isEqualTo(CmEvent.Type.DISCONNECTED);
+                assertThat(ended.peer()).isEqualTo(server.peer());
+            });
+        }
+    }
+
+    @Test
+    void flushedRequestsNameTheEndOfTheConnection() throws Exception {
+        AcceptingListener.Ends both = connected();
+        Connection server = both.server();
+        Completions cursor = server.completions(4);
+        server.queuePair().postReceive(1, buffer(server));
+        server.queuePair().postReceive(2, buffer(server));
+        both.client().close();
+        Await.until("the end of the connection", () -> !server.isOpen());
+        assertThatThrownBy(() -> server.completionQueue().await(DEADLINE).orThrow())
+                .isInstanceOf(WorkCompletionException.class)
+                .hasMessageContaining("RDMA_CM_EVENT_DISCONNECTED")
+                .hasMessageNotContaining("first error")
+                .hasCauseInstanceOf(ConnectionException.class);
+        assertThat(cursor.await(DEADLINE)).isEqualTo(1);
+        assertThat(cursor.next()).isTrue();
+        assertThatThrownBy(cursor::orThrow).hasCauseInstanceOf(ConnectionException.class);
+        assertThatThrownBy(() -> cursor.await(DEADLINE)).isInstanceOf(ConnectionException.class);
+    }
+
+    @Test
+    void drainTakesTheRequestsThatTheEndHasFlushed() throws Exception {
+        AcceptingListener.Ends both = connected();
+        Connection server = both.server();
+        server.queuePair().postReceive(1, buffer(server));
+        both.client().close();
+        Await.until("the end of the connection", () -> !server.isOpen());
+        List<WorkCompletion> taken = new ArrayList<>();
+        server.queuePair().drain(taken::add, DEADLINE);
+        assertThat(taken).singleElement().satisfies(flushed -> {
+            assertThat(flushed.id()).isEqualTo(1);
+            assertThat(flushed).asString().contains("RDMA_CM_EVENT_DISCONNECTED");
+        });
     }
 
     @Test

@@ -201,6 +201,11 @@ class ConnectionTest {
             assertThat(refused.peer()).contains(listener.address());
             assertThat(refused.privateData().text()).isEqualTo("z".repeat(size));
             assertThat(refused.privateData().size()).isEqualTo(148);
+            if (size > 0) {
+                assertThat(refused).hasMessageContaining("The peer's private data: 148 bytes, \"z");
+            } else {
+                assertThat(refused).hasMessageNotContaining("private data");
+            }
         });
     }
 

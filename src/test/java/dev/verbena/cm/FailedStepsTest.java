@@ -9,8 +9,11 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.Future;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -90,6 +93,35 @@ class FailedStepsTest {
         assertThat(Fenced.liveObjects()).isEqualTo(before);
         assertThat(id.createQueuePair(FencedIds.SIZES).isOpen()).isTrue();
         assertThat(id.sendCompletionQueue()).isPresent();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "6e6f20726f6f6d, '7 bytes, \"no room\"'",
+        "6e6f00000000, '6 bytes, \"no\"'",
+        "00000400, '4 bytes, 00000400'",
+        "0100000000000000, '8 bytes, 01000000 and zeros'",
+        "6e6f00ff, '4 bytes, 6e6f00ff'",
+        "6e0a, '2 bytes, 6e0a'"
+    })
+    void rejectedConnectShowsThePrivateDataOfThePeer(String hex, String shown) throws Exception {
+        ConnectionId listener = ids.listener(1);
+        ConnectionId client = ids.client(ids.channel, listener);
+        Future<CmEvent> connecting = ids.start(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
+        listener.awaitRequest(DEADLINE).reject(PrivateData.of(HexFormat.of().parseHex(hex)));
+        assertThatThrownBy(() -> FencedIds.end(connecting))
+                .cause()
+                .isInstanceOf(ConnectionException.class)
+                .hasMessageContaining("The peer's private data: " + shown);
+    }
+
+    @Test
+    void openWithinHasOneDeadlineForAllSteps() throws Exception {
+        InetSocketAddress unanswered = ids.listener(1).localAddress().orElseThrow();
+        assertThatThrownBy(() -> Connection.openWithin(
+                        unanswered, Duration.ofMillis(300), ConnectionResources.defaults(), ids.arena))
+                .isInstanceOf(VerbsTimeoutException.class)
+                .hasMessageNotContaining("Waited 300 ms");
     }
 
     @Test

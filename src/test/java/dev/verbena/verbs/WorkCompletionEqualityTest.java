@@ -21,7 +21,7 @@ class WorkCompletionEqualityTest {
             for (int i = 0; i < memory.byteSize(); i++) {
                 memory.set(ValueLayout.JAVA_BYTE, i, (byte) (i == changed ? 101 : i));
             }
-            return new WorkCompletion(memory.address(), SOURCE_LID, operation, first);
+            return new WorkCompletion(memory.address(), SOURCE_LID, operation, first, null);
         }
     }
 

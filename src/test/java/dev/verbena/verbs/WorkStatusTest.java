@@ -19,7 +19,7 @@ class WorkStatusTest {
             ibv_wc.wr_id(completion, 7);
             ibv_wc.status(completion, status);
             ibv_wc.qp_num(completion, 17);
-            return new WorkCompletion(completion.address(), 0, operation, first);
+            return new WorkCompletion(completion.address(), 0, operation, first, null);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.verbena.verbs.access;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionChannel;
@@ -172,6 +173,16 @@ public interface VerbsAccess {
      */
     <T> T await(CompletionQueue queue, Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException;
+
+    /**
+     * Has the flushed requests of a queue pair, and the waits for its own completion queue, tell that its connection has
+     * ended. Call {@link #wakeWaits} at the end.
+     *
+     * @param pair the queue pair of a connection
+     * @param own the completion queue that serves this queue pair alone; null if others share it
+     * @param end makes an exception for the end of the connection; returns null while the connection goes on
+     */
+    void endsWith(QueuePair pair, @Nullable CompletionQueue own, Supplier<? extends @Nullable VerbsException> end);
 
     /** Makes the threads that wait for a queue try again. Any thread may call this. */
     void wakeWaits(CompletionQueue queue);

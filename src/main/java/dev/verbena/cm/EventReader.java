@@ -90,6 +90,8 @@ final class EventReader {
     /** Makes the reader of a channel that stands alone. */
     static EventReader own() {
         MemorySegment taken = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
+        RdmaCm.ACK_CM_EVENT.find();
+        RdmaCm.DESTROY_ID.find();
         long channel = RdmaCm.CREATE_EVENT_CHANNEL.call();
         if (channel == 0) {
             throw CmFailures.failure(
@@ -390,7 +392,7 @@ final class EventReader {
             }
         } finally {
             // Nothing before this may block: a thread that destroys the id may wait in C for the acknowledgement.
-            RdmaCm.ACK_CM_EVENT.call(event);
+            RdmaCm.ACK_CM_EVENT.callQuietly(event, 0, 0, 0);
         }
         record(copy);
         if (inbox != null && !device.isEmpty()) {
@@ -530,8 +532,13 @@ final class EventReader {
 
     private void addRequest(RawEvent event, @Nullable IdEvents listener) {
         ConnectionId owner = listener == null ? null : listener.owner;
-        if (listener == null || owner == null || !addUnlessRefused(event, listener, owner)) {
-            RdmaCm.DESTROY_ID.call(event.id()); // this rejects the request
+        boolean added = false;
+        try {
+            added = listener != null && owner != null && addUnlessRefused(event, listener, owner);
+        } finally {
+            if (!added) {
+                RdmaCm.DESTROY_ID.callQuietly(event.id(), 0, 0, 0); // this rejects the request
+            }
         }
     }
 
@@ -540,13 +547,20 @@ final class EventReader {
         EventChannel channel = listener.channel;
         IdEvents inbox = new IdEvents(listener.space, channel);
         ConnectRequest request = new ConnectRequest(channel, listener, inbox, owner, event);
+        IdEvents.Entry entry = new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request));
         try (var _ = lock.held()) {
             if (listener.life() != IdEvents.Life.OPEN || listener.waitingRequests() >= listener.backlog) {
                 return false;
             }
-            channel.add(event.id(), inbox);
-            channel.unclaimed.add(request);
-            deliver(new IdEvents.Entry(listener, event.type(), id -> event.requestValue(id, request)));
+            try {
+                channel.add(event.id(), inbox);
+                channel.unclaimed.add(request);
+                deliver(entry);
+            } catch (Throwable shortage) {
+                channel.unclaimed.remove(request);
+                channel.remove(event.id(), inbox);
+                throw shortage;
+            }
             return true;
         }
     }

@@ -136,7 +136,11 @@ public final class BiasedLock implements AutoCloseable {
             last = current;
             turns = 0;
         } else if (++turns >= needed && Barrier.AVAILABLE && lock.getHoldCount() == 1 && !lock.hasQueuedThreads()) {
-            bias = new Bias(current);
+            try {
+                bias = new Bias(current);
+            } catch (OutOfMemoryError later) {
+                return; // the caller is about to give the lock back, which must not fail
+            }
             last = null;
             needed *= FACTOR;
         }

@@ -123,6 +123,21 @@ public final class CFunction {
     }
 
     /**
+     * Calls the function without an allocation: for what must be done although memory may be missing, such as to acknowledge
+     * an event, for which C waits. {@link #find} the function before. The error number is lost.
+     */
+    public long callQuietly(long first, long second, long third, long fourth) {
+        return ExtendedCalls.PLAIN.call(address(), first, second, third, fourth, 0, 0);
+    }
+
+    /** Finds the function and links the handle of {@link #callQuietly}. */
+    public CFunction find() {
+        ExtendedCalls.preparePlain();
+        address();
+        return this;
+    }
+
+    /**
      * Finds the member by a loop. A path through the layout takes a program that lists the devices 18 ms more of processor
      * time, of 455 ms (fresh JVMs by turns on one core, 2026-11-25).
      */

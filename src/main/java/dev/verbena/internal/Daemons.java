@@ -1,5 +1,7 @@
 package dev.verbena.internal;
 
+import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.jfr.StrayInterruptEvent;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -21,6 +23,17 @@ public final class Daemons {
      */
     public static Thread.Builder.OfPlatform named(String job) {
         return Thread.ofPlatform().daemon().name("verbena-" + job).inheritInheritableThreadLocals(false);
+    }
+
+    /**
+     * Notes an interrupt of a thread of the library that nobody of ours has asked for: the flight recorder shows it. The
+     * thread goes on. Threads end by other means, and the interrupt that makes one look for its end comes afterwards.
+     */
+    public static void interrupted() {
+        if (Recorder.isPresent()) {
+            StrayInterruptEvent event = new StrayInterruptEvent();
+            event.commit();
+        }
     }
 
     /** Returns a pool that has a thread for each task, which ends when it has had nothing to do for a while. */

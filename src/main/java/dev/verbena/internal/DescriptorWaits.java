@@ -3,7 +3,7 @@ package dev.verbena.internal;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -137,7 +137,7 @@ public final class DescriptorWaits {
     }
 
     /** A wait of one thread for events of the descriptor. After its end, another one may begin. */
-    public final class Wait implements Waiters.Asking, AutoCloseable {
+    public final class Wait implements Waiters.Asking, Supplier<RuntimeException>, AutoCloseable {
         private final Waiters waiters;
         private final Object owner;
         private final boolean interruptible;
@@ -148,6 +148,9 @@ public final class DescriptorWaits {
 
         /** The wake-ups of the waiters before the sleep. The number changes when the thread is woken. */
         private long seen;
+
+        /** What has ended this wait. */
+        private volatile @Nullable Throwable end;
 
         private Wait(Waiters waiters, Object owner, boolean interruptible) {
             this.waiters = waiters;
@@ -173,6 +176,12 @@ public final class DescriptorWaits {
                 }
                 return this;
             }
+        }
+
+        /** Makes the exception of a thread whose wait has ended, since no event will come. */
+        @Override
+        public RuntimeException get() {
+            return events.cannotWait(owner, Objects.requireNonNull(end));
         }
 
         /** Returns whether this thread is the one to take events: it leads, or the event thread wakes it for the next one. */
@@ -291,12 +300,12 @@ public final class DescriptorWaits {
 
         private void wakeUp(SleepInC own) {
             try (var _ = lock.held()) {
-                own.clear();
-                asleep = false;
+                asleep = false; // first: closing waits for that
                 deaf = false;
                 if (closed) {
                     awake.signalAll();
                 }
+                own.clear();
             }
         }
 
@@ -332,6 +341,11 @@ public final class DescriptorWaits {
             try {
                 watch(first == null ? this : first.owner);
             } catch (RuntimeException refused) { // not of the thread that leaves
+                return first;
+            } catch (Error shortage) {
+                if (first == null) {
+                    throw shortage; // no other thread hears of it
+                }
                 return first;
             }
         }
@@ -431,7 +445,7 @@ public final class DescriptorWaits {
                 }
                 watching = null;
             }
-            fail(owner -> events.cannotWait(owner, cause));
+            fail(cause);
         }
     }
 
@@ -454,12 +468,12 @@ public final class DescriptorWaits {
         return !events.areWanted();
     }
 
-    /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. */
-    void fail(Function<Object, ? extends RuntimeException> exceptions) {
+    /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. Allocates nothing. */
+    void fail(Throwable cause) {
         try (var _ = lock.held()) {
             for (Wait wait = first; wait != null; wait = wait.after) {
-                Object owner = wait.owner;
-                wait.waiters.fail(() -> exceptions.apply(owner));
+                wait.end = cause;
+                wait.waiters.fail(wait);
             }
         }
     }

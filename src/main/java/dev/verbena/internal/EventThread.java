@@ -39,10 +39,17 @@ public final class EventThread {
 
     private final int poll;
     private final WakeUp wakeUp;
+
+    /** Memory for one {@code struct epoll_event}. The lock guards it. */
+    private final MemorySegment given = Arena.ofAuto().allocate(SIZE, Long.BYTES);
+
     private final ConcurrentHashMap<Long, Watch> watches = new ConcurrentHashMap<>();
 
     /** The threads for handlers that may block. A thread ends when it has had nothing to do for a while. */
     private final ExecutorService apart = Daemons.pool("reader");
+
+    /** The newest of the watches, which are linked: to go through them allocates nothing. The lock guards the links. */
+    private @Nullable Watch newest;
 
     private long lastKey = WAKE_UP;
     private volatile boolean retired;
@@ -82,6 +89,8 @@ public final class EventThread {
         private final boolean apart;
         private final long key;
         private final Handler handler;
+        private @Nullable Watch older;
+        private @Nullable Watch newer;
 
         private Watch(int descriptor, boolean apart, long key, Handler handler) {
             this.descriptor = descriptor;
@@ -129,10 +138,30 @@ public final class EventThread {
             }
         }
 
+        private void link() {
+            older = newest;
+            newest = this;
+            if (older != null) {
+                older.newer = this;
+            }
+        }
+
+        private void unlink() {
+            if (older != null) {
+                older.newer = newer;
+            }
+            if (newer == null) {
+                newest = older;
+            } else {
+                newer.older = older;
+            }
+        }
+
         /** Ends the watch. The handler may be called once more meanwhile. The descriptor must still be open. */
         public void close() {
             try (var _ = LOCK.held()) {
                 if (watches.remove(key) != null) {
+                    unlink();
                     countTicking(handler, -1);
                     try {
                         control(REMOVE, descriptor, 0, key);
@@ -193,6 +222,7 @@ public final class EventThread {
             retireIfIdle();
             throw t;
         }
+        watch.link();
         countTicking(handler, 1);
         return watch;
     }
@@ -217,12 +247,9 @@ public final class EventThread {
     }
 
     private void control(int operation, int descriptor, int events, long key) {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment event = scratch.allocate(SIZE, Long.BYTES);
-            event.set(ValueLayout.JAVA_INT, 0, events);
-            event.set(ValueLayout.JAVA_LONG_UNALIGNED, KEY, key);
-            SystemCall.EPOLL_CTL.call(poll, operation, descriptor, event.address());
-        }
+        given.set(ValueLayout.JAVA_INT, 0, events);
+        given.set(ValueLayout.JAVA_LONG_UNALIGNED, KEY, key);
+        SystemCall.EPOLL_CTL.call(poll, operation, descriptor, given.address());
     }
 
     private void run() {
@@ -268,27 +295,31 @@ public final class EventThread {
         }
     }
 
-    /** Fails the watches that are left when this thread ends. The next watch starts another thread. */
+    /**
+     * Fails the watches that are left when this thread ends. The next watch starts another thread. Allocates nothing before
+     * all waits have ended: memory may be what is missing.
+     */
     private void end(Throwable cause) {
-        List<Watch> left;
+        Watch left;
         try (var _ = LOCK.held()) {
             if (running == this) {
                 running = null;
             }
-            left = List.copyOf(watches.values());
+            left = newest;
+            newest = null;
             watches.clear();
             closeDescriptors();
         }
-        apart.shutdown();
-        for (Watch watch : left) {
+        for (Watch watch = left; watch != null; watch = watch.older) {
             try {
                 watch.handler.failed(cause);
             } catch (Throwable ofThisHandler) { // the other handlers must hear of the end too
-                if (ofThisHandler != cause) {
+                if (ofThisHandler != cause && !(ofThisHandler instanceof OutOfMemoryError)) {
                     cause.addSuppressed(ofThisHandler);
                 }
             }
         }
+        apart.shutdown();
     }
 
     private void closeDescriptors() {

@@ -8,10 +8,12 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The calls of the extended data path: {@code ibv_wr_*}, {@code ibv_start_poll} and {@code ibv_wc_read_*}, which C
  * reaches through function pointers in the queue itself. A queue chooses {@link #CRITICAL} or {@link #PLAIN} calls once.
+ * {@link SystemCall} makes its calls here that must not allocate.
  *
  * <p>All integers and pointers are passed as {@code long}, as in {@link CFunction}, and C leaves arguments unread that a
  * function does not take. A narrower result has undefined high bits, and the caller cuts it. A call allocates nothing and
@@ -38,6 +40,11 @@ public abstract sealed class ExtendedCalls {
 
     /** Calls a function of the object and at most five arguments. */
     public abstract long call(MemorySegment function, long object, long a, long b, long c, long d, long e);
+
+    /** Links the handle of plain calls with many arguments, so that later ones allocate nothing. */
+    static void preparePlain() {
+        Objects.requireNonNull(Plain.Most.HANDLE);
+    }
 
     /** Calls a function of the object alone. */
     public final long call(MemorySegment function, long object) {

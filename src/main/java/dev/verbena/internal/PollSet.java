@@ -1,11 +1,8 @@
 package dev.verbena.internal;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 
 /**
  * An array of {@code struct pollfd}, for {@code poll} and {@code rpoll}.
@@ -96,31 +93,11 @@ public final class PollSet {
      * entries with events, 0 after a signal.
      */
     int poll(int size, int milliseconds) {
-        int count;
-        try {
-            count = (int) Libc.POLL.invokeExact(entries.address(), (long) size, milliseconds);
-        } catch (Throwable t) {
-            throw CFunction.unexpected(t);
-        }
+        int count = SystemCall.POLL.quietly(entries.address(), size, milliseconds, 0);
         if (count < 0) {
             SystemCall.POLL.call(entries.address(), size, 0); // throws, unless it was a signal
             return 0;
         }
         return count;
-    }
-
-    /**
-     * A handle of its own, without a segment among the arguments: where the compiler does not see through the call, it still
-     * allocates nothing.
-     */
-    private static final class Libc {
-        static final MethodHandle POLL = Linker.nativeLinker()
-                .downcallHandle(
-                        Linker.nativeLinker().defaultLookup().find("poll").orElseThrow(),
-                        FunctionDescriptor.of(
-                                ValueLayout.JAVA_INT,
-                                ValueLayout.JAVA_LONG,
-                                ValueLayout.JAVA_LONG,
-                                ValueLayout.JAVA_INT));
     }
 }

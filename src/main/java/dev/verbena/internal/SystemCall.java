@@ -58,9 +58,25 @@ public enum SystemCall {
         return result;
     }
 
-    /** Closes a descriptor. The descriptor is closed even if the call reports an error. */
+    /**
+     * Calls the function as {@link #call(long...)} does, and allocates nothing: no shortage of memory keeps a thread from
+     * being woken. A call that fails is repeated, for its error number.
+     *
+     * @throws SystemCallException if it fails
+     */
+    int call(long first, long second, long third, long fourth) {
+        int result = quietly(first, second, third, fourth);
+        return result < 0 ? call(new long[] {first, second, third, fourth}) : result;
+    }
+
+    /** Calls the function without an allocation. The error number of a failure is lost. */
+    int quietly(long first, long second, long third, long fourth) {
+        return (int) function.callQuietly(first, second, third, fourth);
+    }
+
+    /** Closes a descriptor. The descriptor is closed even if the call reports an error. Allocates nothing. */
     public static void close(int descriptor) {
-        CLOSE.function.call(descriptor);
+        CLOSE.quietly(descriptor, 0, 0, 0);
     }
 
     /**

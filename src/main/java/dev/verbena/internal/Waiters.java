@@ -35,10 +35,11 @@ public final class Waiters {
     /** The number of places in {@link #inC}. */
     private volatile int asleepInC;
 
-    private volatile @Nullable Failure failure;
+    /** The number of failures. Each is the end of all waits that had begun before it. */
+    private volatile long failures;
 
-    /** The end of all waits that had begun before it. Each thread gets an exception of its own. */
-    private record Failure(Supplier<? extends RuntimeException> exception) {}
+    /** Makes the exceptions of the last failure. Each thread gets one of its own. */
+    private volatile @Nullable Supplier<? extends RuntimeException> exceptions;
 
     /** A function that asks for wake-ups, for a thread that may sleep in C. */
     public interface Asking {
@@ -61,7 +62,7 @@ public final class Waiters {
     public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
-        Failure before = failure;
+        long before = failures;
         T found = attempt.get();
         return found != null ? found : awaitLater(attempt, attempt, () -> null, before, timeout);
     }
@@ -82,17 +83,17 @@ public final class Waiters {
             Duration timeout)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
-        Failure before = failure;
+        long before = failures;
         T found = attempt.get();
         return found != null ? found : awaitLater(attempt, look, asking, before, timeout);
     }
 
-    /** Waits for something that was not there at the first attempt. The failure is that of before the attempt. */
+    /** Waits for something that was not there at the first attempt. The failures are those before the attempt. */
     private <T> @Nullable T awaitLater(
             Supplier<? extends @Nullable T> attempt,
             Supplier<? extends @Nullable T> look,
             Asking asking,
-            @Nullable Failure before,
+            long before,
             Duration timeout)
             throws InterruptedException {
         T found;
@@ -106,12 +107,11 @@ public final class Waiters {
                 if (found != null) {
                     return found;
                 }
-                if (failure == before) {
+                if (failures == before) {
                     sleep(seen, wait, deadline.remaining());
                 }
-                Failure now = failure;
-                if (now != null && now != before) {
-                    throw now.exception().get();
+                if (failures != before) {
+                    throw Objects.requireNonNull(exceptions).get();
                 }
                 // A thread that was woken and interrupted leaves the event to the next one: its own caller gave up.
                 throwIfInterrupted();
@@ -214,11 +214,12 @@ public final class Waiters {
         }
     }
 
-    /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. */
+    /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. Allocates nothing. */
     @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
-    public void fail(Supplier<? extends RuntimeException> exception) {
+    public void fail(Supplier<? extends RuntimeException> ofEachThread) {
         try (var _ = lock.held()) {
-            failure = new Failure(exception);
+            exceptions = ofEachThread;
+            failures++;
             wakes++;
             signalAll();
         }

@@ -8,7 +8,7 @@ import java.lang.foreign.ValueLayout;
  * A pair of descriptors that end a thread's wait in C: an {@code eventfd} that other threads signal, and a
  * {@code timerfd}. They are readable once they have been signalled or the time is over.
  *
- * <p>All threads may signal. One thread sets the timer and clears the signal.
+ * <p>All threads may signal. One thread sets the timer and clears the signal. Neither the signal nor its end allocates.
  */
 public final class WakeUp {
     private static final int CLOSE_ON_EXEC_NON_BLOCKING = 02004000; // the same for both kinds
@@ -29,7 +29,7 @@ public final class WakeUp {
     /** Opens the descriptors. */
     public WakeUp() {
         memory.set(ValueLayout.JAVA_LONG, TIMES, 1);
-        event = SystemCall.EVENTFD.call(0, CLOSE_ON_EXEC_NON_BLOCKING);
+        event = SystemCall.EVENTFD.call(0, CLOSE_ON_EXEC_NON_BLOCKING, 0, 0);
     }
 
     /** Returns the descriptor that {@link #signal} makes readable. */
@@ -41,7 +41,7 @@ public final class WakeUp {
     public void signal() {
         try (var _ = lock.held()) {
             if (!signalled && !closed) {
-                SystemCall.WRITE.call(event, memory.address() + TIMES, Long.BYTES);
+                SystemCall.WRITE.call(event, memory.address() + TIMES, Long.BYTES, 0);
                 signalled = true;
             }
         }
@@ -52,7 +52,7 @@ public final class WakeUp {
         try (var _ = lock.held()) {
             boolean was = signalled;
             if (was && !closed) {
-                SystemCall.READ.call(event, memory.address() + TIMES + Long.BYTES, Long.BYTES);
+                SystemCall.READ.call(event, memory.address() + TIMES + Long.BYTES, Long.BYTES, 0);
                 signalled = false;
             }
             return was;

@@ -38,7 +38,7 @@ final class ChannelCore {
     private static final long PARTING_NANOS = 1_000_000_000L;
 
     final Waiters changes = new Waiters();
-    final Supplier<@Nullable Boolean> hasParted = () -> parted() ? Boolean.TRUE : null;
+    final Supplier<@Nullable Boolean> hasParted = this::hasParted;
     final boolean incoming;
     final VerbsArena arena = VerbsArena.ofShared();
     final BiasedLock lock = new BiasedLock();
@@ -65,6 +65,13 @@ final class ChannelCore {
 
     /** True once the program has called {@code close}. */
     private volatile boolean closed;
+
+    /** True while futures and the handler have not been told the end, for which memory may be missing. */
+    private boolean untold;
+
+    /** The next channel that the engine could not close. The engine's lock guards it. */
+    @Nullable
+    ChannelCore nextUnclosed;
 
     private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;
@@ -334,9 +341,11 @@ final class ChannelCore {
     }
 
     void checkNotEnded() {
-        ChannelException ended = cause;
-        if (ended != null) {
-            throw ended.again();
+        if (cause != null || engine.broken != null) {
+            ChannelException ended = cause();
+            if (ended != null) {
+                throw ended.again();
+            }
         }
     }
 
@@ -415,26 +424,27 @@ final class ChannelCore {
             lost = before.isClosing() ? why : null;
         }
         state = now;
-        if (before.isLive() && ends) {
-            recordEnd(why);
-        }
-        switch (now) {
-            case CONNECTING, GREETING, RELEASED -> {
-                // The caller goes on.
+        untold |= ends;
+        try {
+            if (before.isLive() && ends) {
+                recordEnd(why);
             }
-            case OPEN -> recordOpen();
-            case CLOSING, LEFT -> sayGoodbye(EndReason.CLOSED_BY_PEER);
-            case DRAINING -> control();
-            case PARTING -> {
-                partBy = System.nanoTime() + PARTING_NANOS;
-                sayGoodbye(why == null ? EndReason.FAILED : why.reason());
+            switch (now) {
+                case CONNECTING, GREETING, RELEASED -> {
+                    // The caller goes on.
+                }
+                case OPEN -> recordOpen();
+                case CLOSING, LEFT -> sayGoodbye(EndReason.CLOSED_BY_PEER);
+                case DRAINING -> control();
+                case PARTING -> {
+                    partBy = System.nanoTime() + PARTING_NANOS;
+                    sayGoodbye(why == null ? EndReason.FAILED : why.reason());
+                }
+                case PARTED -> part();
             }
-            case PARTED -> part();
-        }
-        if (ends) {
-            wakeAll();
-            if (incoming) {
-                engine.ended(this);
+        } finally {
+            if (untold) {
+                tellEnd();
             }
         }
         return true;
@@ -486,18 +496,42 @@ final class ChannelCore {
     /** Disconnects. The queue pair fails, so that no request is left. The caller holds the lock. */
     private void part() {
         Carrier.Connection own = connection;
+        changes.wakeAll(); // they wait for the lock
+        engine.changed();
         if (own != null) {
             own.disconnect();
         }
-        changes.wakeAll();
-        engine.changed();
     }
 
+    /** Has all threads that wait at this channel try again. Allocates nothing. */
+    void wakeWaits() {
+        try (var _ = lock.held()) {
+            messages.wakeWaits();
+            operations.wakeWaits();
+            changes.wakeAll();
+        }
+    }
+
+    /** Has all who wait for something of this channel look again, futures and the handler too. */
     private void wakeAll() {
-        messages.wakeAll();
-        operations.wakeAll();
-        changes.wakeAll();
+        wakeWaits(); // first, because it allocates nothing
         engine.changed();
+        messages.finishFutures();
+        operations.finishFutures();
+    }
+
+    /** Tells all the end of this channel. A failure for lack of memory is made up for by the next call. */
+    private void tellEnd() {
+        wakeAll();
+        if (incoming) {
+            engine.ended(this);
+        }
+        untold = false;
+    }
+
+    private @Nullable Boolean hasParted() {
+        cause(); // of a node that can't go on, no other thread may end the channel
+        return parted() ? Boolean.TRUE : null;
     }
 
     boolean parted() {
@@ -564,6 +598,9 @@ final class ChannelCore {
             return; // another thread may be registering memory: the next time will do
         }
         try {
+            if (untold) {
+                tellEnd();
+            }
             Carrier.Connection with = connection;
             if (heard || (with != null && with.takeProgress())) {
                 heard = false;
@@ -624,20 +661,24 @@ final class ChannelCore {
     }
 
     boolean isOpen() {
-        return state == ChannelState.OPEN;
+        return state == ChannelState.OPEN && engine.broken == null;
     }
 
     boolean isOpenOrThrow() {
         checkNotClosed();
-        ChannelException ended = cause;
+        ChannelException ended = cause();
         if (ended != null && ended.reason() != EndReason.CLOSED_BY_PEER) {
             throw ended.again();
         }
         return !state.isBeginning();
     }
 
+    /** Returns the reason of the end. Ends this channel if its node can't go on. */
     @Nullable
     ChannelException cause() {
+        if (cause == null && engine.broken != null) {
+            engine.endWithNode(this);
+        }
         return cause;
     }
 

@@ -22,6 +22,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -87,8 +88,8 @@ final class Engine {
     /** The node's threads, once the node can't go on: they tell handlers and futures the end. */
     private final Waiters resting = new Waiters();
 
-    /** The arenas of closed channels that could not be closed. */
-    private final ConcurrentLinkedQueue<VerbsArena> unclosed = new ConcurrentLinkedQueue<>();
+    /** The closed channels whose arenas could not be closed, linked without an allocation. The table's lock guards them. */
+    private @Nullable ChannelCore unclosed;
 
     final Handlers handlers;
 
@@ -115,7 +116,15 @@ final class Engine {
     private volatile @Nullable Thread loop;
     private volatile boolean someEnded;
     private volatile boolean closed;
-    private volatile @Nullable Throwable broken;
+
+    /** What ends the channels when the node can't go on. Written before {@link #broken}. */
+    private EndReason brokenAs = EndReason.FAILED;
+
+    /** The reason why the node can't go on; null while it can. A channel that has not ended ends when a thread sees this. */
+    volatile @Nullable Throwable broken;
+
+    /** True once all channels have ended because the node can't go on. */
+    private volatile boolean told;
 
     Engine(InetSocketAddress own, NodeOptions options) {
         this.options = options;
@@ -197,58 +206,96 @@ final class Engine {
 
     private void makeProgress() {
         loop = Thread.currentThread();
-        try {
-            while (!closed && broken == null) {
-                carrier.await(step, TICK);
+        while (!closed) {
+            try {
+                if (broken == null) {
+                    carrier.await(step, TICK);
+                } else { // handlers and futures are told the end of their channels
+                    progress(true);
+                    resting.await(() -> (handlers.haveWork() || closed) ? Boolean.TRUE : null, TICK);
+                }
                 handlers.serve();
+            } catch (InterruptedException late) {
+                interrupted();
+            } catch (RuntimeException | Error ended) {
+                failed(ended);
             }
-        } catch (InterruptedException | RuntimeException | Error ended) {
-            fail(ended);
         }
-        serveEnds();
     }
 
-    /** Tells handlers and futures the end of their channels, after the failure of the node. */
-    private void serveEnds() {
-        try {
-            while (!closed) {
-                resting.await(() -> (handlers.haveWork() || closed) ? Boolean.TRUE : null, Deadline.FOREVER);
-                handlers.serve();
-            }
-        } catch (InterruptedException closing) {
-            // The node is being closed.
+    /** Notes an interrupt of a thread of the node, which goes on unless the node is being closed. */
+    void interrupted() {
+        if (!closed) {
+            Daemons.interrupted();
         }
+    }
+
+    /** Notes the failure of a thread of the node, which goes on after a pause: it tells others the end. */
+    void failed(Throwable why) {
+        try {
+            fail(why);
+        } catch (RuntimeException | Error shortage) {
+            // It is noted, or else the next turn fails too.
+        }
+        LockSupport.parkNanos(TICK_NANOS);
     }
 
     private @Nullable Boolean step() {
         return (progress(true) > 0 || handlers.haveWork() || closed || broken != null) ? Boolean.TRUE : null;
     }
 
-    /** Ends all channels, because no more progress is possible. */
+    /**
+     * Ends all channels, because no more progress is possible. Memory may be what is missing. So the end is noted, and all
+     * threads are woken, before anything is allocated. A thread that finds a channel of the node open ends it.
+     */
     void fail(Throwable why) {
-        fail(EndReason.FAILED, "The node can't go on: " + why.getMessage(), why);
+        fail(EndReason.FAILED, why);
     }
 
     /** Ends all channels, because the device of the node was removed. */
     void deviceRemoved() {
         if (broken == null) { // each connection reports it
             EndReason reason = EndReason.DEVICE_REMOVED;
-            fail(reason, "", new ChannelException(reason, toString(), "", null));
+            fail(reason, new ChannelException(reason, toString(), "", null));
         }
     }
 
-    private void fail(EndReason reason, String details, Throwable why) {
+    private void fail(EndReason reason, Throwable why) {
         // no channel comes afterwards
         try (var _ = table.held()) {
-            if (closed) {
+            if (closed || broken != null) {
                 return;
             }
+            brokenAs = reason;
             broken = why;
         }
-        forEachChannel(core -> core.end(reason, details, why));
         accepting.wakeAll();
         resting.wakeAll();
-        changed();
+        for (int i = 0; i < slots.length(); i++) {
+            ChannelCore core = slots.get(i);
+            if (core != null) {
+                core.wakeWaits();
+            }
+        }
+        carrier.wake();
+        try {
+            endChannels();
+        } catch (RuntimeException | Error shortage) {
+            return; // the next thread that makes progress ends those that are left
+        }
+    }
+
+    private void endChannels() {
+        if (!told) {
+            forEachChannel(this::endWithNode);
+            told = true;
+        }
+    }
+
+    /** Ends a channel of a node that can't go on. */
+    void endWithNode(ChannelCore core) {
+        Throwable why = Objects.requireNonNull(broken);
+        core.end(brokenAs, brokenAs == EndReason.FAILED ? "The node can't go on: " + why.getMessage() : "", why);
     }
 
     /** Waits until an attempt finds something; returns null when the time is over. */
@@ -337,7 +384,8 @@ final class Engine {
             if (broken == null) {
                 awaitInProgress(() -> broken == null ? attempt.get() : Boolean.TRUE, left);
             } else {
-                resting.await(attempt, left);
+                progress(true);
+                resting.await(attempt, left.compareTo(TICK) < 0 ? left : TICK);
             }
         }
         return !closed;
@@ -370,7 +418,12 @@ final class Engine {
             return 0;
         }
         try {
-            if (closed || broken != null) {
+            if (closed) {
+                return 0;
+            }
+            if (broken != null) {
+                endChannels();
+                lookAtClock(); // they do not wait for an answer for ever
                 return 0;
             }
             int handled;
@@ -432,15 +485,20 @@ final class Engine {
     /** Closes the channels that have ended and that the program does not close. */
     private void bury() {
         someEnded = false;
-        for (ChannelCore core : List.copyOf(greeting)) {
-            if (core.cause() != null && buried(core) && greeting.remove(core)) {
-                waiting.decrementAndGet();
+        try {
+            for (ChannelCore core : List.copyOf(greeting)) {
+                if (core.cause() != null && buried(core) && greeting.remove(core)) {
+                    waiting.decrementAndGet();
+                }
             }
-        }
-        for (ChannelCore core : List.copyOf(over)) {
-            if (buried(core)) {
-                over.remove(core);
+            for (ChannelCore core : List.copyOf(over)) {
+                if (buried(core)) {
+                    over.remove(core);
+                }
             }
+        } catch (Throwable shortage) {
+            someEnded = true;
+            throw shortage;
         }
     }
 
@@ -523,7 +581,12 @@ final class Engine {
         try (var _ = table.held()) {
             ChannelCore core = hasRoomFor(peer.getAddress()) ? enter(peer, true) : null;
             if (core != null) {
-                greeting.add(core);
+                try {
+                    greeting.add(core);
+                } catch (Throwable shortage) {
+                    giveUp(core);
+                    throw shortage;
+                }
                 waiting.incrementAndGet();
             }
             return core;
@@ -727,22 +790,29 @@ final class Engine {
             if (slots.get(slot) != core) {
                 return;
             }
+            past = past.plus(last); // first, because it allocates
             slots.set(slot, null);
             count--;
-            past = past.plus(last);
         }
         Carrier.Connection connection = core.connection();
         try {
-            core.revokeAll();
-            core.arena.close();
+            free(core);
         } catch (RuntimeException | Error refused) {
-            unclosed.add(core.arena);
+            try (var _ = table.held()) {
+                core.nextUnclosed = unclosed;
+                unclosed = core;
+            }
             throw refused;
         } finally {
             if (connection != null) {
                 connection.forget();
             }
         }
+    }
+
+    private static void free(ChannelCore core) {
+        core.revokeAll();
+        core.arena.close();
     }
 
     /** Notes that a transfer begins to use the node's domain. */
@@ -802,14 +872,15 @@ final class Engine {
         resting.wakeAll();
         stopThreads();
         closeChannels(); // those that came meanwhile
+        forEachChannel(this::release); // those that lacked memory to be closed before
         while (handlers.haveFutures()) {
             handlers.settle();
         }
         exports.freeLate();
         carrier.close();
-        while (!unclosed.isEmpty()) {
-            unclosed.element().close();
-            unclosed.remove();
+        for (ChannelCore core = unclosed; core != null; core = unclosed) { // no thread of the node runs
+            free(core);
+            unclosed = core.nextUnclosed;
         }
         if (arena.scope().isAlive()) {
             arena.close();

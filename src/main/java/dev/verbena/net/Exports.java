@@ -122,13 +122,9 @@ final class Exports {
 
     /** Frees the windows that were left. */
     void freeLate() {
-        for (MemoryWindow window = late.poll(); window != null; window = late.poll()) {
-            try {
-                window.close();
-            } catch (RuntimeException | Error refused) {
-                late.add(window);
-                throw refused;
-            }
+        for (MemoryWindow window = late.peek(); window != null; window = late.peek()) {
+            window.close();
+            late.remove(window);
         }
     }
 }

@@ -48,8 +48,8 @@ final class Handlers {
     void ready(ChannelCore core) {
         try (var _ = readying.held()) {
             if (!core.queued) {
+                ready.add(core); // first, because it may fail for lack of memory
                 core.queued = true;
-                ready.add(core);
                 someReady = true;
             }
         }
@@ -65,11 +65,19 @@ final class Handlers {
         engine.wakeLoop();
     }
 
-    private @Nullable ChannelFuture<?> takeFinished() {
+    /** Returns the oldest future whose work has ended. It stays until it is complete, for which memory may be missing. */
+    private @Nullable ChannelFuture<?> firstFinished() {
         try (var _ = readying.held()) {
-            ChannelFuture<?> future = finished.poll();
             noteRest();
-            return future;
+            return finished.peek();
+        }
+    }
+
+    private void removeFinished(ChannelFuture<?> future) {
+        try (var _ = readying.held()) {
+            if (finished.peek() == future) { // else code that depends on the future has waited for others
+                finished.remove();
+            }
         }
     }
 
@@ -87,11 +95,12 @@ final class Handlers {
 
     /** Completes the futures whose work has ended. The program's code that depends on them runs in this thread. */
     void settle() {
-        ChannelFuture<?> future = takeFinished();
+        ChannelFuture<?> future = firstFinished();
         for (int i = 0; future != null; i++) {
             future.settle();
+            removeFinished(future);
             afterHandler();
-            future = i < BATCH ? takeFinished() : null;
+            future = i < BATCH ? firstFinished() : null;
         }
     }
 
@@ -118,7 +127,12 @@ final class Handlers {
                 if (core == null) {
                     break;
                 }
-                serve(core);
+                try {
+                    serve(core);
+                } catch (Throwable shortage) {
+                    ready(core); // for what is left
+                    throw shortage;
+                }
             }
         } finally {
             handling.unlock();
@@ -135,7 +149,7 @@ final class Handlers {
             return;
         }
         if (messages.takeOpened()) {
-            call(core, () -> with.opened(core.channel));
+            call(core, with, true);
         }
         int left = window;
         Message message = messages.nextForHandler();
@@ -146,7 +160,7 @@ final class Handlers {
         if (left == 0) {
             ready(core); // after the other channels
         } else if (messages.takeEnd()) {
-            call(core, () -> with.closed(core.channel));
+            call(core, with, false);
             if (messages.isOwned()) {
                 engine.bury(core);
             }
@@ -163,13 +177,13 @@ final class Handlers {
         message.close();
     }
 
-    private interface Callback {
-        void run() throws Exception;
-    }
-
-    private void call(ChannelCore core, Callback callback) {
+    private void call(ChannelCore core, Handler with, boolean opened) {
         try {
-            callback.run();
+            if (opened) {
+                with.opened(core.channel);
+            } else {
+                with.closed(core.channel);
+            }
         } catch (Throwable thrown) {
             handlerFailed(core, null, thrown);
         }

@@ -153,12 +153,17 @@ final class Messages {
         return arrivedCount;
     }
 
-    void wakeAll() {
+    void wakeWaits() {
         free.wakeAll();
         credit.wakeAll();
         arrival.wakeAll();
         numbers.wakeAll();
-        calls.numbers.wakeAll(engine);
+        calls.numbers.wakeWaits();
+    }
+
+    /** Ends the futures of calls, and has the handler look at its channel. */
+    void finishFutures() {
+        calls.numbers.finishFutures(engine);
         asyncCalls.endUnsent();
         if (handler != null) {
             engine.handlers.ready(core);

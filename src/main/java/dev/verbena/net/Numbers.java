@@ -153,10 +153,16 @@ final class Numbers<T extends Numbers.Numbered> {
         return known;
     }
 
-    /** Ends all waits for results, and completes the futures. */
-    void wakeAll(Engine engine) {
+    /** Has all threads that wait for results try again. Allocates nothing. */
+    void wakeWaits() {
+        for (int i = 0; i < made.size(); i++) {
+            made.get(i).done.wakeAll();
+        }
+    }
+
+    /** Has all futures look for their results. */
+    void finishFutures(Engine engine) {
         for (T known : made) {
-            known.done.wakeAll();
             if (known.future != null) {
                 engine.handlers.finish(known.future);
             }

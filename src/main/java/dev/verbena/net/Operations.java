@@ -140,9 +140,13 @@ final class Operations {
         engine.wake(room);
     }
 
-    void wakeAll() {
+    void wakeWaits() {
         room.wakeAll();
-        numbers.wakeAll(engine);
+        numbers.wakeWaits();
+    }
+
+    void finishFutures() {
+        numbers.finishFutures(engine);
     }
 
     /** Returns the time that the adapter may need for what is under way, of which it tells nothing before the end. */

@@ -286,8 +286,8 @@ final class RdmaCarrier extends Carrier {
     }
 
     private void fetchEvents() {
-        try {
-            while (!engine.isClosed()) {
+        while (!engine.isClosed()) {
+            try {
                 CmEvent event = events.awaitEvent(Deadline.FOREVER);
                 if (registersMemory(event)) {
                     handle(event); // takes long, and the others must not wait for it
@@ -295,9 +295,12 @@ final class RdmaCarrier extends Carrier {
                     inbox.add(event);
                     wake();
                 }
+            } catch (InterruptedException late) {
+                engine.interrupted();
+            } catch (RuntimeException | Error ended) {
+                engine.fail(ended);
+                return;
             }
-        } catch (InterruptedException | RuntimeException | Error ended) {
-            engine.fail(ended);
         }
     }
 

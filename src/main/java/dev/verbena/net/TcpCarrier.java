@@ -234,21 +234,28 @@ final class TcpCarrier extends Carrier {
 
     private void carry() {
         thread = Thread.currentThread();
-        try {
-            while (!engine.isClosed()) {
-                boolean ticks = !leaving.isEmpty() || !visitors.isEmpty() || isFull();
-                selector.select(this::ready, ticks ? TICK_MILLIS : 0);
-                runTasks();
-                if (ticks) {
-                    tick();
-                }
-                if (reported) {
-                    reported = false;
-                    wake();
-                }
+        while (!engine.isClosed()) {
+            try {
+                turn();
+            } catch (IOException | RuntimeException | Error ended) {
+                engine.failed(ended); // what the channels say at their end is sent
             }
-        } catch (IOException | RuntimeException | Error ended) {
-            engine.fail(ended);
+        }
+    }
+
+    private void turn() throws IOException {
+        boolean ticks = !leaving.isEmpty() || !visitors.isEmpty() || isFull();
+        selector.select(this::ready, ticks ? TICK_MILLIS : 0);
+        if (Thread.interrupted()) { // the selector would not sleep any more
+            engine.interrupted();
+        }
+        runTasks();
+        if (ticks) {
+            tick();
+        }
+        if (reported) {
+            reported = false;
+            wake();
         }
     }
 

@@ -147,7 +147,12 @@ final class TcpStream extends Carrier.Connection {
     /** Lets the carrier's thread look at this connection. */
     void hasWork() {
         if (scheduled.compareAndSet(false, true)) {
-            tcp.run(attending);
+            try {
+                tcp.run(attending);
+            } catch (Throwable shortage) {
+                scheduled.set(false);
+                throw shortage;
+            }
         }
     }
 
@@ -184,8 +189,8 @@ final class TcpStream extends Carrier.Connection {
 
     private void unreachable(Exception why) {
         unreachable = true;
+        close(); // first, because it allocates nothing
         tcp.report(core, () -> core.end(EndReason.UNREACHABLE, String.valueOf(why.getMessage()), why));
-        close();
     }
 
     private void connected() throws IOException {
@@ -281,8 +286,8 @@ final class TcpStream extends Carrier.Connection {
 
     private void lost(String details) {
         if (state != State.CLOSED) {
+            close(); // first, because it allocates nothing
             tcp.report(core, () -> core.disconnected(details));
-            close();
         }
     }
 

@@ -114,6 +114,7 @@ final class AsyncSource {
             } catch (SystemCallException e) {
                 throw Failures.cannotWait(device, e);
             }
+            Ibv.ACK_ASYNC_EVENT.find();
             waits = new DescriptorWaits(number, (owner, cause) -> Failures.cannotWait(device, cause));
         }
         return waits;
@@ -164,15 +165,18 @@ final class AsyncSource {
         // Before the acknowledgement: after it, C may destroy the object and make another one at its address.
         AsyncEvents owner = null;
         VerbsObject object = null;
-        for (AsyncEvents reader : readers) {
-            object = reader.find(element);
-            if (object != null) {
-                owner = reader;
-                break;
+        try {
+            for (AsyncEvents reader : readers) {
+                object = reader.find(element);
+                if (object != null) {
+                    owner = reader;
+                    break;
+                }
             }
+        } finally {
+            // Nothing before this may block: a thread that destroys the object may wait in C for the acknowledgement.
+            Ibv.ACK_ASYNC_EVENT.callQuietly(event.address(), 0, 0, 0);
         }
-        // Nothing before this may block: a thread that destroys the object may wait in C for the acknowledgement.
-        Ibv.ACK_ASYNC_EVENT.call(event.address());
         AsyncEvent.Type type = AsyncEvent.Type.of(code);
         if (object == null || owner == null) {
             readers.forEach(reader -> reader.add(type, code, element, null));

@@ -85,13 +85,13 @@ final class CompletionEvents {
     }
 
     private void acknowledge(int count) {
-        Ibv.ACK_CQ_EVENTS.call(queue.address(), count);
+        Ibv.ACK_CQ_EVENTS.callQuietly(queue.address(), count, 0, 0);
     }
 
     /** Reports an event that was taken to the threads that wait here or at the channel. The source's lock is held. */
     void report() {
+        waiters.wake(); // first, because it allocates nothing
         channel.report(queue);
-        waiters.wake();
     }
 
     /** Wakes all threads that wait for completions of this queue. */

@@ -56,6 +56,7 @@ final class CompletionSource {
     /** Makes the source of a channel that stands alone. */
     static CompletionSource own(Context context) {
         MemorySegment event = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
+        Ibv.ACK_CQ_EVENTS.find();
         long made = Calls.pointer(Ibv.CREATE_COMP_CHANNEL, context.name(), context.address());
         try {
             int number = ibv_comp_channel.fd(MemorySegment.ofAddress(made).reinterpret(ibv_comp_channel.sizeof()));
@@ -178,6 +179,34 @@ final class CompletionSource {
     }
 
     private boolean takeOne() {
+        event.set(ValueLayout.JAVA_LONG, 0, 0);
+        boolean counted = false;
+        try {
+            if (!get()) {
+                return false;
+            }
+            CompletionQueue queue = queues.get(event.get(ValueLayout.JAVA_LONG, 0));
+            CompletionEvents events = queue == null ? null : queue.events();
+            if (events != null) {
+                events.taken();
+                counted = true;
+                events.report();
+            }
+            return true;
+        } catch (Throwable shortage) {
+            waits.wakeAll(); // the thread that the event is for looks itself
+            throw shortage;
+        } finally {
+            long cq = event.get(ValueLayout.JAVA_LONG, 0);
+            if (cq != 0 && !counted) {
+                // Of an unknown queue, or one that could not be found for lack of memory. It lives until then.
+                Ibv.ACK_CQ_EVENTS.callQuietly(cq, 1, 0, 0);
+            }
+        }
+    }
+
+    /** Gets an event, if there is one. */
+    private boolean get() {
         while ((int) Ibv.GET_CQ_EVENT.call(address, event.address(), event.address() + Long.BYTES) != 0) {
             int errno = CFunction.errno();
             if (errno == Errno.EAGAIN) {
@@ -188,15 +217,6 @@ final class CompletionSource {
                         Ibv.GET_CQ_EVENT.name(), errno, toString(), errno == Errno.EIO ? "The device was removed" : "");
             }
         }
-        long cq = event.get(ValueLayout.JAVA_LONG, 0);
-        CompletionQueue queue = queues.get(cq);
-        CompletionEvents events = queue == null ? null : queue.events();
-        if (queue == null || events == null) {
-            Ibv.ACK_CQ_EVENTS.call(cq, 1); // an unknown queue, which lives until its event is acknowledged
-            return true;
-        }
-        events.taken();
-        events.report();
         return true;
     }
 

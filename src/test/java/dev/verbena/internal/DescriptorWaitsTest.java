@@ -337,7 +337,7 @@ class DescriptorWaitsTest {
         Box box = new Box();
         Sleeper leader = box.sleeper();
         Sleeper follower = box.sleeper();
-        waits.fail(owner -> new IllegalArgumentException("no event will come"));
+        waits.fail(new IllegalStateException("no event will come"));
         leader.endsWith(IllegalArgumentException.class);
         follower.endsWith(IllegalArgumentException.class);
     }

@@ -414,7 +414,7 @@ class HandlerTest {
             CountDownLatch called = new CountDownLatch(1);
             others.client().listen((channel, message) -> called.countDown());
             for (int i = 0; i < 3; i++) {
-                ends.client().messages().wakeAll(); // has the node look again
+                ends.client().messages().finishFutures(); // has the node look again
                 NodePair.send(others.server(), i);
             }
             assertThat(sleepless(called)).isTrue();

@@ -3,6 +3,7 @@ package dev.verbena.internal;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.StrayInterruptEvent;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -44,6 +45,17 @@ public final class Daemons {
                 IDLE_SECONDS,
                 TimeUnit.SECONDS,
                 new SynchronousQueue<>(),
+                named(job).factory());
+    }
+
+    /** Returns a thread for tasks, one after the other. It ends when it has had nothing to do for a while. */
+    public static ExecutorService single(String job) {
+        return new ThreadPoolExecutor(
+                0,
+                1,
+                IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(),
                 named(job).factory());
     }
 }

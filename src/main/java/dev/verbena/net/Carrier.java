@@ -86,8 +86,15 @@ abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
             this.carrier = carrier;
         }
 
-        /** Makes the memory and the queues of a channel. */
-        abstract Link link(NodeOptions options, int messages, VerbsArena arena);
+        /**
+         * Allocates and registers the memory of a channel's messages, which may take long.
+         *
+         * @param messages the number of pieces of memory
+         */
+        abstract MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena);
+
+        /** Makes the queues of a channel, with memory for the greetings of both sides. */
+        abstract Link link(NodeOptions options, VerbsArena arena);
 
         /** Accepts the peer. */
         abstract void accept();

@@ -8,6 +8,7 @@ import dev.verbena.internal.jfr.ChannelEndEvent;
 import dev.verbena.internal.jfr.ChannelOpenEvent;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.net.ChannelState.Event;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
@@ -76,11 +77,17 @@ final class ChannelCore {
     private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;
 
+    /** The memory of the messages. */
+    private volatile @Nullable MemoryRegion memory;
+
+    /** True while a thread allocates the memory of an admitted peer. */
+    private volatile boolean preparing;
+
     /** The number of sends that have not completed, and how many of them the channel itself may add. */
     private int outstanding;
 
     private int controlRoom = CONTROL_SENDS;
-    private final long begun = System.nanoTime();
+    final long begun = System.nanoTime();
     private long heardAt = begun;
 
     /** True if the peer has given a sign of life since the last look at the clock. */
@@ -123,19 +130,83 @@ final class ChannelCore {
         }
     }
 
-    /** Makes the queues, and posts all receives: from then on the peer may send. Returns false if the channel has ended. */
+    /** Allocates the memory of the messages, which may take long: the caller holds no lock. */
+    void allocate() {
+        memory = with().memory(options, Messages.pieces(options), arena);
+    }
+
+    /**
+     * Makes the queues, and posts the receive of the peer's greeting. The side that connects posts all receives: the peer may
+     * send when it has its greeting. Returns false if the channel has ended.
+     */
     boolean prepare() {
+        if (!incoming && memory == null) {
+            allocate();
+        }
         try (var _ = lock.held()) {
             Carrier.Connection with = connection;
             if (state != ChannelState.CONNECTING || with == null) {
                 return false;
             }
-            Link made = with.link(options, messages.pieces() + 1, arena);
+            Link made = with.link(options, arena);
             messages.begin(made);
+            MemoryRegion own = memory;
+            if (own != null) {
+                messages.open(made, own);
+            }
             made.prepared();
             link = made;
             return true;
         }
+    }
+
+    /** Prepares for the messages of a peer that is admitted, in a thread that serves nobody else. */
+    private void prepareMessages() {
+        happen(Event.ADMITTED, null);
+        preparing = true;
+        try {
+            engine.runApart(this::openApart);
+        } catch (RuntimeException | Error refused) {
+            preparing = false;
+            throw refused;
+        }
+    }
+
+    private void openApart() {
+        try {
+            allocate();
+            try (var _ = lock.held()) {
+                Link on = link;
+                if (state == ChannelState.PREPARING && on != null) {
+                    messages.open(on, Objects.requireNonNull(memory));
+                    on.prepared();
+                    opened(on);
+                }
+            }
+        } catch (RuntimeException | Error failed) { // for lack of memory, for example
+            fail(failed);
+        } finally {
+            preparing = false;
+        }
+    }
+
+    /** Ends a channel whose peer has not greeted yet, so that another peer gets its place. */
+    void giveWay() {
+        try (var _ = lock.held()) {
+            if (isHalfOpen()) {
+                endLocked(Event.LOST, EndReason.TOO_MANY_CHANNELS, "It has not greeted, and others wait", null);
+            }
+        }
+    }
+
+    /** Returns true until the peer has greeted. */
+    boolean isHalfOpen() {
+        return state == ChannelState.CONNECTING || state == ChannelState.GREETING;
+    }
+
+    /** Returns true while a thread prepares for the messages: nothing is destroyed then. */
+    boolean isPreparing() {
+        return preparing;
     }
 
     /** Notes that the connection is made, for the side that connects. */
@@ -150,7 +221,7 @@ final class ChannelCore {
 
     /** Sends this side's greeting. The side that connects greets first, as iWARP demands. */
     private void greet(Link on) {
-        var piece = on.piece(messages.pieces(), Wire.GREETING_BYTES);
+        var piece = on.greeting();
         new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
                 .writeTo(piece.segment());
         on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
@@ -246,7 +317,7 @@ final class ChannelCore {
         heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
         Buffer buffer = messages.receive(place & ~RECEIVE);
         int kind = Wire.kind(immediate);
-        if (!state.allows(kind) || bytes < 0 || bytes > options.messageSize()) {
+        if (!state.allows(kind) || bytes < 0 || bytes > buffer.whole.length()) {
             broken("Message of kind " + kind + " out of order");
             return;
         }
@@ -258,8 +329,11 @@ final class ChannelCore {
         switch (kind) {
             case Wire.GREETING -> {
                 if (greetedBy(buffer, bytes)) {
-                    messages.post(on, buffer);
-                    opened(on);
+                    if (incoming) {
+                        prepareMessages();
+                    } else {
+                        opened(on);
+                    }
                 }
             }
             case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
@@ -430,7 +504,7 @@ final class ChannelCore {
                 recordEnd(why);
             }
             switch (now) {
-                case CONNECTING, GREETING, RELEASED -> {
+                case CONNECTING, GREETING, PREPARING, RELEASED -> {
                     // The caller goes on.
                 }
                 case OPEN -> recordOpen();
@@ -626,7 +700,7 @@ final class ChannelCore {
                         checkAlive(now);
                     }
                 }
-                case PARTED, RELEASED -> {
+                case PREPARING, PARTED, RELEASED -> {
                     // There is nothing to look after.
                 }
             }

@@ -13,6 +13,9 @@ enum ChannelState {
     /** The peer's greeting is awaited. */
     GREETING,
 
+    /** The peer, which has connected, has greeted and is admitted. The memory for its messages is being made. */
+    PREPARING,
+
     /** Messages travel in both directions. */
     OPEN,
 
@@ -39,7 +42,10 @@ enum ChannelState {
         /** The connection was made, and all receives are posted. */
         CONNECTED,
 
-        /** The peer has greeted, and this side admits it. */
+        /** The peer, which has connected, has greeted, and this side admits it. */
+        ADMITTED,
+
+        /** The peer has greeted, and messages can travel. */
         GREETED,
 
         /** The program closes the channel. */
@@ -71,8 +77,9 @@ enum ChannelState {
                     case CLOSED, PEER_LEFT, ABORTED, LOST -> PARTED;
                     default -> null;
                 };
-            case GREETING ->
+            case GREETING, PREPARING ->
                 switch (event) {
+                    case ADMITTED -> this == GREETING ? PREPARING : null;
                     case GREETED -> OPEN;
                     case PEER_LEFT -> LEFT;
                     case ABORTED -> PARTING;
@@ -104,9 +111,9 @@ enum ChannelState {
         };
     }
 
-    /** Returns true until the peer's greeting has come. */
+    /** Returns true until messages can travel. */
     boolean isBeginning() {
-        return this == CONNECTING || this == GREETING;
+        return compareTo(OPEN) < 0;
     }
 
     /** Returns true for a channel that was opened and has not ended. */
@@ -132,7 +139,7 @@ enum ChannelState {
     /** Returns true if the peer may send a message of a kind. */
     boolean allows(int kind) {
         return switch (this) {
-            case CONNECTING -> kind == Wire.GOODBYE; // before the event that the connection was made
+            case CONNECTING, PREPARING -> kind == Wire.GOODBYE; // before the event that the connection was made
             case GREETING -> kind == Wire.GREETING || kind == Wire.GOODBYE;
             case OPEN, CLOSING -> kind != Wire.GREETING;
             default -> false;

@@ -14,16 +14,20 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -80,7 +84,11 @@ final class Engine {
     /** The channels of peers that the program has not accepted yet. */
     private final ConcurrentLinkedQueue<ChannelCore> greeted = new ConcurrentLinkedQueue<>();
 
+    /** The number of channels of peers that the program has not accepted yet. */
     private final AtomicInteger waiting = new AtomicInteger();
+
+    /** The number of peers that have connected and are no channels yet. */
+    private final AtomicInteger visitors = new AtomicInteger();
 
     /** The channels with handlers that have ended, which the node closes. */
     private final Set<ChannelCore> over = ConcurrentHashMap.newKeySet();
@@ -111,6 +119,9 @@ final class Engine {
 
     private final Waiters transfersEnded = new Waiters();
 
+    /** Prepares for the messages of peers that were admitted: to register memory takes long. */
+    private final ExecutorService apart;
+
     private volatile @Nullable Node node;
     private volatile @Nullable Handler handler;
     private volatile @Nullable Thread loop;
@@ -138,6 +149,7 @@ final class Engine {
                 case AUTO -> AutoCarrier.open(this, own, options, arena);
             };
             address = carrier.address();
+            apart = Daemons.single("node-memory-" + text(address));
             exports = new Exports(carrier, export -> forEachChannel(core -> revoke(core, export)));
         } catch (Throwable t) {
             undo(t, arena::close);
@@ -174,6 +186,11 @@ final class Engine {
     /** Starts a thread, which {@link #close} interrupts. */
     void startThread(String job, Runnable work) {
         threads.add(Daemons.named("node-" + job + "-" + text(address)).start(work));
+    }
+
+    /** Lets a thread do something that takes long. It does one after the other. */
+    void runApart(Runnable work) {
+        apart.execute(work);
     }
 
     boolean isClosed() {
@@ -503,7 +520,7 @@ final class Engine {
     }
 
     private boolean buried(ChannelCore core) {
-        if (!core.parted()) {
+        if (!core.parted() || core.isPreparing()) {
             someEnded = true;
             return false;
         }
@@ -574,12 +591,30 @@ final class Engine {
 
     // Peers that connect
 
-    /** Makes a channel for a peer that connects; returns null if there are as many as may be. */
+    /**
+     * Makes a channel for a peer that connects. If there are as many as may be, the oldest one whose peer has not greeted gives
+     * way. Returns null if there is none.
+     */
     @Nullable
     ChannelCore admit(InetSocketAddress peer) {
+        ChannelCore core = enterToAccept(peer);
+        while (core == null) {
+            ChannelCore oldest =
+                    hasRoomOf(peer.getAddress()) ? oldestHalfOpen(null) : oldestHalfOpen(peer.getAddress());
+            if (oldest == null) {
+                return null;
+            }
+            dismiss(oldest);
+            core = enterToAccept(peer);
+        }
+        return core;
+    }
+
+    private @Nullable ChannelCore enterToAccept(InetSocketAddress peer) {
         // connections of both transports may come at once
         try (var _ = table.held()) {
-            ChannelCore core = hasRoomFor(peer.getAddress()) ? enter(peer, true) : null;
+            boolean hasRoom = waiting.get() < options.maxWaiting() && hasRoomOf(peer.getAddress());
+            ChannelCore core = hasRoom ? enter(peer, true) : null;
             if (core != null) {
                 try {
                     greeting.add(core);
@@ -593,26 +628,52 @@ final class Engine {
         }
     }
 
-    /** Counts a peer that has connected and said nothing yet. Returns false if there are as many as may be. */
-    boolean comes(InetSocketAddress peer) {
-        try (var _ = table.held()) {
-            boolean welcome = hasRoomFor(peer.getAddress());
-            if (welcome) {
-                waiting.incrementAndGet();
+    /** Returns the oldest channel that has no greeting, of one address or of the one that has the most. */
+    private @Nullable ChannelCore oldestHalfOpen(@Nullable InetAddress of) {
+        List<ChannelCore> all = new ArrayList<>(greeting);
+        all.removeIf(core ->
+                !core.isHalfOpen() || (of != null && !core.peer.getAddress().equals(of)));
+        all.sort((one, other) -> Long.signum(one.begun - other.begun));
+        return oldestOfMost(all, core -> core.peer.getAddress());
+    }
+
+    /** Returns the first of those that have the most frequent address; null if there is none. */
+    static <T> @Nullable T oldestOfMost(Iterable<T> oldestFirst, Function<T, InetAddress> address) {
+        Map<InetAddress, Integer> counts = new HashMap<>();
+        int most = 0;
+        for (T each : oldestFirst) {
+            most = Math.max(most, counts.merge(address.apply(each), 1, Integer::sum));
+        }
+        for (T each : oldestFirst) {
+            if (counts.getOrDefault(address.apply(each), 0) == most) {
+                return each;
             }
-            return welcome;
+        }
+        return null;
+    }
+
+    /** Closes a channel whose peer has not greeted. */
+    private void dismiss(ChannelCore core) {
+        core.giveWay();
+        if (core.cause() != null && greeting.remove(core)) { // else it has greeted meanwhile
+            waiting.decrementAndGet();
+            if (!buried(core)) {
+                over.add(core);
+            }
         }
     }
 
-    /** Notes that a peer that was counted by {@link #comes} has said something, or has left. */
+    /** Counts a peer that has connected, and is no channel yet. */
+    void comes() {
+        visitors.incrementAndGet();
+    }
+
+    /** Notes that a peer that was counted by {@link #comes} becomes a channel, or has left. */
     void hasCome() {
-        waiting.decrementAndGet();
+        visitors.decrementAndGet();
     }
 
-    private boolean hasRoomFor(InetAddress peer) {
-        if (waiting.get() >= options.maxWaiting()) {
-            return false;
-        }
+    private boolean hasRoomOf(InetAddress peer) {
         int already = 0;
         for (int i = 0; i < slots.length(); i++) {
             ChannelCore core = slots.get(i);
@@ -877,6 +938,7 @@ final class Engine {
             handlers.settle();
         }
         exports.freeLate();
+        apart.shutdown(); // has nothing to do: all channels are closed
         carrier.close();
         for (ChannelCore core = unclosed; core != null; core = unclosed) { // no thread of the node runs
             free(core);
@@ -928,6 +990,6 @@ final class Engine {
     @Override
     public String toString() {
         return "node " + text(address) + " on " + carrier.device() + " (" + channels() + " of " + slots.length()
-                + " channels, " + waiting.get() + " waiting)";
+                + " channels, " + (waiting.get() + visitors.get()) + " waiting)";
     }
 }

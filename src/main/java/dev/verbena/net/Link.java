@@ -1,15 +1,20 @@
 package dev.verbena.net;
 
+import dev.verbena.VerbsArena;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests of a channel: its memory, and the methods that post. Each request has an id, which the {@link Carrier} gives
+ * The requests of a channel: its memory, and the methods that post. A link begins with memory for the greetings only: that
+ * of the messages comes when the peer is admitted. Each request has an id, which the {@link Carrier} gives
  * back when the request has completed. Requests are carried out in order. The channel's lock guards the posting methods.
  *
  * <p>This is a class and no interface, so that calls are direct while a program uses one transport.
@@ -26,23 +31,30 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      */
     record Key(Supplier<RemoteMemory> remote, boolean isPosted, Runnable end) {}
 
-    private final MemoryRegion region;
+    /** The distance of the greetings of both sides, and of what follows them. */
+    private static final long GREETING_DISTANCE = Wire.MAX_GREETING_BYTES + CACHE_LINE;
+
+    /** The number of bytes of the memory for the greetings, and of what a link itself needs. */
+    static final long GREETINGS = 2 * GREETING_DISTANCE + CACHE_LINE;
+
+    private final MemoryRegion greetings;
     private final long distance;
+    private @Nullable MemoryRegion region;
 
     /** The memory of the results of atomics: 8 bytes for each operation, behind the messages. */
-    private final long atomics;
+    private long atomics;
 
     private final @Nullable LocalMemory[] results;
 
     /**
      * Makes the requests.
      *
+     * @param greetings registered memory of {@link #GREETINGS} bytes
      * @param trailer the number of bytes behind each message that the link itself needs
      */
-    Link(MemoryRegion region, NodeOptions options, int messages, int trailer) {
-        this.region = region;
+    Link(MemoryRegion greetings, NodeOptions options, int trailer) {
+        this.greetings = greetings;
         distance = distance(options, trailer);
-        atomics = distance * messages;
         results = new LocalMemory[options.operations()];
     }
 
@@ -50,26 +62,59 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         return (options.messageSize() + trailer + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     }
 
-    /** Returns the number of bytes of the region for a number of messages. */
-    static long size(NodeOptions options, int messages, int trailer) {
-        return distance(options, trailer) * messages + (long) Long.BYTES * options.operations();
+    /** Allocates the memory of a number of messages. */
+    static MemorySegment allocate(NodeOptions options, int messages, int trailer, VerbsArena arena) {
+        long size = distance(options, trailer) * messages + (long) Long.BYTES * options.operations();
+        return ArenaLifetime.of(arena).allocateUntouched(size, CACHE_LINE);
+    }
+
+    /** Takes the memory of the messages. */
+    final void open(MemoryRegion memory, int messages) {
+        region = memory;
+        atomics = distance * messages;
+    }
+
+    private MemoryRegion region() {
+        return Objects.requireNonNull(region);
+    }
+
+    /** Returns the memory of this side's greeting. */
+    final LocalMemory greeting() {
+        return greetings.slice(0, Wire.GREETING_BYTES);
+    }
+
+    /** Returns the memory of the peer's greeting. */
+    final LocalMemory greetingOfPeer() {
+        return greetings.slice(GREETING_DISTANCE, Wire.MAX_GREETING_BYTES);
+    }
+
+    /** Returns memory that the link itself needs, of at most a cache line. */
+    final LocalMemory own(long offset, long size) {
+        return greetings.slice(2 * GREETING_DISTANCE + offset, size);
+    }
+
+    /** Returns the memory of a greeting with bytes behind it; null for another piece of memory. */
+    final @Nullable LocalMemory greetingWith(int trailer, LocalMemory memory) {
+        return memory.region() == greetings
+                ? greetings.slice(memory.address() - greetings.address(), memory.length() + trailer)
+                : null;
     }
 
     /** Returns a piece of memory. */
     final LocalMemory piece(int index, long size) {
-        return region.slice(index * distance, size);
+        return region().slice(index * distance, size);
     }
 
     /** Returns the index of the piece that memory of this link begins with. */
     final int index(LocalMemory memory) {
-        return (int) ((memory.address() - region.address()) / distance);
+        return (int) ((memory.address() - region().address()) / distance);
     }
 
     /** Returns the memory of the result of an atomic operation. */
     final LocalMemory result(int number) {
         LocalMemory known = results[number];
         if (known == null) {
-            known = region.slice(atomics + (long) Long.BYTES * number, Long.BYTES);
+            known = region().slice(atomics + (long) Long.BYTES * number, Long.BYTES);
             results[number] = known;
         }
         return known;

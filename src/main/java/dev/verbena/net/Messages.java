@@ -6,6 +6,7 @@ import dev.verbena.internal.Fields;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.CreditStallEvent;
 import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -110,23 +111,31 @@ final class Messages {
         return options.sends() + 2 * options.calls() + options.operations() + ChannelCore.CONTROL_SENDS;
     }
 
-    /** Returns the number of pieces of memory, without that of the greeting. */
-    int pieces() {
-        return receives.length + sends.length;
+    /** Returns the number of pieces of memory of a channel, without those of the greetings. */
+    static int pieces(NodeOptions options) {
+        return receiveDepth(options) - 1 + options.sends() + options.calls();
+    }
+
+    /** Posts the receive of the peer's greeting, which is the first message. */
+    void begin(Link on) {
+        receives[0] = new Buffer(core.channel, 0, on.greetingOfPeer());
+        post(on, receives[0]);
     }
 
     /** Makes the buffers, and posts all receives. */
-    void begin(Link on) {
-        for (int i = 0; i < receives.length; i++) {
-            receives[i] = new Buffer(core.channel, i, on.piece(i, options.messageSize()));
+    void open(Link on, MemoryRegion memory) {
+        on.open(memory, pieces(options));
+        int piece = 0;
+        for (int i = 1; i < receives.length; i++) {
+            receives[i] = new Buffer(core.channel, i, on.piece(piece++, options.messageSize()));
         }
         for (int i = 0; i < sends.length; i++) {
-            sends[i] = new Buffer(core.channel, i, on.piece(receives.length + i, options.messageSize()));
+            sends[i] = new Buffer(core.channel, i, on.piece(piece++, options.messageSize()));
             idle[sends.length - 1 - i] = sends[i];
         }
         idleCount = sends.length;
-        for (Buffer buffer : receives) {
-            post(on, buffer);
+        for (int i = 1; i < receives.length; i++) {
+            post(on, receives[i]);
         }
     }
 

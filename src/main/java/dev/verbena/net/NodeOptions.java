@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * Options of a {@link Node}: sizes, and limits against bad peers. Begin with {@link #defaults}. Each option has a method
  * that returns a changed copy. Options never change, so all threads can use them.
  *
- * <p>A channel pins memory for {@code window + sends + 2 * calls + 5} messages of {@code messageSize} bytes.
+ * <p>A channel pins memory for {@code window + sends + 2 * calls + 3} messages of {@code messageSize} bytes, once its peer is
+ * admitted: before, for two greetings. Over TCP, memory is not pinned, and a page is taken when it is first used.
  */
 public final class NodeOptions extends Options<NodeOptions> {
     private static final NodeOptions DEFAULTS = new NodeOptions();
@@ -41,7 +42,10 @@ public final class NodeOptions extends Options<NodeOptions> {
     private @Nullable BiPredicate<InetSocketAddress, byte[]> admit;
     private int messageSize = 4096;
     private int maxChannels = 64;
-    private int maxChannelsPerPeer = 65535;
+
+    /** The number of channels of an address; -1 for three quarters of all. */
+    private int maxChannelsPerPeer = -1;
+
     private int maxWaiting = 32;
     private Duration handshakeTimeout = Duration.ofSeconds(5);
     private Duration closeTimeout = Duration.ofSeconds(10);
@@ -176,7 +180,8 @@ public final class NodeOptions extends Options<NodeOptions> {
     }
 
     /**
-     * Returns a copy with another largest number of channels that peers of one address may open.
+     * Returns a copy with another largest number of channels that peers of one address may open. By default it is three
+     * quarters of {@link #maxChannels}, so that one address can't keep all others out.
      *
      * @param changed 0 to 65535
      * @return a changed copy
@@ -188,6 +193,10 @@ public final class NodeOptions extends Options<NodeOptions> {
 
     /**
      * Returns a copy with another largest number of peers that wait to be accepted. With 0, all peers are refused.
+     *
+     * <p>Once there are as many, the oldest peer that has connected and not greeted gives way to the next one: of the address
+     * that has the most of them. Over TCP, peers that have not greeted do not count, as they cost little. Of these, a node keeps
+     * eight times as many.
      *
      * @param changed 0 to 65535
      * @return a changed copy
@@ -220,12 +229,6 @@ public final class NodeOptions extends Options<NodeOptions> {
     }
 
     /**
-     * Returns the time after which an idle channel asks the peer's adapter for a sign of life. A channel ends with
-     * {@link EndReason#LOST} at most three times this long after the peer's machine has failed. Reads and writes that are
-     * under way then add a second for each 4 MiB, because an adapter does not tell how far they are.
-     *
-     * <p>The adapter sends a request that was not acknowledged again after an eighth of this time, within 67 ms and 2.1 s;
-     * /**
      * Returns a copy with another time after which an idle channel asks the peer's adapter for a sign of life. A channel
      * ends with {@link EndReason#LOST} at most three times this long after the peer's machine has failed. Reads and writes
      * that are under way then add a second for each 4 MiB, because an adapter does not tell how far they are.
@@ -322,7 +325,7 @@ public final class NodeOptions extends Options<NodeOptions> {
     }
 
     int maxChannelsPerPeer() {
-        return maxChannelsPerPeer;
+        return maxChannelsPerPeer < 0 ? maxChannels - maxChannels / 4 : maxChannelsPerPeer;
     }
 
     int maxWaiting() {

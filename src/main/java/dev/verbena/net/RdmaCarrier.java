@@ -28,6 +28,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -271,7 +272,7 @@ final class RdmaCarrier extends Carrier {
     private void receivedPlainly(ChannelCore core, int index) {
         int bytes = cursor.byteLength() - RdmaLink.TRAILER;
         if (core.link() instanceof RdmaLink link && link.hasTrailers() && !cursor.hasImmediate() && bytes >= 0) {
-            core.received(index | ChannelCore.RECEIVE, link.number(index, bytes), bytes);
+            core.received(index | ChannelCore.RECEIVE, link.number(core.messages.receive(index).whole, bytes), bytes);
         } else {
             core.broken("Not a message of a node");
         }
@@ -426,11 +427,20 @@ final class RdmaCarrier extends Carrier {
         }
 
         @Override
-        Link link(NodeOptions options, int messages, VerbsArena arena) {
-            RdmaLink made =
-                    new RdmaLink(id, domain, completions, isOverTcp() ? RdmaLink.TRAILER : 0, options, messages, arena);
+        MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena) {
+            MemorySegment memory = Link.allocate(options, messages, trailer(), arena);
+            return domain.register(memory, List.of(AccessFlag.LOCAL_WRITE), arena);
+        }
+
+        @Override
+        Link link(NodeOptions options, VerbsArena arena) {
+            RdmaLink made = new RdmaLink(id, domain, completions, trailer(), options, arena);
             linked = true;
             return made;
+        }
+
+        private int trailer() {
+            return isOverTcp() ? RdmaLink.TRAILER : 0;
         }
 
         @Override
@@ -467,6 +477,7 @@ final class RdmaCarrier extends Carrier {
         IdConnection connection = new IdConnection(id);
         known.put(id, core);
         core.connecting(connection);
+        core.allocate(); // in the thread that waits for this channel
         try {
             id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), core.peer, RESOLVE_TIMEOUT);
         } catch (VerbsException refused) {

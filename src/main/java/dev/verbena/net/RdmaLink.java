@@ -7,7 +7,6 @@ import dev.verbena.internal.Errno;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.LocalMemory;
-import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -48,7 +47,6 @@ final class RdmaLink extends Link {
      *
      * @param id the id to make the queue pair on
      * @param trailer 0 if the device sends immediate data, else {@link #TRAILER}
-     * @param messages the number of pieces of memory
      */
     RdmaLink(
             ConnectionId id,
@@ -56,19 +54,17 @@ final class RdmaLink extends Link {
             CompletionQueue completions,
             int trailer,
             NodeOptions options,
-            int messages,
             VerbsArena arena) {
         super(
-                register(domain, options, pieces(messages, trailer), trailer, arena),
+                domain.register(arena.allocate(GREETINGS, CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
                 options,
-                pieces(messages, trailer),
                 trailer);
         this.domain = domain;
         this.trailer = trailer;
-        trailing = new LocalMemory[trailer == 0 ? 0 : messages];
+        trailing = new LocalMemory[trailer == 0 ? 0 : Messages.pieces(options)];
         bare = new LocalMemory[trailer == 0 ? 0 : ChannelCore.CONTROL_SENDS];
         for (int i = 0; i < bare.length; i++) {
-            bare[i] = piece(messages, (long) bare.length * trailer).slice((long) i * trailer, trailer);
+            bare[i] = own((long) i * trailer, trailer);
         }
         pair = id.createQueuePair(
                 domain,
@@ -78,17 +74,6 @@ final class RdmaLink extends Link {
                 arena);
         sends = pair.sendBatch(1);
         receives = pair.receiveBatch(1);
-    }
-
-    /** Returns the number of pieces with that of the trailers of sends without bytes. */
-    private static int pieces(int messages, int trailer) {
-        return trailer == 0 ? messages : messages + 1;
-    }
-
-    private static MemoryRegion register(
-            ProtectionDomain domain, NodeOptions options, int pieces, int trailer, VerbsArena arena) {
-        MemorySegment memory = arena.allocate(size(options, pieces, trailer), CACHE_LINE);
-        return domain.register(memory, List.of(AccessFlag.LOCAL_WRITE), arena);
     }
 
     @Override
@@ -123,6 +108,10 @@ final class RdmaLink extends Link {
 
     /** Returns a message with the bytes behind it. */
     private LocalMemory withTrailer(LocalMemory message) {
+        LocalMemory greeting = greetingWith(trailer, message);
+        if (greeting != null) {
+            return greeting;
+        }
         int index = index(message);
         LocalMemory known = trailing[index];
         if (known == null || known.length() != message.length() + trailer) {
@@ -140,11 +129,11 @@ final class RdmaLink extends Link {
     /**
      * Returns the immediate number of a message that has arrived.
      *
-     * @param index the index of the message's memory
+     * @param whole the memory that was posted for the message
      * @param bytes the number of bytes of the message
      */
-    int number(int index, int bytes) {
-        return piece(index, (long) bytes + trailer).segment().get(Wire.INT, bytes);
+    int number(LocalMemory whole, int bytes) {
+        return withTrailer(whole).segment().get(Wire.INT, bytes);
     }
 
     @Override

@@ -23,7 +23,7 @@ import java.nio.channels.spi.SelectorProvider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -43,6 +43,9 @@ final class TcpCarrier extends Carrier {
 
     /** The number of visitors from which on others are not told why they are refused. */
     private static final int MOST_VISITORS = 1 << 10;
+
+    /** The number of visitors for each peer that may wait to be accepted: a visitor costs little. */
+    private static final int VISITORS_PER_WAITING = 8;
 
     private final Engine engine;
     private final InetSocketAddress address;
@@ -80,13 +83,21 @@ final class TcpCarrier extends Carrier {
     // For the thread only
     private final ByteBuffer shared = ByteBuffer.allocateDirect(BUFFER);
     private final List<TcpStream> leaving = new ArrayList<>();
-    private final Set<TcpVisitor> visitors = new HashSet<>();
+
+    /** The visitors, the oldest first. */
+    private final Set<TcpVisitor> visitors = new LinkedHashSet<>();
+
+    /** The number of visitors that may become channels, and how many there may be. */
+    private int guests;
+
+    private final int mostGuests;
     private boolean reported;
 
     TcpCarrier(Engine engine, InetSocketAddress own, NodeOptions options, VerbsArena arena) {
         this.engine = engine;
         memory = TcpMemory.create(arena);
         handshakeNanos = Deadline.nanoseconds(options.handshakeTimeout());
+        mostGuests = Math.min(MOST_VISITORS, VISITORS_PER_WAITING * Math.max(1, options.maxWaiting()));
         try {
             selector = provider.openSelector();
             try {
@@ -270,7 +281,7 @@ final class TcpCarrier extends Carrier {
         leaving.removeIf(stream -> stream.hasLeft(now));
         for (TcpVisitor visitor : List.copyOf(visitors)) {
             if (visitor.isLate(now)) {
-                dismiss(visitor);
+                late(visitor);
             }
         }
         if (isFull()) {
@@ -304,70 +315,105 @@ final class TcpCarrier extends Carrier {
         if (made == null) {
             return;
         }
-        TcpVisitor visitor = new TcpVisitor(made, System.nanoTime() + handshakeNanos);
         try {
+            TcpVisitor visitor = new TcpVisitor(made, System.nanoTime() + handshakeNanos);
             made.configureBlocking(false);
             made.setOption(StandardSocketOptions.TCP_NODELAY, true);
             made.register(selector, SelectionKey.OP_READ, visitor);
-            if (engine.comes(visitor.peer())) {
-                visitors.add(visitor);
-            } else if (visitors.size() < MOST_VISITORS) {
-                refuse(visitor, EndReason.TOO_MANY_CHANNELS);
-            } else {
-                made.close();
-            }
+            makeRoom();
+            visitors.add(visitor);
+            guests++;
+            engine.comes();
         } catch (IOException gone) {
             closeQuietly(made);
+        }
+    }
+
+    /** Dismisses the oldest guest of the address that has the most, if there are as many as may be. */
+    private void makeRoom() {
+        if (guests >= mostGuests) {
+            List<TcpVisitor> present = new ArrayList<>(visitors);
+            present.removeIf(visitor -> visitor.step() == TcpVisitor.Step.LEAVING);
+            TcpVisitor oldest = Engine.oldestOfMost(present, visitor -> visitor.peer.getAddress());
+            if (oldest != null) {
+                dismiss(oldest);
+            }
         }
     }
 
     private void ready(TcpVisitor visitor) {
         try {
             if (visitor.read(shared)) {
-                visitors.remove(visitor);
-                engine.hasCome(); // before the answer: the peer may connect by RDMA then
-                greeted(visitor);
+                if (visitor.step() == TcpVisitor.Step.HELLO) {
+                    hello(visitor);
+                } else {
+                    greeted(visitor);
+                }
             }
         } catch (IOException | RuntimeException gone) {
             dismiss(visitor);
         }
     }
 
-    private void dismiss(TcpVisitor visitor) {
-        if (visitors.remove(visitor) && !visitor.isLeaving()) {
+    /** Forgets a visitor. */
+    private void remove(TcpVisitor visitor) {
+        if (visitors.remove(visitor) && visitor.step() != TcpVisitor.Step.LEAVING) {
+            guests--;
             engine.hasCome();
         }
+    }
+
+    private void dismiss(TcpVisitor visitor) {
+        remove(visitor);
         closeQuietly(visitor.socket);
     }
 
-    /** Answers a visitor whose first bytes have come. */
-    private void greeted(TcpVisitor visitor) throws IOException {
-        ByteBuffer hello = visitor.hello;
-        if (!TcpFrame.isHello(hello)) {
-            refuse(visitor, EndReason.PROTOCOL_ERROR);
-        } else if (TcpFrame.version(hello) != TcpFrame.VERSION) {
-            refuse(visitor, EndReason.OTHER_VERSION);
-        } else if (hasRdma() && TcpFrame.hasRdma(hello)) {
-            answer(visitor, 0);
-        } else {
-            ChannelCore core = engine.admit(visitor.peer());
-            if (core == null) {
-                refuse(visitor, EndReason.TOO_MANY_CHANNELS);
-            } else {
-                admit(visitor, core);
+    private void late(TcpVisitor visitor) {
+        try {
+            if (visitor.step() == TcpVisitor.Step.GREETING) {
+                leave(visitor, EndReason.HANDSHAKE_TIMEOUT.code);
+                return;
             }
+        } catch (IOException gone) {
+            // It is not told.
+        }
+        dismiss(visitor);
+    }
+
+    /** Answers a visitor whose first bytes have come. */
+    private void hello(TcpVisitor visitor) throws IOException {
+        ByteBuffer hello = visitor.input();
+        if (!TcpFrame.isHello(hello)) {
+            leave(visitor, EndReason.PROTOCOL_ERROR.code);
+        } else if (TcpFrame.version(hello) != TcpFrame.VERSION) {
+            leave(visitor, EndReason.OTHER_VERSION.code);
+        } else if (hasRdma() && TcpFrame.hasRdma(hello)) {
+            leave(visitor, 0);
+        } else {
+            visitor.welcome(hasRdma());
         }
     }
 
-    private void refuse(TcpVisitor visitor, EndReason reason) throws IOException {
-        answer(visitor, reason.code);
+    /** Makes a channel of a visitor that has greeted. */
+    private void greeted(TcpVisitor visitor) throws IOException {
+        ChannelCore core = visitor.hasGreeted() ? engine.admit(visitor.peer) : null;
+        if (core != null) {
+            remove(visitor);
+            admit(visitor, core);
+        } else {
+            leave(visitor, (visitor.hasGreeted() ? EndReason.TOO_MANY_CHANNELS : EndReason.PROTOCOL_ERROR).code);
+        }
     }
 
     /** Answers a visitor who does not become a channel. */
-    private void answer(TcpVisitor visitor, int reason) throws IOException {
-        visitor.answer(hasRdma(), reason);
-        visitor.leave();
-        visitors.add(visitor);
+    private void leave(TcpVisitor visitor, int reason) throws IOException {
+        remove(visitor); // before the answer: the peer may connect by RDMA then
+        if (visitors.size() < MOST_VISITORS) {
+            visitor.leave(hasRdma(), reason);
+            visitors.add(visitor);
+        } else {
+            closeQuietly(visitor.socket);
+        }
     }
 
     private void admit(TcpVisitor visitor, ChannelCore core) {
@@ -375,7 +421,7 @@ final class TcpCarrier extends Carrier {
         try {
             stream.take(visitor.socket, selector);
             core.accept(stream);
-            visitor.answer(hasRdma(), 0);
+            stream.greeted(visitor.input().flip());
         } catch (IOException | RuntimeException | Error failed) {
             stream.close();
             core.fail(failed);

@@ -84,6 +84,26 @@ final class TcpFrame {
         return Byte.toUnsignedInt(hello.get(6));
     }
 
+    /** Returns the number of bytes of the greeting behind a header; 0 if the header is not that of a greeting. */
+    static int greetingBytes(ByteBuffer header) {
+        TcpFrame frame = new TcpFrame();
+        boolean isGreeting = frame.readFrom(header)
+                && frame.type == SEND
+                && Wire.kind(frame.number) == Wire.GREETING
+                && frame.length >= Wire.GREETING_BYTES
+                && frame.length <= Wire.MAX_GREETING_BYTES;
+        return isGreeting ? frame.length : 0;
+    }
+
+    /** Sends the goodbye of a side that has sent its first bytes only. */
+    static void sendGoodbye(SocketChannel to, int reason) throws IOException {
+        TcpFrame goodbye = new TcpFrame().begin(SEND);
+        goodbye.number = Wire.immediate(Wire.GOODBYE, 0, reason);
+        ByteBuffer header = ByteBuffer.allocate(BYTES);
+        goodbye.writeTo(header);
+        to.write(header); // it fits into the socket's memory
+    }
+
     /** Clears the fields, for a frame of a type. */
     TcpFrame begin(int newType) {
         type = newType;

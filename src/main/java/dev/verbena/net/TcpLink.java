@@ -30,12 +30,10 @@ final class TcpLink extends Link {
     private final ArrayDeque<TcpFrame> unused = new ArrayDeque<>();
     private int reads;
 
-    TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, int messages, VerbsArena arena) {
+    TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, VerbsArena arena) {
         super(
-                memory.register(
-                        arena.allocate(size(options, messages, 0), CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
+                memory.register(arena.allocate(GREETINGS, CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
                 options,
-                messages,
                 0);
         this.memory = memory;
         this.stream = stream;

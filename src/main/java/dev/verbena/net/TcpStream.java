@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Memory;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -13,6 +14,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -116,8 +118,13 @@ final class TcpStream extends Carrier.Connection {
     // For the channel
 
     @Override
-    Link link(NodeOptions options, int messages, VerbsArena arena) {
-        TcpLink made = new TcpLink(memory, this, options, messages, arena);
+    MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena) {
+        return memory.register(Link.allocate(options, messages, 0, arena), List.of(AccessFlag.LOCAL_WRITE), arena);
+    }
+
+    @Override
+    Link link(NodeOptions options, VerbsArena arena) {
+        TcpLink made = new TcpLink(memory, this, options, arena);
         link = made;
         return made;
     }
@@ -179,12 +186,18 @@ final class TcpStream extends Carrier.Connection {
         }
     }
 
-    /** Takes a connection that the peer has made, and whose first bytes have come. */
+    /** Takes a connection that the peer has made, and whose greeting has come. */
     void take(SocketChannel made, Selector selector) throws IOException {
         channel = made;
         selection = made.register(selector, SelectionKey.OP_READ, this);
         state = State.OPEN;
         header.clear();
+    }
+
+    /** Handles the frame of the greeting, which was read already. */
+    void greeted(ByteBuffer greeting) {
+        consume(greeting);
+        hasWork();
     }
 
     private void unreachable(Exception why) {

@@ -14,6 +14,9 @@ final class Wire {
     /** The number of bytes of a greeting, and so the least size of messages. */
     static final int GREETING_BYTES = 64;
 
+    /** The most bytes of a greeting of any version: there is room for them before the peer is admitted. */
+    static final int MAX_GREETING_BYTES = 256;
+
     /** The largest window, so that the credits of an immediate number suffice. */
     static final int MAX_WINDOW = 0xfff;
 

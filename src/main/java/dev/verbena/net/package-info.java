@@ -50,6 +50,10 @@
  * and bare grants take no credit. For them a side keeps four more receives: one for the greeting, one for the goodbye, and
  * two for bare grants. A receive that a bare grant has used is posted again before its credits are used.
  *
+ * <p><b>Admission.</b> The side that is connected to has one receive, of 256 bytes, until it has read the greeting and admits
+ * the peer. Then it posts its other receives, and answers. So a peer that does not greet, or is refused, costs no memory for
+ * messages. The side that connects posts all receives first.
+ *
  * <p><b>Two receives are enough for bare grants.</b> A side that owes {@code o} credits has received at least {@code o}
  * messages more than it has granted. The peer can send no more than its window and the grants it has seen. So the grants
  * that the peer has not seen are at most {@code window - o}, and at most {@code window} after this grant. A bare grant is
@@ -92,8 +96,9 @@
  *
  * <p><b>Hello.</b> The side that connects begins with 16 bytes, and the other side answers with 16 bytes. Bytes 0 to 3 are
  * {@code VBNT}. Byte 4 is the version, 1. Bit 0 of byte 5 is set by a side that wants RDMA: see below. Byte 6 is 0, or the
- * reason of a refusal, as in a goodbye. The other bytes are 0. A peer that says something else is refused, and so is one
- * that is late by {@link dev.verbena.net.NodeOptions#handshakeTimeout}.
+ * reason of a refusal, as in a goodbye. The other bytes are 0. A peer that says something else is refused. The first frame of
+ * the side that connects is its greeting: until this has come, it costs the other side a socket and some 100 bytes. A peer
+ * whose greeting is late by {@link dev.verbena.net.NodeOptions#handshakeTimeout} gets a goodbye.
  *
  * <p><b>RDMA or TCP.</b> With {@link dev.verbena.net.Transport#AUTO}, a node with a device listens by the connection
  * manager and by TCP, with the same port number. It connects by TCP and sets the bit. If the answer has the bit too, the

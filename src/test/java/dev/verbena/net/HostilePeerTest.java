@@ -13,6 +13,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.Listener;
 import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
@@ -21,14 +22,18 @@ import dev.verbena.verbs.WorkCompletionException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -329,12 +334,89 @@ class HostilePeerTest {
         useOptions(SMALL.maxWaiting(2));
         RawPeer one = new RawPeer(nodes.server.address());
         RawPeer two = new RawPeer(nodes.server.address());
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
-                .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
+        NodePair.Ends ends = nodes.connect();
+        send(ends.client(), 5);
+        assertThat(receive(ends.server())).isEqualTo(5);
+        ends.client().close();
+        ends.server().close();
         one.close();
         two.close();
         assertGoesOn();
+    }
+
+    /** A peer that has greeted does not give way. */
+    @Test
+    void peersThatWaitToBeAcceptedHaveALimit() throws Exception {
+        useOptions(SMALL.maxWaiting(1));
+        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+            peer.awaitMessage(); // the answer
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                    .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
+            peer.arena.close();
+            Channel channel = nodes.server.accept(DEADLINE);
+            assertEnds(channel, EndReason.LOST);
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    /** A receive for the greeting is all that a peer gets before it is admitted. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void memoryForMessagesComesAfterAdmission(boolean admitted, @TempDir Path folder) throws Exception {
+        useOptions(SMALL.admit((peer, token) -> admitted));
+        Path file = folder.resolve("recording.jfr");
+        try (Recording recording = new Recording()) {
+            recording.enable("dev.verbena.Registration").withoutThreshold();
+            recording.start();
+            try (RawPeer stranger = new RawPeer(nodes.server.address());
+                    RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
+                if (admitted) {
+                    nodes.server.accept(DEADLINE);
+                } else {
+                    assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.REFUSED.code);
+                }
+                assertThat(stranger.memory().byteSize()).isPositive();
+            }
+            recording.stop();
+            recording.dump(file);
+        }
+        assertThat(RecordingFile.readAllEvents(file))
+                .filteredOn(event -> event.getEventType().getName().endsWith("Registration"))
+                .extracting(event -> event.getLong("size"))
+                .filteredOn(size -> size != RawPeer.SIZE)
+                .hasSize(admitted ? 3 : 2)
+                .filteredOn(size -> size != Link.GREETINGS)
+                .hasSize(admitted ? 1 : 0);
+    }
+
+    /** A thread that serves nobody else registers the memory for a peer's messages, also of a peer that leaves meanwhile. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void registeringForOnePeerHoldsUpNoOther(boolean leaves) throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        try (RawPeer slow = new RawPeer(nodes.server.address())) {
+            Fenced.stop("ibv_reg_mr_iova2");
+            slow.greet(WINDOW, 256);
+            Fenced.awaitStopped("ibv_reg_mr_iova2", 1);
+            if (leaves) {
+                slow.arena.close();
+            }
+            for (int i = 0; i < 50; i++) { // so long that the node looks at the clock
+                send(ends.client(), i);
+                assertThat(receive(ends.server())).isEqualTo(i);
+            }
+            Fenced.goOn("ibv_reg_mr_iova2");
+            if (!leaves) {
+                assertThat(nodes.server.accept(DEADLINE).isOpen()).isTrue();
+            }
+        }
+        ends.client().close();
+        ends.server().close();
+        if (leaves) {
+            assertGoesOn();
+        }
     }
 
     @Test

@@ -64,7 +64,9 @@ class NodeOptionsTest {
                         DEFAULTS.maxChannels(),
                         DEFAULTS.maxChannelsPerPeer(),
                         DEFAULTS.maxWaiting()))
-                .containsExactly(32, 32, 32, 32, 64, 4096, 64, 65535, 32);
+                .containsExactly(32, 32, 32, 32, 64, 4096, 64, 48, 32);
+        assertThat(DEFAULTS.maxChannels(1).maxChannelsPerPeer()).isEqualTo(1);
+        assertThat(DEFAULTS.maxChannels(5).maxChannelsPerPeer()).isEqualTo(4);
         assertThat(List.of(DEFAULTS.handshakeTimeout(), DEFAULTS.closeTimeout(), DEFAULTS.alive(), DEFAULTS.maxStall()))
                 .containsExactly(
                         Duration.ofSeconds(5), Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofMinutes(5));

@@ -250,6 +250,7 @@ class NodeProgressTest {
                 .calls(0)
                 .operations(0)
                 .maxChannels(count)
+                .maxChannelsPerPeer(count)
                 .maxWaiting(count)
                 .closeTimeout(SHORT);
         try (NodePair nodes = new NodePair(tiny, tiny.progress(NodeOptions.Progress.CALLER))) {

@@ -18,7 +18,7 @@ import java.net.InetSocketAddress;
 /** A peer that is no node, and sends whatever the test wants. */
 final class RawPeer implements AutoCloseable {
     private static final int RECEIVES = 64;
-    private static final int SIZE = 4096;
+    static final int SIZE = 4096;
     private static final int CALLS = 4;
 
     final VerbsArena arena = VerbsArena.ofShared();

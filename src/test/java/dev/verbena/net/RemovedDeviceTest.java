@@ -83,7 +83,10 @@ class RemovedDeviceTest {
         Fenced.devicePath(device.toString());
         NodeOptions options =
                 NodePair.SMALL.maxChannels(CHANNELS).progress(progress).closeTimeout(Duration.ofMillis(20));
-        NodeOptions served = NodePair.SMALL.maxChannels(CHANNELS).progress(NodeOptions.Progress.CALLER);
+        NodeOptions served = NodePair.SMALL
+                .maxChannels(CHANNELS)
+                .maxChannelsPerPeer(CHANNELS)
+                .progress(NodeOptions.Progress.CALLER);
         try (NodePair nodes = new NodePair(options, served)) {
             List<Message> unsent = Collections.synchronizedList(new ArrayList<>());
             nodes.server.listen((channel, request) -> unsent.add(request.reply()));

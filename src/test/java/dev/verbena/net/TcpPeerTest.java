@@ -16,6 +16,7 @@ import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
@@ -23,13 +24,21 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -120,14 +129,149 @@ class TcpPeerTest {
     @Test
     void peersBeyondTheLimitAreRefusedWithTheReason() throws Exception {
         use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
-        try (TcpPeer first = new TcpPeer(nodes.server.address())) {
-            Await.until("the node has seen it", () -> nodes.server.toString().contains("1 waiting"));
+        try (TcpPeer first = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            first.await(TcpFrame.SEND); // the answer: it waits to be accepted
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
                     .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
-            assertThat(first.socket.isConnected()).isTrue();
+            first.socket.close();
+            Channel channel = nodes.server.accept(DEADLINE);
+            awaitEnd(channel);
+            channel.close();
         }
         assertGoesOn();
+    }
+
+    /** Peers that have said nothing, or half of what they have to say, keep nobody out: the oldest is dismissed. */
+    @Test
+    void peersThatHaveNotGreetedGiveWayToTheNextOnes() throws Exception {
+        use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
+        List<TcpPeer> silent = new ArrayList<>();
+        try {
+            for (int i = 0; i < 20; i++) {
+                silent.add(i % 2 == 0 ? new TcpPeer(nodes.server.address()) : TcpPeer.welcome(nodes.server.address()));
+            }
+            silent.getFirst().awaitEndOfBytes();
+            NodePair.Ends ends = nodes.connect();
+            NodePair.send(ends.client(), 5);
+            assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+            silent.getLast().socket.setSoTimeout(1);
+            assertThatExceptionOfType(SocketTimeoutException.class)
+                    .as("the youngest may still greet")
+                    .isThrownBy(() -> silent.getLast().read(1));
+        } finally {
+            for (TcpPeer peer : silent) {
+                peer.close();
+            }
+        }
+    }
+
+    /** Each stranger goes as far as a peer gets without a token. */
+    @Test
+    void honestPeersGetInAmongFiftyStrangersASecond() throws Exception {
+        use(NodeOptions.defaults().messageSize(1 << 20).token(new byte[] {7}).admit((peer, token) -> token.length > 0));
+        nodes.server.listen((channel, request) -> request.reply().length(1).send());
+        Queue<TcpPeer> strangers = new ConcurrentLinkedQueue<>();
+        AtomicInteger came = new AtomicInteger();
+        try (var flood = Executors.newScheduledThreadPool(1)) {
+            var strangersCome = flood.scheduleAtFixedRate(
+                    () -> strangers.add(stranger(came.getAndIncrement())), 0, 20, TimeUnit.MILLISECONDS);
+            for (int i = 0; i < 20; i++) {
+                int known = came.get();
+                try (Channel channel = nodes.client.connect(nodes.server.address(), DEADLINE);
+                        Message reply = channel.call(channel.message(DEADLINE).length(1), DEADLINE)) {
+                    assertThat(reply.length()).isEqualTo(1);
+                }
+                Await.until("more strangers have come", () -> came.get() > known + 3 || strangersCome.isDone());
+            }
+            assertThat(strangersCome.isDone()).as("strangers fail").isFalse();
+            assertThat(came).hasValueGreaterThan(60);
+            strangersCome.cancel(false);
+        } finally {
+            for (TcpPeer stranger : strangers) {
+                stranger.close();
+            }
+        }
+    }
+
+    private TcpPeer stranger(int number) {
+        try {
+            return switch (number % 3) {
+                case 0 -> new TcpPeer(nodes.server.address());
+                case 1 -> TcpPeer.welcome(nodes.server.address());
+                default -> TcpPeer.greeted(nodes.server.address(), WINDOW);
+            };
+        } catch (IOException refused) {
+            throw new UncheckedIOException(refused);
+        }
+    }
+
+    @Test
+    void peerThatDoesNotGreetInTimeHearsTheReason() throws Exception {
+        use(NodePair.SMALL.handshakeTimeout(SHORT));
+        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
+            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
+            peer.awaitEnd();
+        }
+        assertGoesOn();
+    }
+
+    /** A frame that is no greeting ends the connection before there is a channel. */
+    @ParameterizedTest
+    @CsvSource({"2, 64, 1", "1, 63, 1", "1, 257, 1", "1, 64, 2", "200, 64, 1"})
+    void firstFrameMustBeAGreeting(int type, int length, int kind) throws Exception {
+        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
+            peer.frame(type, frame -> {
+                frame.length = length;
+                frame.number = type == TcpFrame.SEND ? Wire.immediate(kind, 0, 0) : 0;
+            });
+            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
+            peer.awaitEnd();
+        }
+        assertThat(nodes.server.statistics().opened()).isZero();
+        assertGoesOn();
+    }
+
+    /** A peer that is refused hears of the refusal, and not that the node has no memory for its messages. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void memoryForMessagesComesAfterAdmission(boolean admitted) throws Exception {
+        assumeTrue(
+                !Files.readString(Path.of("/proc/sys/vm/overcommit_memory")).startsWith("1"),
+                "this system gives more memory than it has");
+        NodeOptions terabytes =
+                NodeOptions.defaults().messageSize(1 << 30).window(4095).sends(4095);
+        use(terabytes.admit((peer, token) -> admitted));
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            EndReason expected = admitted ? EndReason.PEER_FAILED : EndReason.REFUSED;
+            assertThat(peer.awaitGoodbye()).isEqualTo(expected.code);
+            peer.awaitEnd();
+        }
+        Await.until("nothing is left", () -> nodes.server.toString().matches(".*\\(0 of .*, 0 waiting\\)"));
+        assertThat(nodes.server.statistics().opened()).isZero();
+    }
+
+    /** The system gives memory when it is used. So memory for large messages costs nothing until they come. */
+    @Test
+    void memoryOfMessagesThatNeverComeIsNotUsed() throws Exception {
+        use(NodeOptions.defaults()
+                .messageSize(1 << 29)
+                .window(1)
+                .sends(1)
+                .calls(0)
+                .operations(0));
+        long before = residentBytes();
+        NodePair.Ends ends = nodes.connect();
+        NodePair.send(ends.client(), 5);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+        assertThat(residentBytes() - before)
+                .as("of two channels with 2.5 GiB each")
+                .isLessThan(1L << 30);
+    }
+
+    private static long residentBytes() throws IOException {
+        String pages = Files.readString(Path.of("/proc/self/statm")).split(" ")[1];
+        return Long.parseLong(pages) << 12;
     }
 
     enum Lie {

@@ -1,8 +1,5 @@
 package dev.verbena.internal;
 
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -20,28 +17,13 @@ public final class EventThread {
     private static final Mutex LOCK = new Mutex();
     private static @Nullable EventThread running;
 
-    private static final int CLOSE_ON_EXEC = 0x80000;
-    private static final int ADD = 1;
-    private static final int REMOVE = 2;
-    private static final int CHANGE = 3;
-    private static final int READABLE = 1;
-    private static final int ONCE = 1 << 30;
     private static final int FOR_EVER = -1;
     private static final int TICK_MILLIS = 1000;
 
-    /** True if {@code struct epoll_event} is packed, as on x86-64 only. It has 32 bits of events and 64 of user data. */
-    private static final boolean PACKED = List.of("amd64", "x86_64").contains(System.getProperty("os.arch"));
-
-    private static final long SIZE = PACKED ? 12 : 16;
-    private static final long KEY = PACKED ? 4 : 8;
-    private static final int MAX = 64;
     private static final long WAKE_UP = 0;
 
-    private final int poll;
+    private final Epoll poll;
     private final WakeUp wakeUp;
-
-    /** Memory for one {@code struct epoll_event}. The lock guards it. */
-    private final MemorySegment given = Arena.ofAuto().allocate(SIZE, Long.BYTES);
 
     private final ConcurrentHashMap<Long, Watch> watches = new ConcurrentHashMap<>();
 
@@ -103,7 +85,7 @@ public final class EventThread {
         public void again() {
             try (var _ = LOCK.held()) {
                 if (watches.containsKey(key)) {
-                    control(CHANGE, descriptor, READABLE | ONCE, key);
+                    poll.change(descriptor, Epoll.READABLE | Epoll.ONCE, key);
                 }
             }
         }
@@ -164,7 +146,7 @@ public final class EventThread {
                     unlink();
                     countTicking(handler, -1);
                     try {
-                        control(REMOVE, descriptor, 0, key);
+                        poll.remove(descriptor);
                     } finally {
                         retireIfIdle();
                     }
@@ -174,11 +156,11 @@ public final class EventThread {
     }
 
     private EventThread() {
-        poll = SystemCall.EPOLL_CREATE.call(CLOSE_ON_EXEC);
+        poll = new Epoll();
         try {
             wakeUp = new WakeUp();
         } catch (SystemCallException e) {
-            SystemCall.close(poll);
+            poll.close();
             throw e;
         }
     }
@@ -186,7 +168,7 @@ public final class EventThread {
     private static EventThread start() {
         EventThread events = new EventThread();
         try {
-            events.control(ADD, events.wakeUp.event(), READABLE, WAKE_UP);
+            events.poll.add(events.wakeUp.event(), Epoll.READABLE, WAKE_UP);
             Daemons.named("events").start(events::run);
         } catch (Throwable t) {
             events.closeDescriptors();
@@ -216,7 +198,7 @@ public final class EventThread {
         Watch watch = new Watch(descriptor, apart, ++lastKey, handler);
         watches.put(watch.key, watch);
         try {
-            control(ADD, descriptor, apart ? READABLE | ONCE : READABLE, watch.key);
+            poll.add(descriptor, apart ? Epoll.READABLE | Epoll.ONCE : Epoll.READABLE, watch.key);
         } catch (Throwable t) {
             watches.remove(watch.key);
             retireIfIdle();
@@ -246,21 +228,13 @@ public final class EventThread {
         }
     }
 
-    private void control(int operation, int descriptor, int events, long key) {
-        given.set(ValueLayout.JAVA_INT, 0, events);
-        given.set(ValueLayout.JAVA_LONG_UNALIGNED, KEY, key);
-        SystemCall.EPOLL_CTL.call(poll, operation, descriptor, given.address());
-    }
-
     private void run() {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment found = scratch.allocate(SIZE * MAX, Long.BYTES);
+        try {
             long ticked = System.nanoTime();
             while (!retired) {
-                int count =
-                        SystemCall.EPOLL_WAIT.call(poll, found.address(), MAX, ticking > 0 ? TICK_MILLIS : FOR_EVER);
+                int count = poll.take(ticking > 0 ? TICK_MILLIS : FOR_EVER);
                 for (int i = 0; i < count; i++) {
-                    long key = found.get(ValueLayout.JAVA_LONG_UNALIGNED, i * SIZE + KEY);
+                    long key = poll.key(i);
                     if (key == WAKE_UP) {
                         wakeUp.clear();
                     } else {
@@ -324,6 +298,6 @@ public final class EventThread {
 
     private void closeDescriptors() {
         wakeUp.close();
-        SystemCall.close(poll);
+        poll.close();
     }
 }

@@ -7,8 +7,8 @@ import java.lang.foreign.ValueLayout;
 /**
  * An array of {@code struct pollfd}, for {@code poll} and {@code rpoll}.
  *
- * <p>A set of rsockets never passes a timeout but 0 and "for ever" to {@code rpoll}. In rdma-core 44, each {@code rpoll} whose timeout ends
- * leaves a count behind, after which all waits of the process spin. A {@code timerfd} in the set does the same job.
+ * <p>{@code rpoll} only looks, and never waits: all threads that wait in it wake whenever one of them has an event. And in
+ * rdma-core 44, each {@code rpoll} whose time is over leaves a count behind, after which all of them spin.
  */
 public final class PollSet {
     /** {@code POLLIN}. */
@@ -17,13 +17,18 @@ public final class PollSet {
     /** {@code POLLOUT}. */
     public static final int OUT = 4;
 
-    /** {@code POLLERR}, {@code POLLHUP} and {@code POLLNVAL}. */
-    public static final int FAILED = 8 | 16 | 32;
+    /** {@code POLLHUP}. */
+    public static final int ENDED = 16;
+
+    /** {@code POLLERR} and {@code POLLNVAL}. */
+    public static final int BROKEN = 8 | 32;
+
+    /** An end or a failure. */
+    public static final int FAILED = BROKEN | ENDED;
 
     private static final long SIZE = 8;
     private static final long EVENTS = 4;
     private static final long REPORTED = 6;
-    private static final int FOR_EVER = -1;
 
     private MemorySegment entries;
     private int capacity;
@@ -33,7 +38,7 @@ public final class PollSet {
         try (Arena scratch = Arena.ofConfined()) {
             PollSet set = new PollSet(1, scratch);
             set.set(0, socket, events);
-            set.pollSockets(1, false);
+            set.lookAll(1);
             return set.reported(0);
         }
     }
@@ -54,18 +59,11 @@ public final class PollSet {
         entries.set(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED, (short) 0);
     }
 
-    /** Copies an entry over another, with its reported events. */
-    public void move(int from, int to) {
-        MemorySegment.copy(entries, from * SIZE, entries, to * SIZE, SIZE);
-    }
-
-    /** Makes room for a number of entries. */
+    /** Makes room for a number of entries, and forgets those that were set. */
     public void ensure(int size) {
         if (size > capacity) {
             int larger = Math.max(size, 2 * capacity);
-            MemorySegment grown = Arena.ofAuto().allocate(larger * SIZE, SIZE);
-            grown.copyFrom(entries);
-            entries = grown;
+            entries = Arena.ofAuto().allocate(larger * SIZE, SIZE);
             capacity = larger;
         }
     }
@@ -75,17 +73,9 @@ public final class PollSet {
         return entries.get(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED);
     }
 
-    /** Waits until an rsocket has an event, or looks once ({@code rpoll}). Returns the number of entries with events. */
-    public int pollSockets(int size, boolean wait) {
-        int count = (int) Rsocket.POLL.call(entries.address(), size, wait ? FOR_EVER : 0);
-        if (count < 0) {
-            int errno = CFunction.errno();
-            if (errno != Errno.EINTR && errno != Errno.EAGAIN) {
-                throw new IllegalStateException("rpoll of " + size + " descriptors: " + Errno.describe(errno));
-            }
-            return 0;
-        }
-        return count;
+    /** Looks at rsockets, and notes the events that each has ({@code rpoll}). */
+    public void lookAll(int size) {
+        Rsocket.POLL.call(entries.address(), size, 0);
     }
 
     /**

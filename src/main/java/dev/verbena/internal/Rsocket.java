@@ -98,6 +98,14 @@ public final class Rsocket {
         return (int) PLACE.call(socket, 0, 0, 0, DO_NOT_WAIT);
     }
 
+    /**
+     * Arms the completion channel of a connected rsocket, and takes its events, if nothing can be read ({@code rrecv} of no
+     * bytes). Returns false if there is something to read, or the stream has ended: the channel is not armed then.
+     */
+    public static boolean arm(int socket) {
+        return RECEIVE.call(socket, 0, 0, PEEK) < 0 && CFunction.errno() == Errno.EAGAIN;
+    }
+
     /** Copies bytes that were received, and leaves them ({@code MSG_PEEK}). Returns their number, or -1. */
     public static long peek(int socket, MemorySegment to, long length) {
         return RECEIVE.call(socket, to.address(), length, PEEK | DO_NOT_WAIT);

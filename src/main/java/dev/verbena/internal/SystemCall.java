@@ -15,8 +15,6 @@ public enum SystemCall {
     EPOLL_WAIT("epoll_wait"),
     EVENTFD("eventfd"),
     POLL("poll"),
-    TIMERFD_CREATE("timerfd_create"),
-    TIMERFD_SETTIME("timerfd_settime"),
     READ("read"),
     WRITE("write"),
     CLOSE("close"),

@@ -22,12 +22,12 @@ final class ChannelSocket {
     private final OptionTable options;
     private volatile @Nullable InetSocketAddress local;
 
-    ChannelSocket(Channel channel, AddressRules rules, OptionTable options, SocketDescriptor descriptor) {
+    ChannelSocket(Channel channel, AddressRules rules, OptionTable options, Readiness readiness) {
         this.channel = channel;
         this.rules = rules;
         this.options = options;
-        this.descriptor = descriptor;
-        this.readiness = new Readiness(descriptor);
+        this.readiness = readiness;
+        this.descriptor = readiness.descriptor;
     }
 
     void checkOpen() throws ClosedChannelException {

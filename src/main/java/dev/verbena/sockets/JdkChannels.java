@@ -2,7 +2,7 @@ package dev.verbena.sockets;
 
 import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.WakeUp;
+import dev.verbena.internal.Waiters;
 import java.io.IOException;
 import java.nio.channels.CancelledKeyException;
 import java.nio.channels.ClosedSelectorException;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class JdkChannels {
     private final Selector selector;
-    private final WakeUp outer;
+    private final Waiters outer;
     private final Mutex lock = new Mutex();
     private final Condition changed = lock.newCondition();
     private volatile State state = State.RESTING;
@@ -45,7 +45,7 @@ final class JdkChannels {
         int report(RdmaSelectionKey key, int ready);
     }
 
-    JdkChannels(Selector selector, WakeUp outer) {
+    JdkChannels(Selector selector, Waiters outer) {
         this.selector = selector;
         this.outer = outer;
         Daemons.named("socket-selector").start(this::run);
@@ -169,7 +169,7 @@ final class JdkChannels {
             changed.signalAll();
         }
         if (next != State.RESTING) {
-            outer.signal();
+            outer.wake();
         }
     }
 

@@ -56,6 +56,19 @@ final class OptionTable {
             StandardSocketOptions.SO_LINGER, new Entry(SOCKET, LINGER, Kind.SECONDS, -1, LARGEST_LINGER),
             StandardSocketOptions.TCP_NODELAY, new Entry(TCP, 1, Kind.FLAG, 0, 1)));
 
+    private static final String KEEP_ALIVE =
+            "TCP_KEEPIDLE is the time between two keep-alive messages, and the adapter's own retries tell a dead peer";
+
+    /** The options of the JDK's channels over TCP that RDMA sockets do not have, by their names, with the reasons. */
+    static final Map<String, String> REFUSED = Map.of(
+            "TCP_KEEPINTERVAL", KEEP_ALIVE,
+            "TCP_KEEPCOUNT", KEEP_ALIVE,
+            "TCP_QUICKACK", "the adapter acknowledges data by itself",
+            "SO_INCOMING_NAPI_ID", "no packet comes through the kernel's network stack",
+            "SO_OOBINLINE", "there is no urgent data",
+            "SO_REUSEPORT", "one server at a time listens at an address and port",
+            "IP_TOS", "old releases of librdmacm do not take it");
+
     private final Map<SocketOption<?>, Entry> entries;
 
     private OptionTable(Map<SocketOption<?>, Entry> more) {
@@ -70,8 +83,9 @@ final class OptionTable {
     private Entry entry(SocketOption<?> name) {
         Entry entry = entries.get(Objects.requireNonNull(name, "name"));
         if (entry == null) {
-            throw new UnsupportedOperationException(
-                    "RDMA sockets have no option " + name + " here, but " + entries.keySet());
+            String why = REFUSED.get(name.name());
+            throw new UnsupportedOperationException("RDMA sockets have no option " + name
+                    + (why == null ? " here, but " + entries.keySet() : ": " + why + ". Leave the option out"));
         }
         return entry;
     }

@@ -4,11 +4,22 @@ import java.nio.channels.CancelledKeyException;
 import java.nio.channels.SelectableChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.spi.AbstractSelectionKey;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A key of {@link RdmaSelector}, for a channel of this package or one of the JDK. */
 final class RdmaSelectionKey extends AbstractSelectionKey {
-    static final int NOT_POLLED = -1;
+    static final int NONE = -1;
+
+    /** What tells the selector of the channel's events. */
+    enum Source {
+        /** Each selection looks. */
+        SELECTION,
+        /** The kernel reports events of the channel's descriptor. Only a peer's death needs {@link ChannelWatch}. */
+        DESCRIPTOR,
+        /** {@link ChannelWatch} looks after short pauses. */
+        WATCH
+    }
 
     private final RdmaSelector selector;
     private final SelectableChannel channel;
@@ -20,8 +31,23 @@ final class RdmaSelectionKey extends AbstractSelectionKey {
     @Nullable
     SelectionKey inner;
 
-    /** The place in the selector's poll set. The selector alone uses it. */
-    int index = NOT_POLLED;
+    /** The place among the selector's channels. The selector alone uses this, and the next four. */
+    int place = NONE;
+
+    /** The descriptor that the selector waits at. */
+    int eventNumber = NONE;
+
+    /** True if the next look is at this key too. */
+    boolean toLook;
+
+    /** True if the kernel has reported an event of the descriptor since the selector asked for one. */
+    boolean reported;
+
+    /** The operations that the last look found ready. */
+    int found;
+
+    /** What the selector relies on. A thread that finds the channel ready sets {@link Source#SELECTION}. */
+    volatile Source source = Source.SELECTION;
 
     /** True while the selector has the key in its list of changes, whose lock guards this. */
     boolean listed;
@@ -74,6 +100,11 @@ final class RdmaSelectionKey extends AbstractSelectionKey {
         if (!isValid()) {
             throw new CancelledKeyException();
         }
+    }
+
+    /** Returns the readiness of a channel of this package. */
+    Readiness ours() {
+        return Objects.requireNonNull(readiness);
     }
 
     int interest() {

@@ -1,10 +1,14 @@
 package dev.verbena.sockets;
 
+import dev.verbena.internal.DescriptorWaits;
+import dev.verbena.internal.Epoll;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.PollSet;
 import dev.verbena.internal.SystemCallException;
-import dev.verbena.internal.WakeUp;
+import dev.verbena.internal.Waiters;
+import dev.verbena.sockets.RdmaSelectionKey.Source;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.IllegalSelectorException;
 import java.nio.channels.SelectionKey;
@@ -13,6 +17,7 @@ import java.nio.channels.spi.AbstractSelectableChannel;
 import java.nio.channels.spi.AbstractSelector;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
@@ -24,48 +29,57 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A selector of RDMA channels, and of the JDK's own channels ({@code rpoll}).
+ * A selector of RDMA channels, and of the JDK's own channels.
  *
- * <p>The selecting thread waits in {@code rpoll} for the channels' descriptors and for a descriptor that {@link #wakeup}
- * signals. Channels of the JDK are registered with a selector of the JDK's provider too, for which {@link JdkChannels}
- * has a thread.
+ * <p>The selecting thread waits at the descriptors that the kernel reports events of: see
+ * {@link SocketDescriptor#eventNumber}. It looks ({@code rpoll}, which does not wait) only at the channels that may be
+ * ready: those that had an event, that were ready before, or that changed. Where no descriptor tells an event,
+ * {@link ChannelWatch} does. Channels of the JDK are registered with a selector of the JDK's provider too, for which
+ * {@link JdkChannels} has a thread.
  *
  * <p>The thread-safety is that of {@link Selector}.
  */
 final class RdmaSelector extends AbstractSelector {
-    private static final int WAKE = 0;
     private static final long NO_LIMIT = Long.MAX_VALUE;
-
-    /** The longest sleep while a connection is set up: {@code rpoll} may miss that another thread has completed it. */
-    private static final long WHILE_CONNECTING = 50_000_000;
 
     private final Set<SelectionKey> keys = ConcurrentHashMap.newKeySet();
     private final Set<SelectionKey> selected = new HashSet<>();
     private final Set<SelectionKey> publicKeys = Collections.unmodifiableSet(keys);
     private final Set<SelectionKey> publicSelected = new SelectedKeys(selected);
-    private final WakeUp wakeUp;
 
-    /** Held by the thread that changes the poll set or polls. The monitors that {@code Selector} names are outside. */
-    private final Mutex polling = new Mutex();
+    /** The descriptors of the channels, by the keys' places. */
+    private final Epoll events;
+
+    private final Waiters waiters = new Waiters();
+    private final DescriptorWaits waits;
+    private final DescriptorWaits.Wait wait;
+
+    /** Held by the thread that applies changes or looks. The monitors that {@code Selector} names are outside. */
+    private final Mutex looking = new Mutex();
+
+    private final List<@Nullable RdmaSelectionKey> places = new ArrayList<>();
+    private final BitSet taken = new BitSet();
+
+    /** The keys to look at, and what a look finds. */
+    private final List<RdmaSelectionKey> toLook = new ArrayList<>();
 
     private final PollSet set = new PollSet(16);
-    private final List<RdmaSelectionKey> polled = new ArrayList<>();
-    private final Set<RdmaSelectionKey> connecting = new HashSet<>();
     private boolean selecting;
 
     private final Mutex changesLock = new Mutex();
     private final ArrayDeque<RdmaSelectionKey> changes = new ArrayDeque<>();
-    private volatile boolean inPoll;
     private volatile boolean woken;
     private volatile @Nullable JdkChannels jdk;
 
     RdmaSelector(RdmaSelectorProvider provider) throws IOException {
         super(provider);
         try {
-            wakeUp = new WakeUp();
+            events = new Epoll();
         } catch (SystemCallException e) {
             throw SocketFailures.of(e.call(), e.errno());
         }
+        waits = new DescriptorWaits(events.descriptor(), SocketDescriptor::cannotWait);
+        wait = waits.beginOfChannel(waiters, this);
     }
 
     private void checkOpen() {
@@ -148,74 +162,150 @@ final class RdmaSelector extends AbstractSelector {
     }
 
     private int doSelect(@Nullable Consumer<SelectionKey> action, long nanoseconds) throws IOException {
-        long start = System.nanoTime();
-        polling.lock();
+        looking.lock();
         try {
             deregisterCancelled();
-            long left = nanoseconds;
-            do {
-                applyChanges();
-                if (poll(left)) {
-                    break;
-                }
-                left = nanoseconds == NO_LIMIT ? NO_LIMIT : nanoseconds - (System.nanoTime() - start);
-            } while (left > 0);
+            if (nanoseconds == 0) {
+                look(false);
+            } else {
+                await(nanoseconds);
+            }
+            woken = false;
             deregisterCancelled();
             return takeReady(action);
         } finally {
-            polling.unlock();
-            pollAnew(); // for channels that were closed after the last look
+            looking.unlock();
+            applyMissed(); // for channels that were closed after the last look
         }
     }
 
-    /** Polls once. Returns whether the selection ends: because of an event, a wake-up or the end of the time. */
-    private boolean poll(long nanoseconds) throws IOException {
-        JdkChannels others = jdk;
-        boolean wait = nanoseconds != 0;
-        if (others != null) {
-            others.prepare(wait);
-        }
-        set.set(WAKE, wakeUp.event(), PollSet.IN);
-        int timer = polled.size() + 1;
-        long limit = connecting.isEmpty() ? nanoseconds : Math.min(nanoseconds, WHILE_CONNECTING);
-        boolean timed = wait && limit < NO_LIMIT;
-        if (timed) {
-            set.ensure(timer + 1);
-            set.set(timer, wakeUp.startTimer(limit), PollSet.IN);
-        }
-        int count;
+    /** Waits until channels are ready, the selection is ended, or the time is over. */
+    private void await(long nanoseconds) throws IOException {
+        long start = System.nanoTime();
+        begin();
         try {
-            if (wait) {
-                begin();
-                inPoll = true;
+            long left = nanoseconds;
+            while (left > 0) {
+                long seen = waiters.wakes();
+                wait.ask();
+                if (look(true) || woken || !isOpen()) {
+                    return;
+                }
+                waiters.sleep(seen, wait, left);
+                left = nanoseconds == NO_LIMIT ? NO_LIMIT : nanoseconds - (System.nanoTime() - start);
             }
-            // A change that came before inPoll was set is not signalled.
-            boolean pending = woken || (others != null && others.isReady()) || hasChanges();
-            count = set.pollSockets(timed ? timer + 1 : timer, wait && !pending);
+            look(false);
+        } catch (UncheckedIOException refused) {
+            throw refused.getCause();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // it ends the selection
         } finally {
-            if (wait) {
-                inPoll = false;
-                end();
-            }
+            wait.close();
+            end();
         }
-        int signalled = set.reported(WAKE) != 0 ? 1 : 0;
-        int timeOver = timed && set.reported(timer) != 0 ? 1 : 0;
-        boolean end = takeWakeUp();
-        return end
-                || !wait
-                || count > signalled + timeOver
-                || (others != null && others.isReady())
-                || (timeOver == 1 && limit == nanoseconds)
-                || !isOpen();
     }
 
-    private boolean takeWakeUp() {
-        boolean was = woken;
-        wakeUp.clear();
-        if (was) {
-            woken = false;
-        } // else a wake-up that came meanwhile ends the next selection
-        return was;
+    /** Looks at the channels that may be ready, and returns whether some are. If none is, may ask for their events. */
+    private boolean look(boolean ask) throws IOException {
+        applyChanges();
+        takeEvents();
+        JdkChannels others = jdk;
+        if (others != null) {
+            others.prepare(ask);
+        }
+        boolean found = lookAtKeys();
+        if (ask && !found) {
+            askForEvents();
+            found = lookAtKeys(); // an event that came before the asking is not reported
+            forgetIdle();
+        }
+        return found || (others != null && others.isReady());
+    }
+
+    private void takeEvents() {
+        int count;
+        do {
+            count = events.take(0);
+            for (int i = 0; i < count; i++) {
+                RdmaSelectionKey key = places.get((int) events.key(i));
+                if (key != null) {
+                    key.reported = true;
+                    lookAt(key);
+                }
+            }
+        } while (Epoll.isFull(count));
+    }
+
+    private void lookAt(RdmaSelectionKey key) {
+        if (!key.toLook) {
+            toLook.add(key);
+            key.toLook = true;
+        }
+    }
+
+    private boolean lookAtKeys() {
+        int size = toLook.size();
+        set.ensure(size);
+        for (int i = 0; i < size; i++) {
+            RdmaSelectionKey key = toLook.get(i);
+            Readiness readiness = key.ours();
+            set.set(i, readiness.descriptor.pollNumber(), readiness.events(key.interest()));
+        }
+        set.lookAll(size);
+        boolean some = false;
+        for (int i = 0; i < size; i++) {
+            RdmaSelectionKey key = toLook.get(i);
+            key.found = key.isValid() ? key.ours().ready(set.reported(i), key.interest()) : 0;
+            some |= key.found != 0;
+        }
+        return some;
+    }
+
+    private void askForEvents() {
+        for (int i = 0; i < toLook.size(); i++) {
+            RdmaSelectionKey key = toLook.get(i);
+            Source before = key.source;
+            key.source = askForEvent(key);
+            if (key.source == Source.WATCH && before != Source.WATCH) {
+                ChannelWatch.hurry();
+            }
+        }
+    }
+
+    private Source askForEvent(RdmaSelectionKey key) {
+        SocketDescriptor descriptor = key.ours().descriptor;
+        int number = descriptor.eventNumber();
+        if (number == SocketDescriptor.NONE) {
+            return Source.WATCH;
+        }
+        if (key.eventNumber == RdmaSelectionKey.NONE) {
+            try {
+                events.add(number, Epoll.READABLE | Epoll.EDGES, key.place);
+            } catch (SystemCallException e) {
+                return Source.WATCH; // the kernel has no room
+            }
+            key.eventNumber = number;
+        }
+        boolean asked = descriptor.ask();
+        if (key.reported) {
+            key.reported = false;
+            key.ours().changed(key);
+        }
+        return asked ? Source.DESCRIPTOR : Source.WATCH;
+    }
+
+    /** Forgets the keys that the kernel tells events of. The next look is at the others again. */
+    private void forgetIdle() {
+        int left = 0;
+        for (int i = 0; i < toLook.size(); i++) {
+            RdmaSelectionKey key = toLook.get(i);
+            if (key.found == 0 && key.source == Source.DESCRIPTOR) {
+                key.toLook = false;
+            } else {
+                toLook.set(left++, key);
+            }
+        }
+        toLook.subList(left, toLook.size()).clear();
     }
 
     private boolean hasChanges() {
@@ -226,13 +316,10 @@ final class RdmaSelector extends AbstractSelector {
 
     private int takeReady(@Nullable Consumer<SelectionKey> action) throws IOException {
         int count = 0;
-        for (int i = 0; i < polled.size(); i++) {
-            int reported = set.reported(i + 1);
-            if (reported != 0) {
-                RdmaSelectionKey key = polled.get(i);
-                if (key.readiness != null && key.isValid()) {
-                    count += report(key, key.readiness.ready(reported, key.interest()), action);
-                }
+        for (int i = 0; i < toLook.size(); i++) {
+            RdmaSelectionKey key = toLook.get(i);
+            if (key.found != 0 && key.isValid()) {
+                count += report(key, key.found & key.interest(), action);
             }
         }
         JdkChannels others = jdk;
@@ -262,7 +349,7 @@ final class RdmaSelector extends AbstractSelector {
     @Override
     public Selector wakeup() {
         woken = true;
-        wakeUp.signal();
+        waiters.wake();
         return this;
     }
 
@@ -299,7 +386,7 @@ final class RdmaSelector extends AbstractSelector {
                 others = jdk;
                 if (others == null) {
                     jdk = others = new JdkChannels(
-                            ((RdmaSelectorProvider) provider()).jdkProvider().openSelector(), wakeUp);
+                            ((RdmaSelectorProvider) provider()).jdkProvider().openSelector(), waiters);
                 }
             }
             others.add(key);
@@ -333,25 +420,23 @@ final class RdmaSelector extends AbstractSelector {
     /** Takes a change of a channel at once. The descriptor of a closed channel is no longer used. */
     void changed(RdmaSelectionKey key) {
         note(key);
-        pollAnew();
+        applyMissed();
     }
 
-    /** Has the polling thread apply changes, or applies them itself if no thread polls. */
-    private void pollAnew() {
+    /** Has the selecting thread apply changes, or applies them itself if no thread selects. */
+    private void applyMissed() {
         while (hasChanges()) {
-            if (polling.isHeldByCurrentThread()) {
+            if (looking.isHeldByCurrentThread()) {
                 return; // an action of a selection; the next selection applies them
             }
-            if (!polling.tryLock()) {
-                if (inPoll) {
-                    wakeUp.signal();
-                }
-                return; // whoever holds the lock looks at the changes before and after the poll
+            if (!looking.tryLock()) {
+                waiters.wake();
+                return; // whoever holds the lock looks at the changes before it sleeps, and afterwards
             }
             try {
                 applyChanges();
             } finally {
-                polling.unlock();
+                looking.unlock();
             }
         }
     }
@@ -371,45 +456,49 @@ final class RdmaSelector extends AbstractSelector {
     }
 
     private void apply(RdmaSelectionKey key) {
-        Readiness readiness = key.readiness;
-        if (readiness == null) {
+        if (key.readiness == null) {
             return;
         }
-        boolean live = isOpen() && !key.released && key.isValid() && !readiness.descriptor.isClosed();
-        int events = live ? readiness.events(key.interest()) : 0;
-        if (events == 0) {
-            unpoll(key);
+        SocketDescriptor descriptor = key.readiness.descriptor;
+        if (!isOpen() || key.released || !key.isValid() || descriptor.isClosed() || key.interest() == 0) {
+            drop(key);
             return;
         }
-        if (key.index == RdmaSelectionKey.NOT_POLLED) {
-            if (!readiness.descriptor.tryEnter()) {
+        if (key.place == RdmaSelectionKey.NONE) {
+            if (!descriptor.tryEnter()) {
                 return; // closed meanwhile
             }
-            key.index = polled.size();
-            polled.add(key);
-            set.ensure(polled.size() + 1);
+            key.place = taken.nextClearBit(0);
+            taken.set(key.place);
+            if (key.place == places.size()) {
+                places.add(key);
+            } else {
+                places.set(key.place, key);
+            }
+            lookAt(key);
+            ChannelWatch.add(key);
         }
-        set.set(key.index + 1, readiness.descriptor.pollNumber(), events);
-        if (readiness.descriptor.mayMissEvents()) {
-            connecting.add(key);
-        } else {
-            connecting.remove(key);
-        }
+        lookAt(key);
     }
 
-    private void unpoll(RdmaSelectionKey key) {
-        if (key.index != RdmaSelectionKey.NOT_POLLED && key.readiness != null) {
-            int last = polled.size() - 1;
-            RdmaSelectionKey moved = polled.removeLast();
-            if (moved != key) {
-                polled.set(key.index, moved);
-                set.move(last + 1, key.index + 1);
-                moved.index = key.index;
-            }
-            key.index = RdmaSelectionKey.NOT_POLLED;
-            connecting.remove(key);
-            key.readiness.descriptor.leave();
+    private void drop(RdmaSelectionKey key) {
+        if (key.place == RdmaSelectionKey.NONE) {
+            return;
         }
+        ChannelWatch.remove(key);
+        if (key.eventNumber != RdmaSelectionKey.NONE) {
+            events.remove(key.eventNumber);
+            key.eventNumber = RdmaSelectionKey.NONE;
+        }
+        if (key.toLook) {
+            toLook.remove(key);
+            key.toLook = false;
+        }
+        places.set(key.place, null);
+        taken.clear(key.place);
+        key.place = RdmaSelectionKey.NONE;
+        key.source = Source.SELECTION;
+        key.ours().descriptor.leave();
     }
 
     private void deregisterCancelled() throws IOException {
@@ -434,7 +523,7 @@ final class RdmaSelector extends AbstractSelector {
         Readiness readiness = key.readiness;
         JdkChannels others = jdk;
         if (readiness != null) {
-            unpoll(key);
+            drop(key);
             readiness.remove(key);
         } else if (others != null) {
             others.remove(key);
@@ -447,7 +536,7 @@ final class RdmaSelector extends AbstractSelector {
         wakeup();
         synchronized (this) {
             synchronized (publicSelected) {
-                try (var _ = polling.held()) {
+                try (var _ = looking.held()) {
                     for (SelectionKey key : keys) {
                         release((RdmaSelectionKey) key);
                     }
@@ -457,7 +546,8 @@ final class RdmaSelector extends AbstractSelector {
                         others.close();
                     }
                 }
-                wakeUp.close();
+                waits.close();
+                events.close();
             }
         }
     }

@@ -35,7 +35,7 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
         super(provider);
         this.ours = provider;
         this.descriptor = SocketDescriptor.open(rules.isSix());
-        this.socket = new ChannelSocket(this, rules, OptionTable.OF_SERVERS, descriptor);
+        this.socket = new ChannelSocket(this, rules, OptionTable.OF_SERVERS, new Readiness(descriptor, null, null));
         this.waiter = new Waiter(descriptor, false);
     }
 

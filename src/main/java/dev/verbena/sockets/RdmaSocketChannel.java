@@ -56,10 +56,10 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     private RdmaSocketChannel(RdmaSelectorProvider provider, AddressRules rules, SocketDescriptor descriptor) {
         super(provider);
-        this.socket = new ChannelSocket(this, rules, OptionTable.OF_SOCKETS, descriptor);
         this.descriptor = descriptor;
         this.input = new SocketInput(this, descriptor);
         this.output = new SocketOutput(this, descriptor);
+        this.socket = new ChannelSocket(this, rules, OptionTable.OF_SOCKETS, new Readiness(descriptor, input, output));
         input.waiter.join(output.waiter);
     }
 
@@ -359,7 +359,7 @@ public final class RdmaSocketChannel extends SocketChannel {
             checkConnected();
             input.close();
         }
-        input.waiter.wake();
+        lookAnew();
         return this;
     }
 
@@ -374,11 +374,12 @@ public final class RdmaSocketChannel extends SocketChannel {
             output.close();
         }
         output.waiter.wake();
+        socket.readiness.changed();
         // the writing thread has left
         try (var _ = output.lock.held()) {
             descriptor.enter();
             try {
-                descriptor.closing().endOutput(this::pollAnew);
+                descriptor.closing().endOutput(this::lookAnew);
             } finally {
                 descriptor.leave();
             }
@@ -386,8 +387,8 @@ public final class RdmaSocketChannel extends SocketChannel {
         return this;
     }
 
-    /** Has all who wait poll anew: rshutdown may have taken the event that would have woken them. */
-    private void pollAnew() {
+    /** Has readers and selectors look anew: rshutdown may have taken the event that would have woken them. */
+    private void lookAnew() {
         input.waiter.wake();
         socket.readiness.changed();
     }

@@ -42,6 +42,7 @@ final class SocketDescriptor {
     private static final int STREAM = 1;
     private static final int ERROR = 4;
     private static final int CLOSED = 1 << 31;
+    static final int NONE = -1;
     private static final int UNKNOWN = -2;
     private static final VarHandle STATE = Fields.handle(MethodHandles.lookup(), "state", int.class);
 
@@ -137,14 +138,34 @@ final class SocketDescriptor {
         return queue;
     }
 
+    /**
+     * Returns the descriptor that the kernel reports events of: a connection's completion channel, or a listener's queue.
+     * Returns {@link #NONE} while there is none, as during a connect.
+     */
+    int eventNumber() {
+        if (phase == Phase.LISTENING) {
+            return queue == number ? NONE : queue;
+        }
+        if (!phase.isConnected() || !isThere()) {
+            return NONE;
+        }
+        try (var _ = lock.held()) {
+            connected();
+            return findChannel() ? channel : NONE;
+        }
+    }
+
+    /**
+     * Asks for the next event of {@link #eventNumber}. Returns false if none will come before the program reads what is there:
+     * the connection has data, or the stream has ended.
+     */
+    boolean ask() {
+        return phase == Phase.LISTENING || Rsocket.arm(number);
+    }
+
     /** Returns the memory that the peer writes to. */
     MappedMemory mapped() {
         return mapped;
-    }
-
-    /** Returns whether {@code rpoll} may sleep although there is an event: C's own thread may have taken it. */
-    boolean mayMissEvents() {
-        return phase == Phase.CONNECTING || (phase == Phase.LISTENING && queue == number);
     }
 
     /** Notes that the connection is there. */
@@ -171,26 +192,21 @@ final class SocketDescriptor {
         return waits != null;
     }
 
-    /**
-     * Returns the waits at the descriptor that the kernel reports events of: a connection's completion channel, or a
-     * listener's queue. Returns null while there is none, as during a connect.
-     */
+    /** Returns the waits at {@link #eventNumber}; null while there is none. */
     @Nullable
     DescriptorWaits waits() {
-        DescriptorWaits known = waits;
-        if (known != null || !phase.isConnected() || !isThere()) {
-            return known;
-        }
-        try (var _ = lock.held()) {
-            connected();
-            if (waits == null && findChannel()) {
-                waits = new DescriptorWaits(channel, SocketDescriptor::cannotWait);
+        if (waits == null) {
+            int events = eventNumber();
+            try (var _ = lock.held()) {
+                if (waits == null && events != NONE) {
+                    waits = new DescriptorWaits(events, SocketDescriptor::cannotWait);
+                }
             }
-            return waits;
         }
+        return waits;
     }
 
-    private static UncheckedIOException cannotWait(Object owner, Throwable cause) {
+    static UncheckedIOException cannotWait(Object owner, Throwable cause) {
         return new UncheckedIOException(
                 cause instanceof SystemCallException refused
                         ? SocketFailures.of(refused.call(), refused.errno())
@@ -322,7 +338,6 @@ final class SocketDescriptor {
             int found = HiddenDescriptor.acceptQueue(number);
             if (found != HiddenDescriptor.NOT_FOUND) {
                 queue = found;
-                waits = new DescriptorWaits(found, SocketDescriptor::cannotWait);
             }
             phase = next(phase, Event.LISTENS);
         }

@@ -15,12 +15,11 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The two descriptors that end a thread's wait in C. */
+/** The descriptor that ends a thread's wait in C. */
 class WakeUpTest {
     private static final MemorySegment POLL =
             Linker.nativeLinker().defaultLookup().find("poll").orElseThrow();
     private static final short READABLE = 1;
-    private static final long HOUR = 3_600_000_000_000L;
 
     private final WakeUp wakeUp = new WakeUp();
 
@@ -67,62 +66,24 @@ class WakeUpTest {
     }
 
     @Test
-    void timerIsReadableWhenItsTimeIsOver() {
-        int timer = wakeUp.startTimer(HOUR);
-        assertThat(timer).isNotEqualTo(wakeUp.event());
-        assertThat(isReadable(timer, 0)).isFalse();
-        assertThat(wakeUp.startTimer(1_000)).as("the same timer").isEqualTo(timer);
-        assertThat(isReadable(timer, 60_000)).isTrue();
-        assertThat(wakeUp.startTimer(HOUR)).isEqualTo(timer);
-        assertThat(isReadable(timer, 0)).as("started anew").isFalse();
-    }
-
-    /** A timer of 0 would be stopped. */
-    @Test
-    void timerWithoutTimeIsReadableAtOnce() {
-        assertThat(isReadable(wakeUp.startTimer(0), 60_000)).isTrue();
-        assertThat(isReadable(wakeUp.startTimer(-HOUR), 60_000)).isTrue();
-    }
-
-    @Test
-    void timerTakesSecondsAndNanoseconds() throws IOException {
-        int timer = wakeUp.startTimer(2 * HOUR);
-        assertThat(about(timer)).containsPattern("it_value: \\(71(99|98), [0-9]+\\)|it_value: \\(7200, 0\\)");
-        assertThat(about(timer))
-                .contains("it_interval: (0, 0)")
-                .contains("clockid: 1")
-                .contains("settime flags: 00");
-    }
-
-    @Test
-    void descriptorsAreNotInheritedAndDoNotBlock() throws IOException {
+    void descriptorIsNotInheritedAndDoesNotBlock() throws IOException {
         String flags = "flags:\\t02004002\\n"; // O_CLOEXEC, O_NONBLOCK, O_RDWR
         assertThat(about(wakeUp.event())).containsPattern(flags);
-        assertThat(about(wakeUp.startTimer(HOUR))).containsPattern(flags);
     }
 
     @Test
-    void closeFreesBothDescriptorsOnce() {
+    void closeFreesTheDescriptorOnce() {
         long before = OpenFileLimit.count();
         WakeUp other = new WakeUp();
         int event = other.event();
-        int timer = other.startTimer(HOUR);
-        assertThat(OpenFileLimit.count()).isEqualTo(before + 2);
+        assertThat(OpenFileLimit.count()).isEqualTo(before + 1);
         other.close();
         assertThat(OpenFileLimit.count()).isEqualTo(before);
-        WakeUp later = new WakeUp(); // gets the numbers of the closed descriptors
-        assertThat(later.event()).isIn(event, timer);
-        later.startTimer(HOUR);
+        WakeUp later = new WakeUp(); // gets the number of the closed descriptor
+        assertThat(later.event()).isEqualTo(event);
         other.close();
-        assertThat(OpenFileLimit.count()).isEqualTo(before + 2);
+        assertThat(OpenFileLimit.count()).isEqualTo(before + 1);
         later.close();
-    }
-
-    @Test
-    void closeWithoutATimerClosesNothingElse() {
-        long before = OpenFileLimit.count();
-        new WakeUp().close();
-        assertThat(OpenFileLimit.count()).isEqualTo(before);
     }
 
     /** Another thread may signal at the moment of the close: the number may belong to another file by then. */

@@ -7,9 +7,12 @@ import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.CancelledKeyException;
 import java.nio.channels.ClosedSelectorException;
@@ -21,6 +24,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.spi.SelectorProvider;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,6 +47,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @DeviceTest
 class SelectorTest {
     private static final long TIMEOUT = Loopback.DEADLINE.toMillis();
+    private static final long IDLE_SPAN = 2_000;
 
     private final Selector selector;
 
@@ -304,32 +309,152 @@ class SelectorTest {
         }
     }
 
-    @Test
-    void noWakeUpIsLost() throws Exception {
-        int rounds = 300;
-        try (SocketPair pair = SocketPair.connected()) {
-            SelectionKey key = register(selector, pair.client, SelectionKey.OP_READ);
-            FutureTask<Integer> selecting = start(false, () -> {
-                int bytes = 0;
-                ByteBuffer buffer = ByteBuffer.allocateDirect(16);
-                while (bytes < rounds) {
-                    for (SelectionKey ready : select()) {
-                        assertThat(ready).isEqualTo(key);
-                        buffer.clear();
-                        bytes += Math.max(0, pair.client.read(buffer));
-                        buffer.flip();
-                        pair.client.write(buffer);
-                    }
+    /** Threads that select the accepted ends of connections on which nothing happens, each with a selector of its own. */
+    private static final class IdleServer implements AutoCloseable {
+        private final List<Selector> selectors = new ArrayList<>();
+        private final List<SocketChannel> ends = new ArrayList<>();
+        private final List<Thread> threads = new ArrayList<>();
+        private final List<Path> tasks = new ArrayList<>();
+
+        IdleServer(SelectorProvider provider, int count) throws Exception {
+            try (ServerSocketChannel server = provider.openServerSocketChannel()) {
+                server.setOption(StandardSocketOptions.SO_RCVBUF, SocketPair.BUFFER);
+                server.bind(new InetSocketAddress(SocketPair.address().getAddress(), 0));
+                for (int i = 0; i < count; i++) {
+                    SocketChannel client = provider.openSocketChannel();
+                    ends.add(client);
+                    client.connect(server.getLocalAddress());
+                    start(provider.openSelector(), server.accept());
                 }
-                return bytes;
-            });
+            }
+            Await.until("selections that sleep", () -> tasks.stream().allMatch(IdleServer::sleeps));
+        }
+
+        private void start(Selector selector, SocketChannel accepted) throws Exception {
+            selectors.add(selector);
+            ends.add(accepted);
+            register(selector, accepted, SelectionKey.OP_READ);
+            CompletableFuture<Path> task = new CompletableFuture<>();
+            threads.add(Thread.ofPlatform().daemon().start(() -> {
+                try {
+                    task.complete(Path.of("/proc").resolve(Files.readSymbolicLink(Path.of("/proc/thread-self"))));
+                    selector.select();
+                } catch (IOException e) {
+                    task.completeExceptionally(e);
+                }
+            }));
+            tasks.add(task.get(TIMEOUT, TimeUnit.MILLISECONDS));
+        }
+
+        private static boolean sleeps(Path task) {
+            String before = scheduling(task);
+            return before.contains("S (sleeping)")
+                    && IntStream.range(0, 3).allMatch(i -> scheduling(task).equals(before));
+        }
+
+        List<String> schedulings() {
+            return tasks.stream().map(SelectorTest::scheduling).toList();
+        }
+
+        /** Returns the processor time of the selecting threads and of the library's, in nanoseconds. */
+        long processorTime() {
+            ThreadMXBean times = ManagementFactory.getThreadMXBean();
+            Stream<Thread> own = Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().startsWith("verbena-"));
+            return Stream.concat(threads.stream(), own)
+                    .mapToLong(thread -> Math.max(0, times.getThreadCpuTime(thread.threadId())))
+                    .sum();
+        }
+
+        @Override
+        public void close() throws IOException {
+            for (Selector selector : selectors) {
+                selector.close();
+            }
+            for (SocketChannel end : ends) {
+                end.close();
+            }
+        }
+    }
+
+    @Test
+    void roundTripsWakeNoIdleSelector() throws Exception {
+        try (IdleServer idle = new IdleServer(RdmaSelectorProvider.shared(), 32);
+                SocketPair pair = SocketPair.connected()) {
+            List<String> before = idle.schedulings();
+            echo(pair, 200);
+            assertThat(idle.schedulings()).isEqualTo(before);
+        }
+    }
+
+    private long idleTime(SelectorProvider provider) throws Exception {
+        try (IdleServer idle = new IdleServer(provider, 16)) {
+            long before = idle.processorTime();
+            selector.select(IDLE_SPAN);
+            return idle.processorTime() - before;
+        }
+    }
+
+    @Test
+    void idleServerUsesNoMoreProcessorTimeThanOverTcp() throws Exception {
+        long tcp = idleTime(SelectorProvider.provider());
+        long onePercent = TimeUnit.MILLISECONDS.toNanos(IDLE_SPAN) / 100; // the looks for peers that were killed
+        assertThat(idleTime(RdmaSelectorProvider.shared())).isLessThanOrEqualTo(tcp + onePercent);
+    }
+
+    @Test
+    void channelOfTwoSelectorsIsReportedByBoth() throws Exception {
+        try (SocketPair pair = SocketPair.connected();
+                Selector second = RdmaSockets.openSelector()) {
+            register(selector, pair.accepted, SelectionKey.OP_READ);
+            register(second, pair.accepted, SelectionKey.OP_READ);
             ByteBuffer one = ByteBuffer.allocateDirect(1);
-            for (int i = 0; i < rounds; i++) {
-                pair.accepted.write(one.clear());
+            for (int i = 0; i < 100; i++) {
+                FutureTask<Boolean> other = start(false, () -> {
+                    while (second.selectedKeys().isEmpty()) {
+                        second.select(TIMEOUT);
+                    }
+                    second.selectedKeys().clear();
+                    return true;
+                });
+                pair.client.write(one.clear());
+                assertThat(select()).hasSize(1);
+                assertThat(get(other)).isTrue();
                 SocketPair.readFully(pair.accepted, one.clear());
             }
-            assertThat(get(selecting)).isEqualTo(rounds);
         }
+    }
+
+    @Test
+    void noWakeUpIsLost() throws Exception {
+        try (SocketPair pair = SocketPair.connected()) {
+            echo(pair, 300);
+        }
+    }
+
+    /** Sends single bytes, which a thread with the selector echoes. */
+    private void echo(SocketPair pair, int rounds) throws Exception {
+        SelectionKey key = register(selector, pair.client, SelectionKey.OP_READ);
+        FutureTask<Integer> selecting = start(false, () -> {
+            int bytes = 0;
+            ByteBuffer buffer = ByteBuffer.allocateDirect(16);
+            while (bytes < rounds) {
+                for (SelectionKey ready : select()) {
+                    assertThat(ready).isEqualTo(key);
+                    buffer.clear();
+                    bytes += Math.max(0, pair.client.read(buffer));
+                    buffer.flip();
+                    pair.client.write(buffer);
+                }
+            }
+            return bytes;
+        });
+        ByteBuffer one = ByteBuffer.allocateDirect(1);
+        for (int i = 0; i < rounds; i++) {
+            pair.accepted.write(one.clear());
+            SocketPair.readFully(pair.accepted, one.clear());
+        }
+        assertThat(get(selecting)).isEqualTo(rounds);
     }
 
     @Test

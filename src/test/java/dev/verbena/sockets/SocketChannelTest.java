@@ -18,6 +18,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.net.SocketException;
+import java.net.SocketOption;
 import java.net.SocketTimeoutException;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
@@ -25,12 +26,15 @@ import java.nio.ByteBuffer;
 import java.nio.channels.AlreadyConnectedException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.ClosedChannelException;
+import java.nio.channels.NetworkChannel;
 import java.nio.channels.NoConnectionPendingException;
 import java.nio.channels.NotYetConnectedException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.channels.UnresolvedAddressException;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -338,6 +342,29 @@ class SocketChannelTest {
             assertThatThrownBy(() -> client.setOption(RdmaSocketOptions.RDMA_SQSIZE, 70_000))
                     .isInstanceOf(IllegalArgumentException.class);
         }
+    }
+
+    /** Checks that a channel has each option of the JDK's, or refuses it by its name and with a reason. */
+    private static void checkOptions(NetworkChannel ours, NetworkChannel jdk) throws IOException {
+        try (ours;
+                jdk) {
+            Set<SocketOption<?>> missing = new HashSet<>(jdk.supportedOptions());
+            missing.removeAll(ours.supportedOptions());
+            assertThat(missing).contains(ExtendedSocketOptions.TCP_QUICKACK);
+            for (SocketOption<?> option : missing) {
+                String why = OptionTable.REFUSED.get(option.name());
+                assertThat(why).as("the reason for %s", option).isNotNull();
+                assertThatThrownBy(() -> ours.setOption(option, null))
+                        .isInstanceOf(UnsupportedOperationException.class)
+                        .hasMessageContainingAll(option.name(), why);
+            }
+        }
+    }
+
+    @Test
+    void optionsOfTheJdkThatRdmaSocketsLackAreRefusedByName() throws Exception {
+        checkOptions(SocketPair.open(), SocketChannel.open());
+        checkOptions(RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET), ServerSocketChannel.open());
     }
 
     /** An event of the connection wakes one thread at a time, but may be for the other one, or for both. */

@@ -1,0 +1,389 @@
+package dev.verbena.sockets;
+
+import static java.nio.channels.SelectionKey.OP_ACCEPT;
+import static java.nio.channels.SelectionKey.OP_CONNECT;
+import static java.nio.channels.SelectionKey.OP_READ;
+import static java.nio.channels.SelectionKey.OP_WRITE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.internal.Waiters;
+import dev.verbena.support.Await;
+import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectableChannel;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.channels.spi.SelectorProvider;
+import java.util.List;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * The operations that selectors report, in each state of a channel, beside those of the JDK's channels over TCP. A connect
+ * that is refused is in {@link SelectorTest}: over RDMA, it may fail at once.
+ */
+@DeviceTest
+class ReadinessTest {
+    private static final SelectorProvider TCP = SelectorProvider.provider();
+    private static final SelectorProvider RDMA = RdmaSelectorProvider.shared();
+    private static final long TIMEOUT = Loopback.DEADLINE.toMillis();
+    private static final int NONE = 0;
+
+    /** A step that leads to a state. */
+    private interface Step {
+        void take(Ends ends) throws IOException;
+    }
+
+    /** A server, and a client in non-blocking mode. */
+    private static final class Ends implements AutoCloseable {
+        private final SelectorProvider provider;
+        private final ServerSocketChannel server;
+        private final SocketChannel client;
+        private SocketChannel accepted;
+        private SelectableChannel tested;
+
+        Ends(SelectorProvider provider) throws IOException {
+            this.provider = provider;
+            server = provider.openServerSocketChannel();
+            client = provider.openSocketChannel();
+            client.setOption(StandardSocketOptions.SO_SNDBUF, SocketPair.BUFFER);
+            server.configureBlocking(false);
+            client.configureBlocking(false);
+            tested = client;
+        }
+
+        private void listen() throws IOException {
+            server.setOption(StandardSocketOptions.SO_RCVBUF, SocketPair.BUFFER);
+            server.bind(new InetSocketAddress(SocketPair.address().getAddress(), 0));
+        }
+
+        private void begin() throws IOException {
+            listen();
+            client.connect(server.getLocalAddress());
+        }
+
+        private void connect() throws IOException {
+            begin();
+            server.configureBlocking(true);
+            accepted = server.accept();
+            Await.until("connected", () -> {
+                try {
+                    return client.finishConnect();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        }
+
+        /** Connects to an address that no machine has, and does not wait for the failure. */
+        private void connectToNobody() throws IOException {
+            byte[] address = SocketPair.address().getAddress().getAddress();
+            address[address.length - 1] += 100;
+            assertThat(client.connect(new InetSocketAddress(InetAddress.getByAddress(address), 7471)))
+                    .isFalse();
+        }
+
+        private void fill() {
+            ByteBuffer much = ByteBuffer.allocateDirect(1 << 20);
+            Await.until("no room", () -> {
+                try {
+                    return client.write(much.clear()) == 0 && ready(OP_WRITE) == 0;
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        }
+
+        private void reset() throws IOException {
+            accepted.setOption(StandardSocketOptions.SO_LINGER, 0);
+            accepted.close();
+        }
+
+        private void readAll() throws IOException {
+            accepted.configureBlocking(false);
+            ByteBuffer room = ByteBuffer.allocateDirect(1 << 20);
+            Await.until("room to write", () -> {
+                try {
+                    return accepted.read(room.clear()) == 0 && ready(OP_WRITE) != 0;
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+        }
+
+        /** Returns the operations that a selection reports which does not wait. */
+        private int ready(int interest) throws IOException {
+            try (Selector selector = provider.openSelector()) {
+                SelectionKey key = tested.register(selector, interest);
+                selector.selectNow();
+                return selector.selectedKeys().contains(key) ? key.readyOps() : NONE;
+            }
+        }
+
+        /** Returns the operations that a selection reports which waits. */
+        private int awaitReady(int interest) throws IOException {
+            try (Selector selector = provider.openSelector()) {
+                SelectionKey key = tested.register(selector, interest);
+                long end = System.nanoTime() + Loopback.DEADLINE.toNanos();
+                while (selector.selectedKeys().isEmpty() && System.nanoTime() - end < 0) {
+                    selector.select(TIMEOUT);
+                }
+                return selector.selectedKeys().contains(key) ? key.readyOps() : NONE;
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            client.close();
+            server.close();
+            if (accepted != null && accepted.isOpen()) {
+                accepted.configureBlocking(false); // the close does not wait for the peer
+                accepted.close();
+            }
+        }
+    }
+
+    /** The states, each with the operation that is ready once the channel is in it. */
+    private enum State {
+        OPEN(NONE, ends -> {}),
+        PENDING(NONE, Ends::connectToNobody),
+        CONNECTED_BEFORE_FINISH(OP_CONNECT, Ends::begin),
+        CONNECTED(NONE, Ends::connect),
+        WITHOUT_ROOM(NONE, ends -> {
+            ends.connect();
+            ends.fill();
+        }),
+        WITH_DATA(OP_READ, ends -> {
+            ends.connect();
+            ends.accepted.write(ByteBuffer.allocate(1));
+        }),
+        INPUT_SHUT(NONE, ends -> {
+            ends.connect();
+            ends.client.shutdownInput();
+        }),
+        OUTPUT_SHUT(NONE, ends -> {
+            ends.connect();
+            ends.client.shutdownOutput();
+        }),
+        BOTH_SHUT(NONE, ends -> {
+            ends.connect();
+            ends.client.shutdownInput();
+            ends.client.shutdownOutput();
+        }),
+        INPUT_SHUT_WITHOUT_ROOM(NONE, ends -> {
+            ends.connect();
+            ends.fill();
+            ends.client.shutdownInput();
+        }),
+        WITH_DATA_AND_WITHOUT_ROOM(OP_READ, ends -> {
+            ends.connect();
+            ends.fill();
+            ends.accepted.write(ByteBuffer.allocate(1));
+        }),
+        PEERS_OUTPUT_SHUT(OP_READ, ends -> {
+            ends.connect();
+            ends.accepted.shutdownOutput();
+        }),
+        PEERS_OUTPUT_SHUT_AND_WITHOUT_ROOM(OP_READ, ends -> {
+            ends.connect();
+            ends.accepted.shutdownOutput(); // over RDMA, this may make room
+            ends.awaitReady(OP_READ);
+            ends.fill();
+        }),
+        BOTH_OUTPUTS_SHUT(OP_READ, ends -> {
+            ends.connect();
+            ends.client.shutdownOutput();
+            ends.accepted.shutdownOutput();
+        }),
+        BOTH_OUTPUTS_SHUT_THE_PEERS_FIRST(OP_READ, ends -> {
+            ends.connect();
+            ends.accepted.shutdownOutput();
+            ends.awaitReady(OP_READ);
+            ends.client.shutdownOutput();
+        }),
+        PEER_CLOSED(OP_READ, ends -> {
+            ends.connect();
+            ends.accepted.close();
+        }),
+        PEER_CLOSED_AND_INPUT_SHUT(OP_READ, ends -> {
+            ends.connect();
+            ends.client.shutdownInput();
+            ends.accepted.close();
+        }),
+        PEER_CLOSED_AND_OUTPUT_SHUT(OP_READ, ends -> {
+            ends.connect();
+            ends.client.shutdownOutput();
+            ends.accepted.close();
+        }),
+        PEER_RESET(OP_READ, ends -> {
+            ends.connect();
+            ends.reset();
+        }),
+        SERVER_OPEN(NONE, ends -> ends.tested = ends.server),
+        SERVER_LISTENING(NONE, ends -> {
+            ends.listen();
+            ends.tested = ends.server;
+        }),
+        SERVER_WITH_REQUEST(OP_ACCEPT, ends -> {
+            ends.begin();
+            ends.tested = ends.server;
+        });
+
+        private final int awaited;
+        private final Step step;
+
+        State(int awaited, Step step) {
+            this.awaited = awaited;
+            this.step = step;
+        }
+
+        private Ends of(SelectorProvider provider) throws IOException {
+            Ends ends = new Ends(provider);
+            step.take(ends);
+            if (awaited != NONE) {
+                assertThat(ends.awaitReady(awaited)).isEqualTo(awaited);
+            }
+            return ends;
+        }
+
+        /** Returns the sets of operations to compare. Over RDMA, a peer's reset looks like its close. */
+        private IntStream interests(Ends ends) {
+            int all = this == PEER_RESET ? OP_READ | OP_WRITE : ends.tested.validOps();
+            return IntStream.rangeClosed(1, all).filter(interest -> (interest & ~all) == 0);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void stateHasTheReadyOperationsOfTcp(State state) throws IOException {
+        try (Ends tcp = state.of(TCP);
+                Ends rdma = state.of(RDMA)) {
+            for (int interest : state.interests(tcp).toArray()) {
+                int expected = tcp.ready(interest);
+                Await.until(state + " with interest " + interest + ": " + expected, () -> {
+                    try {
+                        return rdma.ready(interest) == expected;
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+            }
+            for (int interest : state.interests(tcp).toArray()) {
+                int expected = tcp.ready(interest);
+                assertThat(expected == NONE ? rdma.ready(interest) : rdma.awaitReady(interest))
+                        .as("%s with interest %s", state, interest)
+                        .isEqualTo(expected);
+            }
+        }
+    }
+
+    /** A change of a channel that a selector waits for. */
+    private enum Change {
+        INPUT_SHUT(State.CONNECTED, OP_READ, ends -> ends.client.shutdownInput()),
+        PEER_WROTE(State.CONNECTED, OP_READ, ends -> ends.accepted.write(ByteBuffer.allocate(1))),
+        PEERS_OUTPUT_SHUT(State.CONNECTED, OP_READ, ends -> ends.accepted.shutdownOutput()),
+        PEER_CLOSED(State.CONNECTED, OP_READ, ends -> ends.accepted.close()),
+        PEER_RESET(State.CONNECTED, OP_READ, Ends::reset),
+        PEER_CLOSED_AFTER_OUTPUT_SHUT(State.OUTPUT_SHUT, OP_READ, ends -> ends.accepted.close()),
+        OUTPUT_SHUT_WITHOUT_ROOM(State.WITHOUT_ROOM, OP_WRITE, ends -> ends.client.shutdownOutput()),
+        PEER_READ(State.WITHOUT_ROOM, OP_WRITE, Ends::readAll),
+        PEER_READ_WITH_DATA(State.WITH_DATA_AND_WITHOUT_ROOM, OP_WRITE, Ends::readAll),
+        PEER_READ_AFTER_ITS_OUTPUT_SHUT(State.PEERS_OUTPUT_SHUT_AND_WITHOUT_ROOM, OP_WRITE, Ends::readAll),
+        PEER_READ_AFTER_INPUT_SHUT(State.INPUT_SHUT_WITHOUT_ROOM, OP_WRITE, Ends::readAll),
+        PEER_CLOSED_WITHOUT_ROOM(State.WITHOUT_ROOM, OP_WRITE, ends -> ends.accepted.close()),
+        CONNECTED(State.OPEN, OP_CONNECT, Ends::begin),
+        REQUEST(State.SERVER_LISTENING, OP_ACCEPT, ends -> ends.client.connect(ends.server.getLocalAddress()));
+
+        private final State before;
+        private final int interest;
+        private final Step step;
+
+        Change(State before, int interest, Step step) {
+            this.before = before;
+            this.interest = interest;
+            this.step = step;
+        }
+
+        /** Returns the operations that a selection reports which began before the change. */
+        private int reported(SelectorProvider provider) throws Exception {
+            try (Ends ends = before.of(provider);
+                    Selector selector = provider.openSelector()) {
+                SelectionKey key = ends.tested.register(selector, before == State.OPEN ? NONE : interest);
+                if (before == State.OPEN) {
+                    step.take(ends); // an unconnected channel is ready
+                    key.interestOps(interest);
+                }
+                FutureTask<Integer> selecting = new FutureTask<>(() -> {
+                    while (selector.selectedKeys().isEmpty()) {
+                        selector.select(TIMEOUT);
+                    }
+                    return key.readyOps();
+                });
+                Thread thread = Thread.ofPlatform().daemon().start(selecting);
+                if (before != State.OPEN) {
+                    Await.until("a selection that sleeps", () -> sleeps(thread));
+                    step.take(ends);
+                }
+                return selecting.get(TIMEOUT, TimeUnit.MILLISECONDS);
+            }
+        }
+    }
+
+    private static boolean sleeps(Thread thread) {
+        return Stream.of(thread.getStackTrace())
+                .anyMatch(frame -> frame.getClassName().equals(Waiters.class.getName())
+                                && frame.getMethodName().equals("sleep")
+                        || frame.getClassName().equals("sun.nio.ch.EPoll"));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void changeDuringASelectionIsReportedAsOverTcp(Change change) throws Exception {
+        assertThat(change.reported(RDMA)).isEqualTo(change.reported(TCP)).isEqualTo(change.interest);
+    }
+
+    /** Returns what a selector says of a key whose channel is closed, or which is cancelled, before and after a selection. */
+    private static List<Object> gone(SelectorProvider provider, boolean close) throws IOException {
+        try (Ends ends = State.INPUT_SHUT.of(provider);
+                Selector selector = provider.openSelector()) {
+            SelectionKey key = ends.tested.register(selector, OP_READ);
+            boolean selected =
+                    selector.selectNow() == 1 && selector.selectedKeys().contains(key);
+            if (close) {
+                ends.client.close();
+            } else {
+                key.cancel();
+            }
+            boolean valid = key.isValid();
+            int before = selector.keys().size();
+            int count = selector.selectNow();
+            return List.of(
+                    selected,
+                    valid,
+                    before,
+                    count,
+                    selector.keys().size(),
+                    selector.selectedKeys().size(),
+                    ends.tested.isRegistered());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void keyThatIsCancelledOrClosedGoesAsOverTcp(boolean close) throws IOException {
+        assertThat(gone(RDMA, close)).isEqualTo(gone(TCP, close));
+    }
+}

@@ -78,6 +78,7 @@ public final class Rdma {
                 "'apt install librdmacm1' on Debian and Ubuntu, "
                         + "'dnf install librdmacm' on Fedora and RHEL, "
                         + "'zypper install librdmacm1' on SUSE";
+            case C -> throw new AssertionError("each process has a libc");
         };
         return library.file() + " could not be opened. It is part of rdma-core: " + packages
                 + ". Name a copy at another place with -D" + library.property() + "=FILE";

@@ -82,7 +82,7 @@ class RdmaTest {
                         message, "none", "RdmaUnavailableException: " + message, "java.lang.IllegalArgumentException");
     }
 
-    /** Reports the files of the libraries, and whether one is a value once it was looked at. */
+    /** Reports the files of the libraries, and whether a failure is kept: the next use must try again. */
     static final class Files implements Callable<String> {
         @Override
         public String call() {
@@ -100,9 +100,11 @@ class RdmaTest {
     @Test
     void librariesAreThoseOfThePropertiesOrTheUsualOnes() {
         assertThat((String) LibraryCopy.call(Files.class, Map.of(VERBS, "", CM, "/nonexistent/cm.so")))
-                .isEqualTo(VERBS + "=libibverbs.so.1\n" + CM + "=/nonexistent/cm.so\nkept true\nsymbol false");
+                .isEqualTo(VERBS + "=libibverbs.so.1\n" + CM
+                        + "=/nonexistent/cm.so\ndev.verbena.libc=libc.so.6\nkept false\nsymbol false");
         assertThat((String) LibraryCopy.call(Files.class, Map.of(VERBS, "/some/file.so", CM, "")))
-                .startsWith(VERBS + "=/some/file.so\n" + CM + "=librdmacm.so.1\nkept false\n");
+                .startsWith(
+                        VERBS + "=/some/file.so\n" + CM + "=librdmacm.so.1\ndev.verbena.libc=libc.so.6\nkept false\n");
     }
 
     /** Reports the releases that a library is not of, and what a call of a function throws that it lacks. */

@@ -338,7 +338,7 @@ public final class EventChannel extends VerbsObject {
                 }
                 return List.copyOf(found);
             } finally {
-                RdmaCm.FREE_DEVICES.call(list); // last: C may close contexts that nothing else uses
+                RdmaCm.FREE_DEVICES.callQuietly(list, 0, 0, 0); // last: C may close contexts that nothing else uses
             }
         }
     }
@@ -373,11 +373,11 @@ public final class EventChannel extends VerbsObject {
     }
 
     private Context makeContext(long pointer) {
-        OpenDevices.hold(pointer);
+        OpenDevices held = OpenDevices.hold(pointer);
         try {
-            return VerbsAccess.get().adoptContext(pointer, arena(), () -> OpenDevices.release(pointer));
+            return VerbsAccess.get().adoptContext(pointer, arena(), held::release);
         } catch (Throwable t) {
-            OpenDevices.release(pointer);
+            held.release();
             throw t;
         }
     }

@@ -6,6 +6,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
+import java.util.NoSuchElementException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,23 +62,43 @@ public final class Barrier {
     /** The property that turns the system call off with {@code false}, as on a kernel without it. */
     private static final String WANTED = "dev.verbena.membarrier";
 
-    private static final @Nullable MethodHandle SYSCALL = link();
-    private static final long MEMBARRIER = numberOfMembarrier(System.getProperty("os.arch"));
+    private static final @Nullable MethodHandle SYSCALL;
+    private static final long MEMBARRIER;
 
     /** True if the kernel has the system call. Without it, users must fence for themselves. */
-    public static final boolean AVAILABLE = Boolean.parseBoolean(System.getProperty(WANTED, "true"))
-            && MEMBARRIER > 0
-            && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
+    public static final boolean AVAILABLE;
+
+    static {
+        // Closing relies on this class. So this can't fail: for lack of memory, users fence for themselves.
+        MethodHandle linked = null;
+        long number = -1;
+        try {
+            number = numberOfMembarrier(System.getProperty("os.arch"));
+            linked = Boolean.parseBoolean(System.getProperty(WANTED, "true")) && number > 0 ? link() : null;
+            if (linked != null && membarrier(linked, number, REGISTER_PRIVATE_EXPEDITED) != 0) {
+                linked = null;
+            }
+        } catch (Throwable shortage) {
+            linked = null;
+        }
+        SYSCALL = linked;
+        MEMBARRIER = number;
+        AVAILABLE = linked != null;
+    }
 
     /** True once the system call has failed after its registration. It is not tried again: the threads may be filtered. */
     private static volatile boolean failed;
 
     private Barrier() {}
 
+    /** Initialises this class, before the first object is made that has to be closed one day. */
+    public static void prepare() {}
+
     /** Makes every thread of the process that runs Java execute a full fence before this method returns. */
     public static void allThreads() {
         VarHandle.fullFence();
-        if (AVAILABLE && (failed || membarrier(PRIVATE_EXPEDITED) != 0)) {
+        MethodHandle linked = SYSCALL;
+        if (linked != null && (failed || membarrier(linked, MEMBARRIER, PRIVATE_EXPEDITED) != 0)) {
             failed = true;
             handshake();
         }
@@ -91,19 +112,15 @@ public final class Barrier {
         VarHandle.fullFence();
     }
 
-    private static long membarrier(int command) {
-        if (SYSCALL == null) {
-            return -1;
-        }
+    private static long membarrier(MethodHandle syscall, long number, int command) {
         try {
-            return (long) SYSCALL.invokeExact(MEMBARRIER, (long) command, 0L, 0L);
+            return (long) syscall.invokeExact(number, (long) command, 0L, 0L);
         } catch (Throwable t) {
             throw CFunction.unexpected(t);
         }
     }
 
     private static @Nullable MethodHandle link() {
-        Linker linker = Linker.nativeLinker();
         FunctionDescriptor shape = FunctionDescriptor.of(
                 ValueLayout.JAVA_LONG,
                 ValueLayout.JAVA_LONG,
@@ -111,9 +128,12 @@ public final class Barrier {
                 ValueLayout.JAVA_LONG,
                 ValueLayout.JAVA_LONG);
         try {
-            return linker.downcallHandle(
-                    linker.defaultLookup().find("syscall").orElseThrow(), shape, Linker.Option.firstVariadicArg(1));
-        } catch (IllegalCallerException nativeAccessDenied) {
+            return Linker.nativeLinker()
+                    .downcallHandle(
+                            NativeLibraries.C.symbol("syscall").orElseThrow(),
+                            shape,
+                            Linker.Option.firstVariadicArg(1));
+        } catch (IllegalCallerException | NoSuchElementException nativeAccessDenied) {
             return null; // no object of C can exist then, and a plain fence is enough
         }
     }

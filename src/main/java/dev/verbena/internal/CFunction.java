@@ -35,9 +35,11 @@ public final class CFunction {
     private static final ThreadLocal<MemorySegment> CAPTURE =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(CAPTURED));
 
-    /** Holds the handle, in a class of its own: it is linked at the first call. Six arguments are in registers. */
+    private static final LinkedHandle LINK = new LinkedHandle(shape(), Linker.Option.captureCallState("errno"));
+
+    /** Holds the handle, in a class of its own: it is linked before the first call. Six arguments are in registers. */
     private static final class Linked {
-        static final MethodHandle HANDLE = link();
+        static final MethodHandle HANDLE = LINK.get();
     }
 
     private final @Nullable NativeLibraries library;
@@ -70,6 +72,7 @@ public final class CFunction {
 
     /** Describes a function that a pointer in a struct leads to; NULL if there is none. */
     public static CFunction at(String name, MemorySegment pointer) {
+        LINK.get();
         return new CFunction(null, name, 0, pointer.address() == 0 ? null : pointer);
     }
 
@@ -100,6 +103,7 @@ public final class CFunction {
 
     /** Calls the function. Cast the result to {@code int} where C returns one. */
     public long call(long... arguments) {
+        MemorySegment function = address(); // first: this links the handle
         MemorySegment capture = CAPTURE.get();
         long[] a = arguments;
         if (a.length > MOST) {
@@ -107,7 +111,7 @@ public final class CFunction {
         }
         try {
             return (long) Linked.HANDLE.invokeExact(
-                    address(), capture, at(a, 0), at(a, 1), at(a, 2), at(a, 3), at(a, 4), at(a, 5));
+                    function, capture, at(a, 0), at(a, 1), at(a, 2), at(a, 3), at(a, 4), at(a, 5));
         } catch (Throwable t) {
             throw unexpected(t);
         }
@@ -115,8 +119,9 @@ public final class CFunction {
 
     /** Calls a function of three parameters without an array of the arguments, which is an object. */
     public long call(long first, long second, long third) {
+        MemorySegment function = address(); // first: this links the handle
         try {
-            return (long) Linked.HANDLE.invokeExact(address(), CAPTURE.get(), first, second, third, 0L, 0L, 0L);
+            return (long) Linked.HANDLE.invokeExact(function, CAPTURE.get(), first, second, third, 0L, 0L, 0L);
         } catch (Throwable t) {
             throw unexpected(t);
         }
@@ -127,12 +132,13 @@ public final class CFunction {
      * an event, for which C waits. {@link #find} the function before. The error number is lost.
      */
     public long callQuietly(long first, long second, long third, long fourth) {
+        ExtendedCalls.PLAIN.prepare(true);
         return ExtendedCalls.PLAIN.call(address(), first, second, third, fourth, 0, 0);
     }
 
     /** Finds the function and links the handle of {@link #callQuietly}. */
     public CFunction find() {
-        ExtendedCalls.preparePlain();
+        ExtendedCalls.PLAIN.prepare(true);
         address();
         return this;
     }
@@ -176,17 +182,15 @@ public final class CFunction {
                 throw new NoSuchElementException(
                         library.file() + " has no " + name + ": rdma-core " + since + " or newer is needed");
             }
+            LINK.get();
             address = known = found.get();
         }
         return known;
     }
 
-    private static MethodHandle link() {
+    private static FunctionDescriptor shape() {
         ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[MOST];
         Arrays.fill(arguments, ValueLayout.JAVA_LONG);
-        return Linker.nativeLinker()
-                .downcallHandle(
-                        FunctionDescriptor.of(ValueLayout.JAVA_LONG, arguments),
-                        Linker.Option.captureCallState("errno"));
+        return FunctionDescriptor.of(ValueLayout.JAVA_LONG, arguments);
     }
 }

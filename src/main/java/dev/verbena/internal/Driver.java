@@ -73,13 +73,16 @@ public abstract class Driver {
         }
     }
 
-    /** Holds a handle, in a class of its own: it is linked at the first call, which takes some 10 ms. */
+    private static final LinkedHandle PLAIN = link();
+    private static final LinkedHandle CRITICAL = link(Linker.Option.critical(false));
+
+    /** Holds a handle, in a class of its own: only what a driver needs is linked, when the driver is made. */
     static final class Plain {
-        static final MethodHandle HANDLE = link();
+        static final MethodHandle HANDLE = PLAIN.get();
     }
 
     static final class Critical {
-        static final MethodHandle HANDLE = link(Linker.Option.critical(false));
+        static final MethodHandle HANDLE = CRITICAL.get();
     }
 
     protected Driver() {}
@@ -103,6 +106,10 @@ public abstract class Driver {
                 if (known.driver != null && known.isSameAs(wanted)) {
                     return known.driver;
                 }
+            }
+            PLAIN.get(); // asks for events
+            if (criticalPosts || criticalPolls) {
+                CRITICAL.get();
             }
             KNOWN.add(wanted);
             return make(wanted);
@@ -140,10 +147,9 @@ public abstract class Driver {
         }
     }
 
-    private static MethodHandle link(Linker.Option... options) {
+    private static LinkedHandle link(Linker.Option... options) {
         ValueLayout.OfLong any = ValueLayout.JAVA_LONG;
-        return Linker.nativeLinker()
-                .downcallHandle(FunctionDescriptor.of(ValueLayout.JAVA_INT, any, any, any), options);
+        return new LinkedHandle(FunctionDescriptor.of(ValueLayout.JAVA_INT, any, any, any), options);
     }
 
     /**

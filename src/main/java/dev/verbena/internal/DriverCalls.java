@@ -5,7 +5,8 @@ import java.util.Objects;
 
 /**
  * The calls of the first driver, and the template of the hidden classes of all others: see {@link Driver}. The fields are
- * constants for the compilers: each method comes down to one call of one function. A handle is linked when it is first used.
+ * constants for the compilers: each method comes down to one call of one function. If this class could not be initialised for
+ * lack of memory, the next driver gets a hidden class.
  */
 final class DriverCalls extends Driver {
     private static final MemorySegment POST_SENDS;

@@ -8,7 +8,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
-import java.util.Objects;
 
 /**
  * The calls of the extended data path: {@code ibv_wr_*}, {@code ibv_start_poll} and {@code ibv_wc_read_*}, which C
@@ -33,6 +32,11 @@ public abstract sealed class ExtendedCalls {
     private static final int FEW = 2;
     private static final int MOST = 6;
 
+    private static final LinkedHandle FEW_CRITICAL = link(FEW, Linker.Option.critical(false));
+    private static final LinkedHandle MOST_CRITICAL = link(MOST, Linker.Option.critical(false));
+    private static final LinkedHandle FEW_PLAIN = link(FEW);
+    private static final LinkedHandle MOST_PLAIN = link(MOST);
+
     ExtendedCalls() {}
 
     /** Calls a function of the object and at most one argument. */
@@ -41,30 +45,36 @@ public abstract sealed class ExtendedCalls {
     /** Calls a function of the object and at most five arguments. */
     public abstract long call(MemorySegment function, long object, long a, long b, long c, long d, long e);
 
-    /** Links the handle of plain calls with many arguments, so that later ones allocate nothing. */
-    static void preparePlain() {
-        Objects.requireNonNull(Plain.Most.HANDLE);
-    }
+    /**
+     * Links the handle for few or many arguments, unless it is linked already. Makers of what makes such calls do this first:
+     * see {@link LinkedHandle}.
+     */
+    public abstract void prepare(boolean many);
 
     /** Calls a function of the object alone. */
     public final long call(MemorySegment function, long object) {
         return call(function, object, 0);
     }
 
-    private static MethodHandle link(int arity, Linker.Option... options) {
+    private static LinkedHandle link(int arity, Linker.Option... options) {
         ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
         Arrays.fill(arguments, JAVA_LONG);
-        return Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_LONG, arguments), options);
+        return new LinkedHandle(FunctionDescriptor.of(JAVA_LONG, arguments), options);
     }
 
     private static final class Critical extends ExtendedCalls {
-        /** Holds a handle, in a class of its own: it is linked at the first call, which takes some 10 ms. */
+        /** Holds a handle, in a class of its own, so that only what is called is linked. */
         private static final class Few {
-            static final MethodHandle HANDLE = link(FEW, Linker.Option.critical(false));
+            static final MethodHandle HANDLE = FEW_CRITICAL.get();
         }
 
         private static final class Most {
-            static final MethodHandle HANDLE = link(MOST, Linker.Option.critical(false));
+            static final MethodHandle HANDLE = MOST_CRITICAL.get();
+        }
+
+        @Override
+        public void prepare(boolean many) {
+            (many ? MOST_CRITICAL : FEW_CRITICAL).get();
         }
 
         @Override
@@ -88,11 +98,16 @@ public abstract sealed class ExtendedCalls {
 
     private static final class Plain extends ExtendedCalls {
         private static final class Few {
-            static final MethodHandle HANDLE = link(FEW);
+            static final MethodHandle HANDLE = FEW_PLAIN.get();
         }
 
         private static final class Most {
-            static final MethodHandle HANDLE = link(MOST);
+            static final MethodHandle HANDLE = MOST_PLAIN.get();
+        }
+
+        @Override
+        public void prepare(boolean many) {
+            (many ? MOST_PLAIN : FEW_PLAIN).get();
         }
 
         @Override

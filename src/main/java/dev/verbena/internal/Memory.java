@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads and writes of memory by address, for the data path. A segment in a field costs several loads and checks after each
@@ -110,23 +111,29 @@ public final class Memory {
 
     /** Holds the function, which is linked on the first use. */
     private static final class Fill {
-        private static final MethodHandle MEMSET = Linker.nativeLinker()
-                .downcallHandle(
-                        Linker.nativeLinker().defaultLookup().find("memset").orElseThrow(),
-                        FunctionDescriptor.of(
-                                ValueLayout.JAVA_LONG,
-                                ValueLayout.JAVA_LONG,
-                                ValueLayout.JAVA_INT,
-                                ValueLayout.JAVA_LONG),
-                        Linker.Option.critical(false));
+        private static final LinkedHandle LINK = new LinkedHandle(
+                FunctionDescriptor.of(
+                        ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG),
+                Linker.Option.critical(false));
+        private static volatile @Nullable MemorySegment memset;
+
+        private static final class Linked {
+            static final MethodHandle HANDLE = LINK.get();
+        }
+
         /** The most bytes of one call. A critical call delays safepoints: a call of this size by some 20 microseconds. */
         private static final long MAX_AT_ONCE = 1 << 20;
 
         static void fill(long address, long size, byte value) {
+            MemorySegment function = memset;
+            if (function == null) {
+                LINK.get();
+                memset = function = NativeLibraries.C.symbol("memset").orElseThrow();
+            }
             try {
                 for (long done = 0; done < size; done += MAX_AT_ONCE) {
-                    long ignored =
-                            (long) MEMSET.invokeExact(address + done, (int) value, Math.min(MAX_AT_ONCE, size - done));
+                    long ignored = (long) Linked.HANDLE.invokeExact(
+                            function, address + done, (int) value, Math.min(MAX_AT_ONCE, size - done));
                 }
             } catch (Throwable t) {
                 throw CFunction.unexpected(t);

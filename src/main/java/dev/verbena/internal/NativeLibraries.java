@@ -1,22 +1,28 @@
 package dev.verbena.internal;
 
 import java.lang.foreign.Arena;
+import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A library of rdma-core, opened on first use and kept for the life of the process.
+ * A library of rdma-core or of the system, opened on first use and kept for the life of the process.
  *
- * <p>A system property can name another file. The failure to open a library is kept as a value, so that the floor above
- * can throw an exception that says what to do.
+ * <p>A system property can name another file. The failure to open a library is a value, so that the floor above can throw an
+ * exception that says what to do. The next use tries again: descriptors or memory may have been missing.
  */
 public enum NativeLibraries {
     /** {@code libibverbs}: devices, memory, queues. */
     VERBS("libibverbs.so.1", "dev.verbena.libibverbs"),
     /** {@code librdmacm}: the connection manager. */
-    CM("librdmacm.so.1", "dev.verbena.librdmacm");
+    CM("librdmacm.so.1", "dev.verbena.librdmacm"),
+    /**
+     * libc, which every process has open: to open it again needs no descriptor. The JDK's default lookup opens a library of
+     * its own, and can't be used any more if that has failed once.
+     */
+    C("libc.so.6", "dev.verbena.libc");
 
     private final String soname;
     private final String property;
@@ -61,19 +67,22 @@ public enum NativeLibraries {
             synchronized (this) {
                 known = opened;
                 if (known == null) {
-                    opened = known = tryToOpen(file());
+                    known = tryToOpen();
+                    opened = known.lookup == null ? null : known;
                 }
             }
         }
         return known;
     }
 
-    private static Opened tryToOpen(String file) {
+    private Opened tryToOpen() {
         try {
             // Every call would acquire and release the function addresses of an arena other than the global one.
-            return new Opened(SymbolLookup.libraryLookup(file, Arena.global()), null);
+            return new Opened(SymbolLookup.libraryLookup(file(), Arena.global()), null);
         } catch (IllegalArgumentException | IllegalCallerException e) {
-            return new Opened(null, e);
+            return e instanceof IllegalArgumentException && this == C
+                    ? new Opened(Linker.nativeLinker().defaultLookup(), null) // another libc
+                    : new Opened(null, e);
         }
     }
 }

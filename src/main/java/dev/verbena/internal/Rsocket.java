@@ -38,23 +38,30 @@ public final class Rsocket {
 
     private static final int PEEK = 2;
     private static final int DO_NOT_WAIT = 0x40;
-    private static final Linker.Option ERRNO = Linker.Option.captureCallState("errno");
+    private static final LinkedHandle LINK = new LinkedHandle(
+            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS),
+            Linker.Option.captureCallState("errno"));
 
     /**
      * Holds the handle, in a class of its own: linking takes some 10 ms. The three functions that use it write the call out:
      * with one more frame, C2 does not see through it, and each call allocates 40 bytes (2026-11-25).
      */
     private static final class Transfer {
-        static final MethodHandle HANDLE = Linker.nativeLinker()
-                .downcallHandle(
-                        FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS),
-                        ERRNO);
+        static final MethodHandle HANDLE = LINK.get();
         static final MemorySegment RECEIVE_FUNCTION = RECEIVE.address();
         static final MemorySegment SEND_FUNCTION = SEND.address();
         static final MemorySegment PLACE_FUNCTION = PLACE.address();
     }
 
     private Rsocket() {}
+
+    /** Finds and links what transfers data, before the first socket is opened. */
+    public static void prepare() {
+        RECEIVE.address();
+        SEND.address();
+        PLACE.address();
+        LINK.get();
+    }
 
     private static CFunction function(String name) {
         return new CFunction(NativeLibraries.CM, name);

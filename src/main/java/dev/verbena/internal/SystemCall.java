@@ -1,7 +1,6 @@
 package dev.verbena.internal;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
@@ -31,8 +30,7 @@ public enum SystemCall {
     private final CFunction function;
 
     SystemCall(String call) {
-        this.function = CFunction.at(
-                call, Linker.nativeLinker().defaultLookup().find(call).orElseThrow());
+        this.function = new CFunction(NativeLibraries.C, call);
     }
 
     /** Returns the function, for callers that convert its failures themselves. */

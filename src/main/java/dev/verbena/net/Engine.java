@@ -251,10 +251,10 @@ final class Engine {
     void failed(Throwable why) {
         try {
             fail(why);
+            LockSupport.parkNanos(TICK_NANOS);
         } catch (RuntimeException | Error shortage) {
-            // It is noted, or else the next turn fails too.
+            return; // it is noted, or else the next turn fails too
         }
-        LockSupport.parkNanos(TICK_NANOS);
     }
 
     private @Nullable Boolean step() {

@@ -3,6 +3,8 @@ package dev.verbena.sockets;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.IpAddresses;
+import dev.verbena.internal.Mutex;
+import dev.verbena.internal.OpenFiles;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.Rsocket;
 import java.io.IOException;
@@ -48,17 +50,14 @@ final class MovedServiceLists {
     private static final AtomicInteger CONNECTIONS = new AtomicInteger();
     private static final AtomicInteger LISTENING = new AtomicInteger();
 
-    /** Holds the room for connected sockets. To prepare takes a few hundred microseconds for each four of them. */
-    private static final class Room {
-        static final int CONNECTIONS = room(limit(), false);
-    }
+    private static final Mutex PREPARING = new Mutex();
 
-    /** Holds the room for listeners. */
-    private static final class ListenerRoom {
-        static final int LISTENERS = room(MovedServiceLists.LISTENERS, true);
-    }
+    /** The room for connected sockets and for listeners; 0 before there is any. To make it can be tried again. */
+    private static volatile int connectionRoom;
 
-    private static int room(int wanted, boolean listen) {
+    private static volatile int listenerRoom;
+
+    private static int room(int wanted, boolean listen) throws IOException {
         return RdmaCoreVersion.V59.isInstalled() ? Integer.MAX_VALUE : grow(wanted, listen);
     }
 
@@ -69,15 +68,30 @@ final class MovedServiceLists {
     }
 
     /** Makes room, before the first socket is opened. */
-    static void prepare() {
-        if (Room.CONNECTIONS < 1) {
-            throw new AssertionError("no room");
+    static void prepare() throws IOException {
+        if (connectionRoom == 0) {
+            try (var _ = PREPARING.held()) {
+                if (connectionRoom == 0) { // a few hundred microseconds for each four sockets
+                    connectionRoom = room(limit(), false);
+                }
+            }
         }
+    }
+
+    private static int listenerRoom() throws IOException {
+        if (listenerRoom == 0) {
+            try (var _ = PREPARING.held()) {
+                if (listenerRoom == 0) {
+                    listenerRoom = room(LISTENERS, true);
+                }
+            }
+        }
+        return listenerRoom;
     }
 
     /** Counts a socket that is about to be connected or was accepted. */
     static void addConnection() throws IOException {
-        add(CONNECTIONS, Room.CONNECTIONS, "connected sockets");
+        add(CONNECTIONS, connectionRoom, "connected sockets");
     }
 
     static void removeConnection() {
@@ -86,7 +100,7 @@ final class MovedServiceLists {
 
     /** Counts a socket that is about to listen. */
     static void addListener() throws IOException {
-        add(LISTENING, ListenerRoom.LISTENERS, "listening sockets");
+        add(LISTENING, listenerRoom(), "listening sockets");
     }
 
     static void removeListener() {
@@ -104,7 +118,7 @@ final class MovedServiceLists {
     }
 
     /** Opens and closes sockets until there is room. Returns the number of sockets there is room for. */
-    private static int grow(int wanted, boolean listen) {
+    private static int grow(int wanted, boolean listen) throws IOException {
         int room = GROWTH - 1; // what the first thread will have
         if (listen) {
             return grow(
@@ -134,8 +148,8 @@ final class MovedServiceLists {
     }
 
     /** Opens and closes sockets until there is room, or until too many fail at once. Returns the room then. */
-    private static int grow(
-            int before, int wanted, InetSocketAddress to, boolean listen, @Nullable ServerSocket server) {
+    private static int grow(int before, int wanted, InetSocketAddress to, boolean listen, @Nullable ServerSocket server)
+            throws IOException {
         int room = before;
         int failures = 0;
         try (Arena scratch = Arena.ofConfined()) {
@@ -188,10 +202,16 @@ final class MovedServiceLists {
      * Has a service thread start and end. Returns false if none started, as when a connect fails at once.
      *
      * @param server the TCP server of the address, or null. It ends the connect, which would wait for ten seconds
+     * @throws SocketException if this process has too many open files, which may be over soon
      */
-    private static boolean startThread(long address, int length, boolean listen, @Nullable ServerSocket server) {
+    private static boolean startThread(long address, int length, boolean listen, @Nullable ServerSocket server)
+            throws SocketException {
         int socket = (int) Rsocket.SOCKET.call(IpAddresses.INET, STREAM, 0);
         if (socket < 0) {
+            int errno = CFunction.errno();
+            if (OpenFiles.areTooMany(errno)) {
+                throw new SocketException("rsocket: " + Errno.describe(errno) + ". " + OpenFiles.hint(errno));
+            }
             return false;
         }
         Rsocket.setNonBlocking(socket, true);

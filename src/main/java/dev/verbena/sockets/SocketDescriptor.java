@@ -111,6 +111,7 @@ final class SocketDescriptor {
 
     /** Opens an rsocket. C takes addresses of both families, whichever family the socket is of. */
     static SocketDescriptor open(boolean six) throws IOException {
+        Rsocket.prepare();
         MovedServiceLists.prepare();
         int number = (int) Rsocket.SOCKET.call(six ? IpAddresses.INET6 : IpAddresses.INET, STREAM, 0);
         if (number < 0) {

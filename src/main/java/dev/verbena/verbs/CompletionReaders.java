@@ -63,6 +63,9 @@ final class CompletionReaders {
      * @param steps calls the function that looks at the next completion
      */
     CompletionReaders(long queue, ExtendedCalls reads, ExtendedCalls starts, ExtendedCalls steps) {
+        reads.prepare(false);
+        starts.prepare(false);
+        steps.prepare(false);
         this.queue = queue;
         MemorySegment struct = MemorySegment.ofAddress(queue).reinterpret(ibv_cq_ex.sizeof());
         this.idAddress = queue + ibv_cq_ex.wr_id$offset();

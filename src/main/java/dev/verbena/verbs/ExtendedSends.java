@@ -142,6 +142,10 @@ final class ExtendedSends {
         this.calls = provider.calls();
         this.startCalls = provider.calls(confined);
         this.completeCalls = provider.calls(provider.postsCritically());
+        calls.prepare(true);
+        for (ExtendedCalls each : List.of(calls, startCalls, completeCalls)) {
+            each.prepare(false);
+        }
         this.driver = confined ? provider.forPosts() : provider.forPlainPosts();
         // Inline data has a setter of its own, and only soft-RoCE wants the flag as well.
         this.flags = provider.software() ? -1 : ~INLINE;

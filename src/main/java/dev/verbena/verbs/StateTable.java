@@ -43,6 +43,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The table of a queue pair's changes of state: for each transport, the attributes that a change must and may set. It is
@@ -51,13 +52,16 @@ import java.util.Set;
 final class StateTable {
     private record Rule(Set<Attribute> required, Set<Attribute> optional) {}
 
+    /** The table, once it was made: a static initialiser that failed for lack of memory could not be repeated. */
+    private static volatile @Nullable StateTable made;
+
     /** The rules by transport, state before and state after. */
-    private static final Map<List<Enum<?>>, Rule> RULES = new HashMap<>();
+    private final Map<List<Enum<?>>, Rule> rules = new HashMap<>();
 
-    private static final Set<QueuePairType> KNOWN = EnumSet.of(RC, UC, UD, XRC_SEND, XRC_RECV, RAW_PACKET);
+    private final Set<QueuePairType> known = EnumSet.of(RC, UC, UD, XRC_SEND, XRC_RECV, RAW_PACKET);
 
-    static {
-        for (QueuePairType type : KNOWN) {
+    private StateTable() {
+        for (QueuePairType type : known) {
             boolean datagram = type == UD || type == RAW_PACKET;
             for (QueuePairState from : List.of(RESET, INIT, RTR, RTS, SQD, SQE, ERR)) {
                 if (from != SQE || datagram || type == UC) {
@@ -74,17 +78,23 @@ final class StateTable {
         connections();
     }
 
-    private StateTable() {}
-
     /**
      * Returns the fault of a change, in words, or empty if the change is right. The driver checks transports that the table
      * does not know.
      */
     static Optional<String> complaint(QueuePairType type, QueuePairState from, QueuePairState to, Set<Attribute> mask) {
-        if (!KNOWN.contains(type) || from == QueuePairState.UNKNOWN) {
+        StateTable table = made;
+        if (table == null) {
+            made = table = new StateTable();
+        }
+        return table.fault(type, from, to, mask);
+    }
+
+    private Optional<String> fault(QueuePairType type, QueuePairState from, QueuePairState to, Set<Attribute> mask) {
+        if (!known.contains(type) || from == QueuePairState.UNKNOWN) {
             return Optional.empty();
         }
-        Rule rule = RULES.get(List.of(type, from, to));
+        Rule rule = rules.get(List.of(type, from, to));
         if (rule == null) {
             return Optional.of("There is no transition for " + change(type, from, to) + ": from " + from
                     + " a queue pair goes to " + reachable(type, from));
@@ -110,17 +120,17 @@ final class StateTable {
         return from == to ? type + " in " + from : type + " from " + from + " to " + to;
     }
 
-    private static Set<QueuePairState> reachable(QueuePairType type, QueuePairState from) {
+    private Set<QueuePairState> reachable(QueuePairType type, QueuePairState from) {
         Set<QueuePairState> states = EnumSet.noneOf(QueuePairState.class);
         for (QueuePairState to : QueuePairState.values()) {
-            if (RULES.containsKey(List.of(type, from, to))) {
+            if (rules.containsKey(List.of(type, from, to))) {
                 states.add(to);
             }
         }
         return states;
     }
 
-    private static void datagrams() {
+    private void datagrams() {
         put(UD, RESET, INIT, Set.of(PKEY_INDEX, PORT, QKEY), Set.of());
         put(UD, INIT, INIT, Set.of(), Set.of(PKEY_INDEX, PORT, QKEY));
         put(UD, INIT, RTR, Set.of(), Set.of(PKEY_INDEX, QKEY));
@@ -131,7 +141,7 @@ final class StateTable {
         put(UD, SQE, RTS, Set.of(), Set.of(CURRENT_STATE, QKEY));
     }
 
-    private static void rawPackets() {
+    private void rawPackets() {
         put(RAW_PACKET, RESET, INIT, Set.of(PORT), Set.of());
         put(RAW_PACKET, INIT, INIT, Set.of(), Set.of(PORT));
         put(RAW_PACKET, INIT, RTR, Set.of(), Set.of());
@@ -140,7 +150,7 @@ final class StateTable {
         put(RAW_PACKET, SQD, RTS, Set.of(), Set.of(RATE_LIMIT));
     }
 
-    private static void connections() {
+    private void connections() {
         Set<Attribute> first = Set.of(PKEY_INDEX, PORT, ACCESS_FLAGS);
         Set<Attribute> path = Set.of(ADDRESS_VECTOR, PATH_MTU, DESTINATION_QP, RQ_PSN);
         Set<Attribute> running = Set.of(CURRENT_STATE, ALTERNATE_PATH, ACCESS_FLAGS, PATH_MIGRATION_STATE);
@@ -189,12 +199,12 @@ final class StateTable {
         return all;
     }
 
-    private static void put(
+    private void put(
             QueuePairType type,
             QueuePairState from,
             QueuePairState to,
             Set<Attribute> required,
             Set<Attribute> optional) {
-        RULES.put(List.of(type, from, to), new Rule(required, optional));
+        rules.put(List.of(type, from, to), new Rule(required, optional));
     }
 }

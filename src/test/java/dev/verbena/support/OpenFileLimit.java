@@ -9,6 +9,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,18 +29,26 @@ public final class OpenFileLimit implements AutoCloseable {
 
     /** Allows no file that is not open now. */
     public static OpenFileLimit reached() {
-        long limit = lowestFree(); // the kernel compares it with the number of the new descriptor
-        return new OpenFileLimit(set(limit), limit);
+        return left(0);
     }
 
     /** Allows one file more than are open now. */
     public static OpenFileLimit oneLeft() {
-        int next = lowestFree();
+        return left(1);
+    }
+
+    /** Allows a number of files more than are open now. */
+    public static OpenFileLimit left(int files) {
+        int[] taken = new int[files];
         try {
-            int taken = (int) Functions.DUP.invokeExact(0);
-            long limit = lowestFree();
-            int closed = (int) Functions.CLOSE.invokeExact(taken);
-            assert taken == next && closed == 0;
+            for (int i = 0; i < files; i++) {
+                taken[i] = (int) Functions.DUP.invokeExact(0);
+            }
+            long limit = lowestFree(); // the kernel compares it with the number of the new descriptor
+            for (int each : taken) {
+                int closed = (int) Functions.CLOSE.invokeExact(each);
+                assert closed == 0;
+            }
             return new OpenFileLimit(set(limit), limit);
         } catch (Throwable t) {
             throw new AssertionError(t);
@@ -101,9 +110,9 @@ public final class OpenFileLimit implements AutoCloseable {
         private static final MethodHandle CLOSE = link("close", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
         private static MethodHandle link(String name, FunctionDescriptor shape) {
-            return Linker.nativeLinker()
-                    .downcallHandle(
-                            Linker.nativeLinker().defaultLookup().find(name).orElseThrow(), shape);
+            SymbolLookup libc =
+                    SymbolLookup.libraryLookup("libc.so.6", Arena.global()); // the default opens a file once
+            return Linker.nativeLinker().downcallHandle(libc.find(name).orElseThrow(), shape);
         }
     }
 }

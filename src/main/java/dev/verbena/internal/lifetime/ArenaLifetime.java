@@ -2,10 +2,11 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.Barrier;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.NativeLibraries;
 import java.lang.foreign.Arena;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -24,6 +25,9 @@ public final class ArenaLifetime extends Lifetime {
      */
     private static final ConcurrentHashMap<MemorySegment.Scope, ArenaLifetime> OPEN = new ConcurrentHashMap<>();
 
+    private static final CFunction CALLOC = new CFunction(NativeLibraries.C, "calloc");
+    private static final CFunction FREE = new CFunction(NativeLibraries.C, "free");
+
     private static volatile @Nullable Function<VerbsArena, ArenaLifetime> accessor;
 
     private final VerbsArena arena;
@@ -40,6 +44,7 @@ public final class ArenaLifetime extends Lifetime {
      */
     public ArenaLifetime(VerbsArena arena, Arena memory, @Nullable Thread owner) {
         super(owner);
+        Barrier.prepare(); // before there is anything to close
         this.arena = arena;
         this.memory = memory;
         OPEN.put(memory.scope(), this);
@@ -75,7 +80,8 @@ public final class ArenaLifetime extends Lifetime {
      */
     public MemorySegment allocateUntouched(long bytes, long alignment) {
         long whole = Math.addExact(bytes, alignment);
-        long address = libc("calloc").call(1, whole, 0);
+        FREE.find();
+        long address = CALLOC.call(1, whole, 0);
         if (address == 0) {
             throw new OutOfMemoryError("calloc(" + whole + "): the system has no memory of this size");
         }
@@ -90,12 +96,7 @@ public final class ArenaLifetime extends Lifetime {
     }
 
     private static void free(long address) {
-        libc("free").call(address, 0, 0);
-    }
-
-    private static CFunction libc(String name) {
-        return CFunction.at(
-                name, Linker.nativeLinker().defaultLookup().find(name).orElseThrow());
+        FREE.callQuietly(address, 0, 0, 0);
     }
 
     /** Destroys the objects, the youngest first, then frees the memory: see {@link VerbsArena#close}. */

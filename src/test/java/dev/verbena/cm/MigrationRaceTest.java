@@ -8,11 +8,13 @@ import static org.junit.jupiter.api.Named.named;
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.Errno;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.SharedReceiveQueue;
+import java.lang.ref.WeakReference;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,6 +36,27 @@ class MigrationRaceTest {
     @AfterEach
     void close() {
         ids.close();
+    }
+
+    /** The channel stays open for long after an id that it could not take was closed. */
+    @Test
+    void channelKeepsNothingOfAnIdThatCouldNotMove() throws Exception {
+        WeakReference<ConnectionId> id = idThatCouldNotMove();
+        ids.channel.createId(PortSpace.TCP); // the reader's last id is another one
+        Await.until("the id is collected", () -> {
+            System.gc();
+            return id.refersTo(null);
+        });
+        assertThat(other.isUnused()).isTrue();
+    }
+
+    private WeakReference<ConnectionId> idThatCouldNotMove() {
+        try (ConnectionId id = ids.channel.createId(PortSpace.TCP)) {
+            Fenced.fail("rdma_migrate_id", 1, Errno.EINVAL);
+            assertThatThrownBy(() -> id.migrate(other)).isInstanceOf(VerbsException.class);
+            assertThat(id.channel()).isSameAs(ids.channel);
+            return new WeakReference<>(id);
+        }
     }
 
     interface Call {

@@ -40,6 +40,7 @@ class DescriptorWaitsTest {
     private final AtomicBoolean closed = new AtomicBoolean();
     private final AtomicBoolean broken = new AtomicBoolean();
     private final AtomicBoolean busy = new AtomicBoolean();
+    private final AtomicBoolean ticking = new AtomicBoolean(true);
     private final AtomicInteger ticks = new AtomicInteger();
     private final AtomicInteger takes = new AtomicInteger();
     private final List<Thread> threads = new ArrayList<>();
@@ -154,8 +155,8 @@ class DescriptorWaitsTest {
         }
 
         @Override
-        public Runnable ticker() {
-            return ticks::incrementAndGet;
+        public @Nullable Runnable ticker() {
+            return ticking.get() ? ticks::incrementAndGet : null;
         }
     }
 
@@ -254,6 +255,21 @@ class DescriptorWaitsTest {
         assertThat(leader.result).isNotDone();
         send(own);
         assertThat(leader.end()).isEqualTo("event");
+    }
+
+    /** Two events and one wake-up: the thread that has one of them wakes the other one, which sleeps in C. */
+    @Test
+    void threadThatLeavesWakesTheOneInC() throws Exception {
+        ticking.set(false); // else the thread looks around each second
+        Box box = new Box();
+        Sleeper inC = box.sleeper();
+        Sleeper parked = box.sleeper();
+        assertThat(inC.isInC()).isTrue();
+        assertThat(parked.isInC()).isFalse();
+        box.events.set(2);
+        box.waiters.wake();
+        assertThat(parked.end()).isEqualTo("event");
+        assertThat(inC.end()).isEqualTo("event");
     }
 
     @Test

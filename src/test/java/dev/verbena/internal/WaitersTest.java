@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.support.Await;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,6 +63,33 @@ class WaitersTest {
             thread.start();
             Await.until("the sleep", () -> thread.getState() == Thread.State.TIMED_WAITING);
         }
+    }
+
+    /** Threads sleep at many descriptors while the waiters live. */
+    @Test
+    void placeOfAThreadThatWokeIsForgotten() {
+        WeakReference<SleepInC> place = placeThatWasLeft();
+        Await.until("the place is collected", () -> {
+            System.gc();
+            return place.refersTo(null);
+        });
+    }
+
+    @Test
+    void threadThatWokeInCIsNotWokenForTheNextOne() throws Exception {
+        WeakReference<SleepInC> place = placeThatWasLeft();
+        long before = waiters.wakes();
+        assertThat(await(Duration.ofMillis(1))).isNull();
+        assertThat(waiters.wakes()).as("nobody else waits").isEqualTo(before);
+        assertThat(place).isNotNull();
+    }
+
+    private WeakReference<SleepInC> placeThatWasLeft() {
+        SleepInC place = new SleepInC(-1);
+        assertThat(waiters.fallAsleep(place, waiters.wakes())).isTrue();
+        waiters.awake(place);
+        place.close();
+        return new WeakReference<>(place);
     }
 
     @Test

@@ -35,6 +35,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -419,6 +420,37 @@ class TcpPeerTest {
         assertGoesOn();
     }
 
+    /** Each channel gets a key of its own for an export: that of another one opens nothing. */
+    @ParameterizedTest
+    @ValueSource(ints = {TcpFrame.READ, TcpFrame.WRITE, TcpFrame.FETCH_AND_ADD})
+    void keyOfAnotherChannelIsDenied(int type) throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+        try (TcpPeer owner = TcpPeer.greeted(nodes.server.address(), WINDOW);
+                TcpPeer thief = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            nodes.server.accept(DEADLINE);
+            nodes.server.accept(DEADLINE);
+            RemoteMemory stolen = lookUp(owner);
+            assertThat(lookUp(thief).key()).isNotEqualTo(stolen.key());
+            Consumer<TcpFrame> use = frame -> {
+                frame.address = stolen.address();
+                frame.key = stolen.key();
+                frame.length = type == TcpFrame.FETCH_AND_ADD ? 0 : 8;
+                frame.first = type == TcpFrame.FETCH_AND_ADD ? 1 : 0;
+            };
+            thief.frame(type, use);
+            thief.write(new byte[type == TcpFrame.WRITE ? 8 : 0]);
+            thief.await(TcpFrame.DENIAL);
+            thief.awaitEnd();
+            owner.frame(TcpFrame.READ, frame -> {
+                frame.address = stolen.address();
+                frame.key = stolen.key();
+                frame.length = 8;
+            });
+            owner.await(TcpFrame.DATA);
+            assertThat(owner.data()).containsOnly(0);
+        }
+    }
+
     /** A write that has begun does not go on after the memory is gone. */
     @Test
     void writeIntoAnExportThatIsClosedMeanwhileIsDenied() throws Exception {
@@ -461,6 +493,25 @@ class TcpPeerTest {
             channel.close();
         }
         assertGoesOn();
+    }
+
+    /** Its messages show that it lives, and not that it takes what this side sends. */
+    @Test
+    void peerThatSendsAndAcknowledgesNothingLosesItsChannel() throws Exception {
+        use(NodeOptions.defaults().window(4095).alive(Duration.ofMillis(100)));
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            NodePair.send(channel, 1);
+            Await.until("the channel has ended", () -> {
+                try {
+                    peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+                } catch (IOException left) {
+                    assertThat(channel.cause()).isPresent();
+                }
+                return channel.cause().isPresent();
+            });
+            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
+        }
     }
 
     /** Random frames after a good greeting, many of which are almost right: whatever they do, the node goes on. */
@@ -688,6 +739,24 @@ class TcpPeerTest {
                 .withMessageContaining("multiple of 8");
         ends.client().read(small, memory.slice(0, 8), DEADLINE);
         assertThat(ends.client().isOpen()).isTrue();
+    }
+
+    /** The node's thread uses memory meanwhile, for example to receive into it. */
+    @Test
+    void memoryIsNotFreedWhileItIsUsed() throws Exception {
+        TcpMemory memory = TcpMemory.create(nodes.arena);
+        MemoryRegion region = memory.register(table, List.of(), nodes.arena);
+        int key = region.localKey();
+        Thread closing = Thread.ofPlatform().daemon().unstarted(region::close);
+        try (var _ = memory.use()) {
+            closing.start();
+            Await.until(
+                    "the other thread waits",
+                    () -> Set.of(Thread.State.WAITING, Thread.State.TERMINATED).contains(closing.getState()));
+            assertThat(memory.find(null, key, table.address(), SIZE, null)).isNotNull();
+        }
+        Await.end(closing);
+        assertThat(memory.find(null, key, table.address(), SIZE, null)).isNull();
     }
 
     @Test

@@ -39,9 +39,9 @@ import org.jspecify.annotations.Nullable;
  *       (on AArch64 by {@code stlr} and {@code ldar}) and the compiler keep that order.
  * </ol>
  *
- * A user without the flag counts itself by a volatile atomic addition, and then reads "closed" by a volatile read. Both are
- * sequentially consistent, as is C1, and C2 is a full fence in the closing thread too: so one of the two sees the other.
- * This does not depend on the other threads' fences.
+ * <p>A user without the flag counts itself in a place of its own by the same steps. Only when too many threads use an object,
+ * they count together, by a volatile atomic addition before a volatile read of "closed". Both are sequentially consistent, as
+ * is C1, and C2 is a full fence in the closing thread too: so one of the two sees the other.
  *
  * <p>Without {@code membarrier} from the start, U1 and U2 are volatile, which puts a full fence between them.
  *

@@ -2,7 +2,6 @@ package dev.verbena.internal;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * wants the lock takes the bias away for good: it stores "revoked", makes every thread execute a fence, and waits until the
  * thread is not busy. That is the handshake of closing, whose proof is in {@link Barrier}. After each loss, a bias needs
  * many more turns in a row, so that threads that share a lock pay for few of them. Without {@code membarrier} there is no
- * bias, and this is a {@link ReentrantLock}.
+ * bias, and this is a {@link Mutex}.
  *
  * <p>A {@code try} statement holds it: {@code try (var _ = lock.held()) { ... }}. This allocates nothing.
  */
@@ -25,6 +24,7 @@ public final class BiasedLock implements AutoCloseable {
     /** The right of one thread, until it is revoked. */
     private static final class Bias {
         static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), "busy", boolean.class);
+        static final VarHandle SUSPECT = Fields.handle(MethodHandles.lookup(), "suspect", boolean.class);
         static final VarHandle REVOKED = Fields.handle(MethodHandles.lookup(), "revoked", boolean.class);
 
         final Thread holder;
@@ -35,6 +35,10 @@ public final class BiasedLock implements AutoCloseable {
         @SuppressWarnings("unused")
         private boolean revoked;
 
+        /** True while another thread looks whether the holder left without giving the lock back: see {@link Mutex}. */
+        @SuppressWarnings("unused")
+        private boolean suspect;
+
         /** The number of times that the holder has taken the lock again while it has it. */
         int again;
 
@@ -43,10 +47,13 @@ public final class BiasedLock implements AutoCloseable {
         }
     }
 
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
 
     /** The bias. The lock guards changes; a thread that sees an old one finds that it was revoked. */
     private @Nullable Bias bias;
+
+    /** The number of tries that may have found the bias busy. The lock guards it. */
+    private int refused;
 
     /** The thread that had the lock last, how often in a row, and how often it needs it for a bias. The lock guards them. */
     private @Nullable Thread last;
@@ -91,6 +98,7 @@ public final class BiasedLock implements AutoCloseable {
         Bias other = bias;
         if (other != null) {
             revoke(other);
+            endIfLost(other, refused++);
             if (isBusy(other)) {
                 lock.unlock(); // the next thread goes on with that
                 return false;
@@ -118,8 +126,13 @@ public final class BiasedLock implements AutoCloseable {
     /** Enters with a bias. Returns false if it was revoked. */
     private static boolean enter(Bias mine) {
         if ((boolean) Bias.BUSY.get(mine)) {
-            mine.again++;
-            return true;
+            while ((boolean) Bias.SUSPECT.getVolatile(mine)) {
+                Thread.onSpinWait();
+            }
+            if ((boolean) Bias.BUSY.get(mine)) {
+                mine.again++;
+                return true;
+            }
         }
         Bias.BUSY.setOpaque(mine, true);
         if ((boolean) Bias.REVOKED.getAcquire(mine)) {
@@ -135,7 +148,7 @@ public final class BiasedLock implements AutoCloseable {
         if (last != current) {
             last = current;
             turns = 0;
-        } else if (++turns >= needed && Barrier.AVAILABLE && lock.getHoldCount() == 1 && !lock.hasQueuedThreads()) {
+        } else if (++turns >= needed && Barrier.AVAILABLE && lock.isHeldOnceAlone()) {
             try {
                 bias = new Bias(current);
             } catch (OutOfMemoryError later) {
@@ -156,9 +169,22 @@ public final class BiasedLock implements AutoCloseable {
 
     private void awaitLeft(Bias other) {
         for (int tries = 0; isBusy(other); tries++) {
+            endIfLost(other, tries);
             Backoff.pause(tries);
         }
         bias = null;
+    }
+
+    /** Ends the turn of a holder that is outside, unless it comes back meanwhile. The caller has the lock. */
+    private static void endIfLost(Bias other, int tries) {
+        if (LostExit.isFound(other.holder, tries)) {
+            Bias.SUSPECT.setVolatile(other, true);
+            if (LostExit.isOutside(other.holder)) {
+                other.again = 0;
+                Bias.BUSY.setRelease(other, false);
+            }
+            Bias.SUSPECT.setVolatile(other, false);
+        }
     }
 
     private static boolean isBusy(Bias other) {

@@ -1,6 +1,5 @@
 package dev.verbena.internal;
 
-import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import org.jspecify.annotations.Nullable;

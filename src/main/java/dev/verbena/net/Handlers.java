@@ -1,8 +1,8 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.BiasedLock;
+import dev.verbena.internal.Mutex;
 import java.util.ArrayDeque;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +27,7 @@ final class Handlers {
     private volatile boolean someReady;
 
     /** Held by the thread that calls handlers. */
-    private final ReentrantLock handling = new ReentrantLock();
+    private final Mutex handling = new Mutex();
 
     Handlers(Engine engine, int window) {
         this.engine = engine;

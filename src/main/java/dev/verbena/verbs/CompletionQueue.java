@@ -14,6 +14,7 @@ import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
@@ -36,7 +37,6 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -66,7 +66,7 @@ public final class CompletionQueue extends ContextObject {
     /** The cursors, which end with the queue. Their memory is kept here as long as C may fill it. */
     private final Queue<Completions> cursors = new ConcurrentLinkedQueue<>();
 
-    private final ReentrantLock oneAtATime = new ReentrantLock();
+    private final Mutex oneAtATime = new Mutex();
 
     /** Makes the exception for the end of the connection that owns the queue, or returns null; null without an owner. */
     private volatile @Nullable Supplier<? extends @Nullable VerbsException> connection;

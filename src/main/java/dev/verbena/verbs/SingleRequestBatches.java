@@ -1,6 +1,6 @@
 package dev.verbena.verbs;
 
-import java.util.concurrent.locks.ReentrantLock;
+import dev.verbena.internal.Mutex;
 
 /**
  * The batches of a queue for requests that are posted one by one. The first thread has a batch for itself and needs no
@@ -11,7 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
 final class SingleRequestBatches<B extends WorkBatch<B>> {
     private final One own;
     private final One shared;
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Mutex lock = new Mutex();
 
     /** A batch that no other thread uses until it is given back, at the end of a {@code try} statement. */
     final class One implements AutoCloseable {

@@ -5,6 +5,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.EnumCodec;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_recv_wr;
@@ -17,7 +18,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A queue of receives without a queue pair ({@code struct ibv_wq}). Several work queues make an {@link IndirectionTable},
@@ -37,7 +37,7 @@ public final class WorkQueue extends ContextObject {
     private final CFunction post;
     private final MemorySegment request;
     private final MemorySegment pieces;
-    private final ReentrantLock posting = new ReentrantLock();
+    private final Mutex posting = new Mutex();
 
     /** The ways in which a post keeps the regions of its pieces open. */
     private final int[] ways;

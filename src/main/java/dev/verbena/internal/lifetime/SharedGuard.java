@@ -4,6 +4,7 @@ import dev.verbena.internal.Backoff;
 import dev.verbena.internal.Barrier;
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.Fields;
+import dev.verbena.internal.LostExit;
 import dev.verbena.internal.ThreadClaim;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -12,15 +13,38 @@ import org.jspecify.annotations.Nullable;
 /**
  * The guard of an object that all threads use. Any thread may close the object: it waits for calls under way.
  *
- * <p>{@link #hold()} counts atomically. {@link #enter()} gives the first thread that enters a flag of its own, for which it
- * pays two plain stores; all other threads count. When the first thread has ended, the next one gets the flag.
+ * <p>{@link #hold()} counts, for each thread apart. {@link #enter()} gives the first thread that enters a flag of its own, for
+ * which it pays two plain stores; all other threads count. When the first thread has ended, the next one gets the flag.
+ *
+ * <p>A thread whose stack is full may have no room for {@link #release()} or {@link #exit}. So closing knows the threads that
+ * are inside, and looks at their stacks when it has waited for long.
  */
 final class SharedGuard extends CloseGuard {
     private static final ThreadClaim CLAIM =
             new ThreadClaim(Fields.handle(MethodHandles.lookup(), "holder", Thread.class));
     private static final VarHandle CLOSED = Fields.handle(MethodHandles.lookup(), "closed", boolean.class);
     private static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), "busy", boolean.class);
-    private static final VarHandle USERS = Fields.handle(MethodHandles.lookup(), "users", int.class);
+    private static final VarHandle FIRST = Fields.handle(MethodHandles.lookup(), "first", User.class);
+    private static final VarHandle OTHERS = Fields.handle(MethodHandles.lookup(), "others", int.class);
+
+    /** The number of threads that have a place of their own. More threads are counted together. */
+    private static final int PLACES = 16;
+
+    /** The place of a thread, which counts its calls under way. A thread takes over from one that has ended. */
+    private static final class User {
+        static final VarHandle INSIDE = Fields.handle(MethodHandles.lookup(), "inside", int.class);
+        static final ThreadClaim CLAIM = new ThreadClaim(Fields.handle(MethodHandles.lookup(), "thread", Thread.class));
+
+        Thread thread;
+
+        final @Nullable User next;
+        int inside;
+
+        User(Thread thread, @Nullable User next) {
+            this.thread = thread;
+            this.next = next;
+        }
+    }
 
     /** The thread that has the flag {@link #busy} for itself. */
     private @Nullable Thread holder;
@@ -31,8 +55,10 @@ final class SharedGuard extends CloseGuard {
     @SuppressWarnings("unused")
     private boolean busy;
 
+    private volatile @Nullable User first;
+
     @SuppressWarnings("unused")
-    private int users;
+    private int others;
 
     SharedGuard(Lifetime lifetime) {
         super(lifetime);
@@ -69,7 +95,14 @@ final class SharedGuard extends CloseGuard {
     @Override
     void hold() {
         checkOpen(); // before counting, so that repeated attempts do not delay closing
-        USERS.getAndAdd(this, 1);
+        User user = user();
+        if (user == null) {
+            OTHERS.getAndAdd(this, 1);
+        } else if (Barrier.AVAILABLE) {
+            User.INSIDE.setOpaque(user, user.inside + 1); // closing uses membarrier
+        } else {
+            User.INSIDE.setVolatile(user, user.inside + 1);
+        }
         if ((boolean) CLOSED.getVolatile(this)) {
             release();
             throw closedAlready();
@@ -78,7 +111,41 @@ final class SharedGuard extends CloseGuard {
 
     @Override
     void release() {
-        USERS.getAndAdd(this, -1);
+        User user = first;
+        while (user != null && user.thread != Thread.currentThread()) {
+            user = user.next;
+        }
+        if (user != null && user.inside > 0) {
+            User.INSIDE.setRelease(user, user.inside - 1);
+        } else {
+            OTHERS.getAndAdd(this, -1);
+        }
+    }
+
+    /** Returns the calling thread's place; null if too many threads have one, or another thread takes one just now. */
+    private @Nullable User user() {
+        Thread current = Thread.currentThread();
+        User head = first;
+        User free = null;
+        Thread ended = null;
+        int places = 0;
+        for (User user = head; user != null; user = user.next) {
+            Thread thread = user.thread;
+            if (thread == current) {
+                return user;
+            }
+            if (!thread.isAlive()) {
+                free = user;
+                ended = thread;
+            }
+            places++;
+        }
+        if (free != null && User.CLAIM.make(free, ended) == null) {
+            User.INSIDE.setOpaque(free, 0);
+            return free;
+        }
+        User made = places < PLACES ? new User(current, head) : null;
+        return made != null && FIRST.compareAndSet(this, head, made) ? made : null;
     }
 
     @Override
@@ -137,9 +204,22 @@ final class SharedGuard extends CloseGuard {
     void shut() {
         CLOSED.setVolatile(this, true);
         Barrier.allThreads();
-        for (int tries = 0; (boolean) BUSY.getAcquire(this) || (int) USERS.getAcquire(this) != 0; tries++) {
+        for (int tries = 0; isUsed(tries); tries++) {
             Backoff.pause(tries);
         }
+    }
+
+    /** Returns true while a call is under way. A thread that is outside has lost its exit, and does not count. */
+    private boolean isUsed(int tries) {
+        if ((boolean) BUSY.getAcquire(this) && !LostExit.isFound(holder, tries)) {
+            return true;
+        }
+        for (User user = first; user != null; user = user.next) {
+            if ((int) User.INSIDE.getAcquire(user) != 0 && !LostExit.isFound(user.thread, tries)) {
+                return true;
+            }
+        }
+        return (int) OTHERS.getAcquire(this) != 0;
     }
 
     @Override

@@ -63,6 +63,25 @@ public final class AsyncEvents {
         sources.put(address, object);
     }
 
+    /** Reads all events, so that completion queues learn what they have lost. Does nothing if the context is closed. */
+    void look() {
+        boolean some;
+        try (var _ = lock.held()) {
+            if (closed) {
+                return;
+            }
+            int before = taken.size();
+            source.prepare();
+            source.takeAll();
+            some = taken.size() > before;
+        } catch (VerbsException removed) {
+            return; // the device was removed, which those who wait for its events are told
+        }
+        if (some) {
+            source.wakeAll(); // listeners, and threads that wait for events
+        }
+    }
+
     /** Removes an object and its unread events, once C has destroyed it. */
     void remove(long address, VerbsObject object) {
         sources.remove(address, object);
@@ -201,6 +220,9 @@ public final class AsyncEvents {
                 switch (object) {
                     case QueuePair queuePair -> taken.add(new AsyncEvent.OfQueuePair(context, type, code, queuePair));
                     case CompletionQueue queue -> {
+                        if (type == AsyncEvent.Type.CQ_ERR) {
+                            noteLoss(queue);
+                        }
                         if (type != AsyncEvent.Type.CQ_ERR || brokenQueues.merge(queue, 1, Integer::sum) == 1) {
                             taken.add(new AsyncEvent.OfCompletionQueue(context, type, code, queue, 1));
                         }
@@ -209,6 +231,18 @@ public final class AsyncEvents {
                         taken.add(new AsyncEvent.OfSharedReceiveQueue(context, type, code, queue));
                     case WorkQueue queue -> taken.add(new AsyncEvent.OfWorkQueue(context, type, code, queue));
                     case null, default -> taken.add(new AsyncEvent.OfSomethingElse(context, type, code, element));
+                }
+            }
+        }
+    }
+
+    private void noteLoss(CompletionQueue queue) {
+        boolean first = !queue.hasLost();
+        queue.noteLoss();
+        if (first && queue.hasLost()) {
+            for (VerbsObject object : sources.values()) {
+                if (object instanceof QueuePair pair) {
+                    pair.states.openPaths();
                 }
             }
         }

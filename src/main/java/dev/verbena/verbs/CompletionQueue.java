@@ -57,6 +57,7 @@ public final class CompletionQueue extends ContextObject {
     private static final String POLL = "ibv_poll_cq";
     private static final int SPINS = 200;
     private static final long PAUSE_NANOS = 20_000;
+    private static final int PAUSES_BETWEEN_LOOKS = 4096;
 
     private final CompletionQueueOptions options;
     private final @Nullable CompletionEvents events;
@@ -70,6 +71,9 @@ public final class CompletionQueue extends ContextObject {
 
     /** Makes the exception for the end of the connection that owns the queue, or returns null; null without an owner. */
     private volatile @Nullable Supplier<? extends @Nullable VerbsException> connection;
+
+    /** The number of times that the device reported lost completions. */
+    private volatile int losses;
 
     private volatile int capacity;
 
@@ -206,8 +210,11 @@ public final class CompletionQueue extends ContextObject {
     }
 
     /**
-     * Returns the number of completions that the queue holds ({@code cqe}). More completions before the next poll break
-     * the queue.
+     * Returns the number of completions that the queue holds ({@code cqe}). If more come before the next poll, some are
+     * lost, and the device reports {@link AsyncEvent.Type#CQ_ERR}. A wait looks for reports about once a second, and when its
+     * time is over; {@link Context#events} shows them too. Once there was one, polls and waits return the completions that are
+     * left and then throw a {@link VerbsException}, and posts to the queue's queue pairs throw it at once. A program that only
+     * polls learns of the loss by {@link Context#events}.
      *
      * @return the capacity, at least the number that was asked for
      */
@@ -324,7 +331,48 @@ public final class CompletionQueue extends ContextObject {
 
     private <T extends Completions> T keep(T cursor) {
         cursors.add(cursor);
+        if (hasLost()) { // after it was added, because the device may report the loss meanwhile
+            cursor.tellLoss();
+        }
         return cursor;
+    }
+
+    /**
+     * Notes that the device has reported the loss of completions. Polls throw from now on when nothing is left, and waits
+     * too. The caller holds the lock of the events.
+     */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
+    void noteLoss() {
+        if (options.flags().contains(CompletionQueueOptions.Flag.IGNORE_OVERRUN)) {
+            return;
+        }
+        losses++;
+        cursors.forEach(Completions::tellLoss);
+        if (events != null) {
+            events.wakeAll();
+        }
+    }
+
+    /** Returns true once the device has reported the loss of completions. */
+    boolean hasLost() {
+        return losses > 0;
+    }
+
+    /** Makes the exception for a queue that has lost completions. */
+    VerbsException loss() {
+        return new VerbsException(
+                POLL,
+                toString(),
+                0,
+                "More completions came than the queue holds, and some were lost: the device has reported this " + losses
+                        + (losses == 1 ? " time" : " times") + ". The lost requests will never complete: close the queue and its "
+                        + "queue pairs. Poll sooner, or make a queue for as many completions as requests are outstanding");
+    }
+
+    /** Looks for reports of the device, as waits do about once a second. Returns true if the queue has lost completions. */
+    boolean looksLossy() {
+        context.eventsEvenIfClosed().look();
+        return hasLost();
     }
 
     Driver driver() {
@@ -439,6 +487,9 @@ public final class CompletionQueue extends ContextObject {
             throws InterruptedException {
         T found = events == null ? pollUntil(attempt, timeout) : events.await(attempt, solicitedOnly, timeout);
         if (found == null) {
+            if (looksLossy()) {
+                throw loss();
+            }
             throw new VerbsTimeoutException(
                     POLL,
                     toString(),
@@ -448,7 +499,7 @@ public final class CompletionQueue extends ContextObject {
         return found;
     }
 
-    private static <T> @Nullable T pollUntil(Supplier<? extends @Nullable T> attempt, Duration timeout)
+    private <T> @Nullable T pollUntil(Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is taken when it is null
         T found = attempt.get();
@@ -461,6 +512,9 @@ public final class CompletionQueue extends ContextObject {
                 Thread.onSpinWait();
             } else {
                 LockSupport.parkNanos(PAUSE_NANOS);
+                if (tries % PAUSES_BETWEEN_LOOKS == 0) {
+                    context.eventsEvenIfClosed().look(); // the next poll throws after a loss
+                }
             }
             found = attempt.get();
         }

@@ -42,6 +42,7 @@ final class CompletionSource {
     /** Guards the fields below, and the queues of channels that are ready. */
     final Mutex taking = new Mutex();
 
+    private final Runnable lookForLosses = this::lookForLosses;
     private int users = 1;
     private boolean destroying;
 
@@ -172,9 +173,22 @@ final class CompletionSource {
             return false;
         }
 
+        /** A queue that has lost completions may raise no event any more: the device reports the loss elsewhere. */
+        @Override
+        public Runnable ticker() {
+            return lookForLosses;
+        }
+
         @Override
         public RuntimeException cannotWait(Object owner, Throwable cause) {
             return Failures.cannotWait(owner.toString(), cause);
+        }
+    }
+
+    private void lookForLosses() {
+        for (CompletionQueue any : queues.values()) {
+            any.contextEvenIfClosed().eventsEvenIfClosed().look(); // all contexts of the source have one descriptor
+            return;
         }
     }
 

@@ -11,6 +11,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.time.Duration;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +48,9 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     final long address;
 
     private final MemorySegment memory;
-    private final Driver driver;
+    /** Replaced if the queue loses completions. A final field would not be read less often: each call of C has it read. */
+    private Driver driver;
+
     private final long cq;
 
     /** The poll of {@link #await}, made for the first one. */
@@ -82,6 +85,18 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     final void end() {
         super.end(); // first: the owner that finds nothing then finds out why
         forget();
+    }
+
+    /** Has polls throw from now on when nothing is left, because the queue has lost completions. */
+    final void tellLoss() {
+        if (!(driver instanceof LossyPolls)) {
+            driver = new LossyPolls(queue, pollsUntilNow(driver));
+        }
+    }
+
+    /** Returns the polls of this cursor, which from now on calls {@link #driver} for each. */
+    IntSupplier pollsUntilNow(Driver before) {
+        return () -> before.poll(cq, max, address);
     }
 
     /** Drops all fetched completions, so that there is no current one. */

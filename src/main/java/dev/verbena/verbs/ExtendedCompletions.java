@@ -11,9 +11,11 @@ import dev.verbena.internal.raw.ibv_poll_cq_attr;
 import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
 import dev.verbena.verbs.device.DeviceAttributes;
+import dev.verbena.internal.Driver;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +49,9 @@ public final class ExtendedCompletions extends Completions {
     /** True if {@code ibv_poll_cq} fetches all fields that the queue reports. */
     private final boolean plain;
 
+    /** True if the driver polls. */
+    private boolean byDriver;
+
     private final boolean oneByOne;
     private final int asked;
     private final long attributes;
@@ -77,6 +82,7 @@ public final class ExtendedCompletions extends Completions {
         Arena arena = Arena.ofAuto(); // keeps all its memory while one segment of it is reachable
         this.readers = readers;
         this.plain = plain;
+        this.byDriver = plain;
         this.oneByOne = oneByOne;
         this.asked = EnumCodec.bits(fields, field -> field.bit);
         this.attributes = ibv_poll_cq_attr.allocate(arena).address();
@@ -96,9 +102,19 @@ public final class ExtendedCompletions extends Completions {
 
     @Override
     int fetch() {
+        return byDriver ? super.fetch() : takeSafely();
+    }
+
+    @Override
+    IntSupplier pollsUntilNow(Driver before) {
         if (plain) {
-            return super.fetch();
+            return super.pollsUntilNow(before);
         }
+        byDriver = true;
+        return this::takeSafely;
+    }
+
+    private int takeSafely() {
         ObjectLifetime open = queue.lifetime;
         int way = open.enter();
         try {

@@ -17,9 +17,10 @@ final class PostPath {
     private static final int ANY = -1;
 
     private final Object queue;
+    private final @Nullable CompletionQueue completions;
     private final String verb;
     private final String whenFull;
-    private final Supplier<IllegalStateException> refusal;
+    private final Supplier<? extends RuntimeException> refusal;
 
     final Driver driver;
     /** The queue in C. */
@@ -38,6 +39,7 @@ final class PostPath {
      *
      * @param lifetime the lifetime of the queue
      * @param queue the queue, for messages
+     * @param completions the completion queue of the requests; null if each of them has another one
      * @param verb the C name of posting
      * @param whenFull what to do when the queue is full
      * @param refusal makes the exception for requests that the queue's state does not let through
@@ -49,15 +51,17 @@ final class PostPath {
     private PostPath(
             ObjectLifetime lifetime,
             Object queue,
+            @Nullable CompletionQueue completions,
             String verb,
             String whenFull,
-            Supplier<IllegalStateException> refusal,
+            Supplier<? extends RuntimeException> refusal,
             Driver driver,
             long address,
             @Nullable ExtendedSends extended,
             PostedOperations log,
             int usual) {
         this.queue = queue;
+        this.completions = completions;
         this.verb = verb;
         this.whenFull = whenFull;
         this.refusal = refusal;
@@ -74,6 +78,7 @@ final class PostPath {
         return new PostPath(
                 queuePair.lifetime,
                 queuePair,
+                queuePair.options.sendQueue(),
                 extended == null ? "ibv_post_send" : "ibv_wr_complete",
                 "The send queue is full: poll completions before posting more, or ask for a deeper queue with sendDepth()",
                 () -> queuePair.states.cannotSend(),
@@ -89,6 +94,7 @@ final class PostPath {
         return new PostPath(
                 queuePair.lifetime,
                 queuePair,
+                queuePair.options.receiveQueue(),
                 "ibv_post_recv",
                 "The receive queue is full: wait for messages before posting more, or ask for a deeper queue",
                 () -> queuePair.states.cannotReceive(),
@@ -105,6 +111,7 @@ final class PostPath {
         return new PostPath(
                 lifetime,
                 queue,
+                null,
                 SharedReceiveQueue.POST,
                 "The shared receive queue is full: wait for messages before posting more, or ask for a deeper queue",
                 () -> new IllegalStateException(queue + " takes no receives"),
@@ -137,9 +144,9 @@ final class PostPath {
     }
 
     /**
-     * Checks that the queue's state lets requests through.
+     * Checks that the queue's state lets requests through, and that its completions are not lost.
      *
-     * @throws IllegalStateException if not
+     * @throws RuntimeException if not
      */
     void checkReady() {
         if (!ready) {
@@ -149,7 +156,11 @@ final class PostPath {
 
     /** Returns the exception for a list of requests that C refused. */
     PostException failure(String function, int errno, int posted, int count) {
-        return failure(function, queue, errno, whenFull, posted, count);
+        String full = whenFull;
+        if ((errno == Errno.ENOMEM || errno == Errno.ENOSPC) && completions != null && completions.looksLossy()) {
+            full = completions.loss().getMessage(); // polls will never free the queue
+        }
+        return failure(function, queue, errno, full, posted, count);
     }
 
     /** Returns the exception for requests to a queue that a function of C refused. */

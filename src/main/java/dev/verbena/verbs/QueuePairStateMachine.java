@@ -100,9 +100,23 @@ final class QueuePairStateMachine {
     /** Notes the state that the queue pair is in, also when another library has changed it. */
     void known(QueuePairState now) {
         state = now;
-        receives.ready(now != QueuePairState.RESET && posted.ownsReceives());
-        sends.ready(now != QueuePairState.RESET && now != QueuePairState.INIT && now != QueuePairState.RTR);
+        openPaths();
         isKnown = true;
+    }
+
+    /** Opens or shuts the paths, by the state and by what the completion queues have lost. */
+    synchronized void openPaths() {
+        QueuePairState now = state;
+        receives.ready(now != QueuePairState.RESET && posted.ownsReceives() && loser(options.receiveQueue()) == null);
+        sends.ready(now != QueuePairState.RESET
+                && now != QueuePairState.INIT
+                && now != QueuePairState.RTR
+                && loser(options.sendQueue()) == null);
+    }
+
+    /** Returns the queue if it has lost completions. */
+    private static @Nullable CompletionQueue loser(@Nullable CompletionQueue queue) {
+        return queue != null && queue.hasLost() ? queue : null;
     }
 
     /** Notes that the state may have changed. */
@@ -110,13 +124,23 @@ final class QueuePairStateMachine {
         isKnown = false;
     }
 
-    /** Returns the exception for sends that the state does not allow. */
-    IllegalStateException cannotSend() {
-        return notYet("Sending");
+    /** Returns the exception for sends that the state does not allow, or whose completions might be lost. */
+    RuntimeException cannotSend() {
+        CompletionQueue loser = loser(options.sendQueue());
+        return loser != null ? loss(loser) : notYet("Sending");
+    }
+
+    private RuntimeException loss(CompletionQueue loser) {
+        lifetime.checkOpen(); // closed is the better reason
+        return loser.loss();
     }
 
     /** Returns the exception for receives that the state does not allow, or that belong to a shared receive queue. */
-    IllegalStateException cannotReceive() {
+    RuntimeException cannotReceive() {
+        CompletionQueue loser = loser(options.receiveQueue());
+        if (loser != null && posted.ownsReceives()) {
+            return loss(loser);
+        }
         return state == QueuePairState.RESET || posted.ownsReceives()
                 ? notYet("Receiving")
                 : new IllegalStateException(

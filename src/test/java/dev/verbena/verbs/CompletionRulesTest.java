@@ -25,6 +25,7 @@ import dev.verbena.verbs.PostedFieldsTest.Way;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -33,6 +34,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,6 +42,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rules of completion queues, their cursors and channels on the provider for tests. */
 @FencedTest
@@ -702,6 +705,71 @@ class CompletionRulesTest {
         Fenced.raise(context, AsyncEvent.Type.CQ_ERR.code(), loopback.left.queue.address());
         event = context.events().await(Loopback.DEADLINE);
         assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(loopback.left.queue);
+    }
+
+    private Throwable lossOf(ThrowingCallable call) {
+        Throwable thrown = catchThrowable(call);
+        assertThat(thrown)
+                .isInstanceOf(VerbsException.class)
+                .isNotInstanceOf(VerbsTimeoutException.class)
+                .hasMessageContaining("lost")
+                .hasMessageContaining("1 time")
+                .hasMessageContaining("make a queue for as many");
+        return thrown;
+    }
+
+    /** Makes a queue with one completion, and a report of one that was lost. */
+    private CompletionQueue overflowed(CompletionQueueOptions options) {
+        CompletionQueue queue = context.createCompletionQueue(options);
+        complete(pair(queue), 2);
+        return queue;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void waitsTellLostCompletionsAfterThoseThatAreLeft(boolean byChannel) throws InterruptedException {
+        CompletionQueue queue = overflowed(
+                CompletionQueueOptions.of(1).channel(byChannel ? context.createCompletionChannel() : null));
+        assertThat(queue.await(Loopback.DEADLINE).id()).isEqualTo(100);
+        lossOf(() -> queue.await(ChronoUnit.FOREVER.getDuration()));
+        lossOf(() -> queue.completions(2).await(ChronoUnit.FOREVER.getDuration()));
+    }
+
+    @Test
+    void waitThatIsTooShortToLookTellsLostCompletionsInPlaceOfTheTimeout() throws InterruptedException {
+        CompletionQueue queue = overflowed(CompletionQueueOptions.of(1));
+        assertThat(queue.await(SHORT).id()).isEqualTo(100);
+        lossOf(() -> queue.await(SHORT));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void pollsTellLostCompletionsOnceTheReportIsKnown(boolean extended) {
+        CompletionQueueOptions one = CompletionQueueOptions.of(1);
+        CompletionQueue queue = overflowed(extended ? one.fields(CompletionField.TIMESTAMP) : one);
+        Completions before = extended ? queue.extendedCompletions(2) : queue.completions(2);
+        context.events().poll();
+        assertThat(before.poll()).isEqualTo(1);
+        assertThat(before.next()).isTrue();
+        assertThat(before.id()).isEqualTo(100);
+        lossOf(before::poll);
+        lossOf(queue.completions(2)::poll);
+        lossOf(queue::poll);
+    }
+
+    @Test
+    void postsTellLostCompletionsOnceTheReportIsKnown() {
+        CompletionQueue queue = context.createCompletionQueue(1);
+        QueuePair pair = pair(queue);
+        QueuePair other = pair(context.createCompletionQueue(4));
+        complete(pair, 2);
+        context.events().poll();
+        lossOf(() -> pair.postReceive(1, loopback.left.buffer));
+        lossOf(() -> complete(pair, 1));
+        QueuePair late = loopback.domain.createQueuePair(QueuePair.rc(queue));
+        late.connect(late.endpoint());
+        lossOf(() -> complete(late, 1));
+        complete(other, 1); // of another queue
     }
 
     @Test

@@ -77,29 +77,46 @@ find_newest_jdk() {
     done < <(jdk_candidates)
 }
 
+# Sets best and best_release to the JDK in JAVA_HOME if it is new enough, else to the newest JDK of this machine.
+choose_jdk() {
+    best_release=$(jdk_feature_release "${JAVA_HOME:-/nonexistent}")
+    if ((${best_release:-0} >= JDK_OLDEST)); then
+        best=$JAVA_HOME
+    else
+        best_release=0
+        find_newest_jdk
+    fi
+}
+
+# Exports the JDK in folder $1 as JAVA_HOME, and puts its bin folder first on PATH.
+export_jdk() {
+    export JAVA_HOME=$1
+    case :$PATH: in
+        ":$1/bin:"*) ;;
+        *) export PATH=$1/bin:$PATH ;;
+    esac
+}
+
 # Exports JAVA_HOME and puts its bin folder first on PATH. Uses the JDK in JAVA_HOME if it is new enough, else the
 # newest JDK found. If there is none, installs the distribution's.
 find_jdk() {
-    local release best='' best_release=0 status=0
-    if [[ -n ${JAVA_HOME:-} ]]; then
-        release=$(jdk_feature_release "$JAVA_HOME")
-        if ((${release:-0} >= JDK_OLDEST)); then best=$JAVA_HOME; fi
-    fi
-    if [[ -z $best ]]; then
+    local best='' best_release=0 status=0
+    choose_jdk
+    if [[ -z $best ]] || ((best_release < JDK_OLDEST)); then
+        install_jdk || status=$?
+        if ((status == 2)); then return 1; fi
         find_newest_jdk
-        if ((best_release < JDK_OLDEST)); then
-            install_jdk || status=$?
-            if ((status == 2)); then return 1; fi
-            find_newest_jdk
-        fi
-        if ((best_release < JDK_OLDEST)); then
-            jdk_missing
-            return 1
-        fi
     fi
-    export JAVA_HOME=$best
-    case :$PATH: in
-        ":$best/bin:"*) ;;
-        *) export PATH=$best/bin:$PATH ;;
-    esac
+    if ((best_release < JDK_OLDEST)); then
+        jdk_missing
+        return 1
+    fi
+    export_jdk "$best"
+}
+
+# Does the same for a command that may need no JDK: if there is none that is new enough, changes and installs nothing.
+use_jdk() {
+    local best='' best_release=0
+    choose_jdk
+    if ((best_release >= JDK_OLDEST)); then export_jdk "$best"; fi
 }

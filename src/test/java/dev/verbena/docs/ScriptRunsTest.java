@@ -667,6 +667,21 @@ class ScriptRunsTest {
         assertThat(calls()).contains("local,path=/,mount_tag=host").doesNotContain("mount_tag=machine", "FOLDERS");
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"run --guest true", "pair -- true"})
+    void commandHasTheNewJdkWhereTheDefaultIsOld(String line) throws Exception {
+        guestsAreStubs();
+        Path old = folder.resolve("old");
+        write(old.resolve("release"), "JAVA_VERSION=\"17.0.1\"\n");
+        program(old.resolve("bin/java"), DONE);
+        program(old.resolve("bin/javac"), DONE);
+        replaceFunctions("jdk.sh", "jdk_candidates() { printf '%s\\n' \"$HOME/old\" \"$HOME/jdk\"; }");
+        run(("env JAVA_HOME=" + old + " PATH=" + old.resolve("bin") + ":" + programs + ":" + machine + " scripts/soft-roce " + line)
+                .split(" "));
+        Path jdk = folder.resolve("jdk");
+        assertThat(calls()).contains("export JAVA_HOME='" + jdk + "'\n", "export PATH='" + jdk.resolve("bin") + ":");
+    }
+
     @Test
     void jdkOfTheRootIsUsedInItsGuest() throws Exception {
         guestsAreStubs();

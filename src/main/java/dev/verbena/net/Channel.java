@@ -130,8 +130,15 @@ public final class Channel implements AutoCloseable {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is sent when it is null
         if (!messages.trySend(message)) {
             Supplier<@Nullable Boolean> attempt = () -> messages.trySend(message) ? Boolean.TRUE : null;
-            inTime(engine.await(messages.credit, attempt, timeout), "send", timeout, NO_CREDIT);
+            if (engine.await(messages.credit, attempt, timeout) == null) {
+                throw noCredit(timeout);
+            }
         }
+    }
+
+    /** Makes the exception for a message that the peer has no memory for. */
+    VerbsTimeoutException noCredit(Duration waited) {
+        return new VerbsTimeoutException("channel", "send, " + this, waited, NO_CREDIT);
     }
 
     // Receiving

@@ -1,13 +1,15 @@
 package dev.verbena.net;
 
+import dev.verbena.VerbsTimeoutException;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A piece of registered memory for one message of a {@link Channel}, to send or received. The channel makes the memory once
  * and lends it.
  *
- * <p>A message to send belongs to the program from {@link Channel#message} until {@link Channel#send} or {@link #close}. A
+ * <p>A message to send belongs to the program from {@link Channel#message} until {@link #send(Duration)} or {@link #close}. A
  * received message belongs to the program from {@link Channel#receive} until {@link #close}, which lets the peer send
  * another one. After that, the methods of the message throw.
  *
@@ -151,18 +153,33 @@ public final class Message implements AutoCloseable {
     }
 
     /**
-     * Sends this reply. This never waits, because the request has brought a credit. When this method throws, the reply still
-     * belongs to the program.
+     * Sends this message on its channel, without waiting. A reply can always be sent, because the request has brought a
+     * credit. Any other message needs memory of the peer, for which {@link #send(Duration)} waits. When this method throws,
+     * the message still belongs to the program.
      *
      * @throws ChannelException if the channel has ended
-     * @throws IllegalStateException if this is no reply, or was sent or closed, or if the channel is closed
+     * @throws VerbsTimeoutException if the peer has no memory for the message now
+     * @throws IllegalStateException if this message was sent, closed or received, or if the channel is closed
      */
     public void send() {
-        Buffer mine = owned();
-        if (mine.kind != Wire.REPLY || mine.state() != Buffer.State.LENT) {
-            throw new IllegalStateException("Only a reply can be sent this way: use Channel.send()");
+        if (!channel.messages().trySend(this)) {
+            throw channel.noCredit(Duration.ZERO);
         }
-        channel.messages().trySend(this);
+    }
+
+    /**
+     * Sends this message on its channel, as {@link Channel#send} does, and waits for that until the peer has memory for it.
+     * When this method throws, the message still belongs to the program.
+     *
+     * @param timeout the longest time to wait
+     * @throws ChannelException if the channel has ended, also while waiting
+     * @throws VerbsTimeoutException if the peer did not make room in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if this message was sent, closed or received, or if the channel is closed, also while
+     *     waiting
+     */
+    public void send(Duration timeout) throws InterruptedException {
+        channel.send(this, timeout);
     }
 
     /**

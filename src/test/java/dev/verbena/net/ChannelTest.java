@@ -180,6 +180,21 @@ class ChannelTest {
     }
 
     @Test
+    void messagesAreSentOnTheirOwnChannel() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            ends.client().message(DEADLINE).length(1).send();
+            ends.client().message(DEADLINE).length(2).send(DEADLINE);
+            for (int length = 1; length <= 2; length++) {
+                try (Message got = ends.server().receive(DEADLINE)) {
+                    assertThat(got.length()).isEqualTo(length);
+                    assertThatIllegalStateException().isThrownBy(got::send);
+                }
+            }
+        }
+    }
+
+    @Test
     void sendWaitsUntilThePeerClosesMessages() throws Exception {
         try (NodePair nodes = new NodePair()) {
             NodePair.Ends ends = nodes.connect();
@@ -190,6 +205,9 @@ class ChannelTest {
             assertThat(ends.client().trySend(next)).isFalse();
             assertThatExceptionOfType(VerbsTimeoutException.class)
                     .isThrownBy(() -> ends.client().send(next, SHORT))
+                    .withMessageContaining("The peer has not closed earlier messages");
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(next::send)
                     .withMessageContaining("The peer has not closed earlier messages");
             Message first = ends.server().receive(DEADLINE);
             Message second = ends.server().receive(DEADLINE);

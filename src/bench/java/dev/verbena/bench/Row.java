@@ -12,6 +12,7 @@ import java.util.Set;
 enum Row {
     PROGRAM("queue pair's call, one queue, 64 slices", "twin_slices", Change.CALL, 1, 64, Kind.ONE_QUEUE),
     SINGLE("request rebuilt: queue pair's call", "twin_rebuilt", Change.CALL, 1, 1),
+    RANGE("request rebuilt: queue pair's call, a range", "twin_rebuilt", Change.CALL, 1, 1, Kind.RANGE),
     REBUILT("request rebuilt: batch of one", "twin_rebuilt", Change.REQUEST, 1, 1),
     POST_POLL("post + poll of one", "twin_post_poll", Change.ID, 1, 1),
     READ("RDMA read: post + poll of one", "twin_read", Change.ID, 1, 1, Kind.READ),
@@ -52,7 +53,9 @@ enum Row {
         /** Two devices with drivers of their own are used by turns. */
         TWO_DRIVERS,
         READ,
-        RECEIVE
+        RECEIVE,
+        /** A range of a region is posted, without a slice. */
+        RANGE
     }
 
     private final String label;

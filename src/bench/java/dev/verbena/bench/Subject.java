@@ -15,6 +15,7 @@ abstract class Subject {
     static final int SIZE = ROW.size();
     static final int SLICES = ROW.slices();
     static final boolean READS = ROW.is(Kind.READ);
+    static final boolean RANGES = ROW.is(Kind.RANGE);
     static final boolean RECEIVES = ROW.is(Kind.RECEIVE);
     static final boolean EXTENDED_QUEUE = ROW.is(Kind.EXTENDED_QUEUE);
     static final boolean EXTENDED_PAIR = ROW.is(Kind.EXTENDED_PAIR);

@@ -111,7 +111,11 @@ final class Verbena extends Subject {
 
     private static void call(QueuePair to, LocalMemory[] here, RemoteMemory[] there, long id) {
         int slice = (int) id % SLICES;
-        to.postWrite(id, here[slice], there[slice]);
+        if (RANGES) {
+            to.postWrite(id, here[slice], 0, LENGTH, there[slice]);
+        } else {
+            to.postWrite(id, here[slice], there[slice]);
+        }
     }
 
     private static void post(SendBatch batch, LocalMemory[] here, RemoteMemory[] there, long id) {

@@ -1,5 +1,6 @@
 package dev.verbena.cm;
 
+import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Options;
 import dev.verbena.verbs.CompletionQueue;
@@ -8,6 +9,7 @@ import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.SharedReceiveQueue;
+import dev.verbena.verbs.access.VerbsAccess;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -114,10 +116,26 @@ public final class ConnectionResources extends Options<ConnectionResources> {
             }
             QueuePair pair = id.createQueuePair(used, wanted, id.arena());
             made.addFirst(pair);
+            if (completionQueue == null) {
+                VerbsAccess.get().limitSends(pair);
+                makeRoom(completions, pair.capabilities());
+            }
             return new ConnectionParts(used, completions, pair, List.copyOf(made));
         } catch (Throwable t) {
             made.forEach(object -> CmFailures.undo(t, object::close));
             throw t;
+        }
+    }
+
+    /** Enlarges the connection's own queue if the device grants more requests than were asked for, so that it cannot overflow. */
+    private static void makeRoom(CompletionQueue completions, QueueCapabilities granted) {
+        int most = granted.sendDepth() + granted.receiveDepth();
+        if (most > completions.capacity()) {
+            try {
+                completions.resize(most);
+            } catch (VerbsException refused) {
+                // The queue has room for the requests that were asked for.
+            }
         }
     }
 

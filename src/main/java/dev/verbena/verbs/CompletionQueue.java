@@ -14,6 +14,7 @@ import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Calls;
@@ -74,6 +75,9 @@ public final class CompletionQueue extends ContextObject {
 
     /** The number of times that the device reported lost completions. */
     private volatile int losses;
+
+    /** True if a queue pair counts its sends. */
+    private volatile boolean countsPolls;
 
     private volatile int capacity;
 
@@ -331,10 +335,48 @@ public final class CompletionQueue extends ContextObject {
 
     private <T extends Completions> T keep(T cursor) {
         cursors.add(cursor);
-        if (hasLost()) { // after it was added, because the device may report the loss meanwhile
+        // After it was added, because the device may report a loss meanwhile:
+        if (countsPolls) {
+            cursor.count();
+        }
+        if (hasLost()) {
             cursor.tellLoss();
         }
         return cursor;
+    }
+
+    /**
+     * Has polls count the completions of queue pairs from now on: see {@link SendSlots}.
+     *
+     * @throws IllegalArgumentException if completions do not tell their queue pair
+     */
+    void countPolls() {
+        if (options.extended() && !options.fields().contains(CompletionField.QUEUE_PAIR_NUMBER)) {
+            throw new IllegalArgumentException(this + " does not report CompletionField.QUEUE_PAIR_NUMBER");
+        }
+        countsPolls = true;
+        cursors.forEach(Completions::count);
+    }
+
+    /** Counts completions that a cursor has fetched. Returns their number. */
+    int counted(long first, int count) {
+        for (int i = 0; i < count; i++) {
+            long completion = first + i * Completions.SIZE;
+            QueuePair pair = context.queuePair(Memory.getInt(completion + Completions.QP_NUMBER));
+            SendSlots slots = pair == null ? null : pair.batches.slots();
+            if (slots != null) {
+                slots.completed(completion);
+            }
+        }
+        return count;
+    }
+
+    /** Throws if a cursor of a queue that has lost completions has fetched none. */
+    int orLoss(int count) {
+        if (count == 0) {
+            throw loss();
+        }
+        return count;
     }
 
     /**
@@ -360,13 +402,15 @@ public final class CompletionQueue extends ContextObject {
 
     /** Makes the exception for a queue that has lost completions. */
     VerbsException loss() {
-        return new VerbsException(
-                POLL,
-                toString(),
-                0,
-                "More completions came than the queue holds, and some were lost: the device has reported this " + losses
-                        + (losses == 1 ? " time" : " times") + ". The lost requests will never complete: close the queue and its "
-                        + "queue pairs. Poll sooner, or make a queue for as many completions as requests are outstanding");
+        return new VerbsException(POLL, toString(), 0, lossText());
+    }
+
+    /** Says what was lost, and what to do. */
+    String lossText() {
+        return "More completions came than the queue holds, and some were lost: the device has reported this "
+                + losses + (losses == 1 ? " time" : " times")
+                + ". The lost requests will never complete: close the queue and its queue pairs. Poll sooner, or make a "
+                + "queue for as many completions as requests are outstanding";
     }
 
     /** Looks for reports of the device, as waits do about once a second. Returns true if the queue has lost completions. */

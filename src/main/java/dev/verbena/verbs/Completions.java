@@ -48,9 +48,11 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     final long address;
 
     private final MemorySegment memory;
-    /** Replaced if the queue loses completions. A final field would not be read less often: each call of C has it read. */
+    /** Replaced if the queue loses completions, or counts them. A final field would not be read less often: each call of C has it read. */
     private Driver driver;
 
+    private boolean tellsLoss;
+    private boolean counts;
     private final long cq;
 
     /** The poll of {@link #await}, made for the first one. */
@@ -88,9 +90,20 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     /** Has polls throw from now on when nothing is left, because the queue has lost completions. */
-    final void tellLoss() {
-        if (!(driver instanceof LossyPolls)) {
-            driver = new LossyPolls(queue, pollsUntilNow(driver));
+    final synchronized void tellLoss() {
+        if (!tellsLoss) {
+            tellsLoss = true;
+            IntSupplier polls = pollsUntilNow(driver);
+            driver = new CursorPolls(() -> queue.orLoss(polls.getAsInt()));
+        }
+    }
+
+    /** Has polls count the completions from now on: see {@link SendSlots}. */
+    final synchronized void count() {
+        if (!counts) {
+            counts = true;
+            IntSupplier polls = pollsUntilNow(driver);
+            driver = new CursorPolls(() -> queue.counted(address, polls.getAsInt()));
         }
     }
 

@@ -2,6 +2,7 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.UnsupportedVerbException;
+import dev.verbena.internal.Driver;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
@@ -11,7 +12,6 @@ import dev.verbena.internal.raw.ibv_poll_cq_attr;
 import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
 import dev.verbena.verbs.device.DeviceAttributes;
-import dev.verbena.internal.Driver;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
@@ -107,7 +107,7 @@ public final class ExtendedCompletions extends Completions {
 
     @Override
     IntSupplier pollsUntilNow(Driver before) {
-        if (plain) {
+        if (byDriver) {
             return super.pollsUntilNow(before);
         }
         byDriver = true;

@@ -1,6 +1,8 @@
 package dev.verbena.verbs;
 
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 
 /**
  * Registered memory of this process that a work request reads or writes: a {@link MemoryRegion} or a part of one
@@ -58,6 +60,20 @@ public sealed interface LocalMemory permits MemoryRegion, MemorySlice {
      * @throws IndexOutOfBoundsException if the part is not within this memory
      */
     LocalMemory slice(long offset, long length);
+
+    /**
+     * Returns an element of this memory, which is an array of elements of one layout.
+     *
+     * @param element the layout of each element
+     * @param index the number of the element, from 0
+     * @return the element
+     * @throws IndexOutOfBoundsException if the element is not within this memory
+     */
+    default LocalMemory element(MemoryLayout element, long index) {
+        long size = element.byteSize();
+        Objects.checkIndex(index, size == 0 ? 0 : length() / size);
+        return slice(index * size, size);
+    }
 
     /**
      * Returns this memory as peers see it. Send the result to the peer that will read or write the memory.

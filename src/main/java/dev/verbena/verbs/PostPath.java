@@ -158,7 +158,7 @@ final class PostPath {
     PostException failure(String function, int errno, int posted, int count) {
         String full = whenFull;
         if ((errno == Errno.ENOMEM || errno == Errno.ENOSPC) && completions != null && completions.looksLossy()) {
-            full = completions.loss().getMessage(); // polls will never free the queue
+            full = completions.lossText(); // polls will never free the queue
         }
         return failure(function, queue, errno, full, posted, count);
     }

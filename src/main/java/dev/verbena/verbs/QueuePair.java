@@ -19,9 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -30,9 +28,8 @@ import org.jspecify.annotations.Nullable;
  * A queue pair ({@code struct ibv_qp}): one end of a connection, with a queue for sends and one for receives.
  *
  * <p>A queue pair begins in {@link QueuePairState#RESET}; {@link #connect} makes it ready. The {@code post...} methods post
- * one request each; {@link #sendBatch} and {@link #receiveBatch} post many with one call. None of them allocates.
- *
- * <p>The memory that a request names belongs to the adapter until the request completes.
+ * one request each; {@link #sendBatch} and {@link #receiveBatch} post many with one call. None of them allocates. The memory
+ * that a request names belongs to the adapter until the request completes.
  *
  * <p>All threads may use a queue pair of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs
  * to the arena's thread. The arena destroys the queue pair, or {@link #close} does.
@@ -48,16 +45,11 @@ public final class QueuePair extends ContextObject {
     private final QueuePairAddress addressing;
     private final @Nullable LongConsumer destroyer;
     final @Nullable ExtendedSends extended;
-    private final AllowedOperations operations;
-    private final PostPath sendPath;
-    private final PostPath receivePath;
     final PostedRequests posted;
     final QueuePairStateMachine states;
     private final WindowBinding windowBinding;
     private final MulticastGroups multicastGroups = new MulticastGroups(this);
-    /** The batches, which end when this is closed. The list keeps their memory as long as C may read it. */
-    private final Queue<WorkBatch<?>> batches = new ConcurrentLinkedQueue<>();
-
+    final QueuePairBatches batches = new QueuePairBatches(this);
     private final SingleRequestBatches<SendBatch> singleSends;
     private final SingleRequestBatches<ReceiveBatch> singleReceives;
     private final SendBatch ownSends; // those of the first thread, which the data path reads from here
@@ -66,12 +58,7 @@ public final class QueuePair extends ContextObject {
     private final long request;
     private final long receive;
 
-    /**
-     * Wraps a queue pair in C.
-     *
-     * @param domain the protection domain, or null if another process made the queue pair
-     * @param destroyer destroys the queue pair in place of {@code ibv_destroy_qp}, or null
-     */
+    /** Wraps a queue pair in C. The domain is null if another process made it; the destroyer replaces C's, unless null. */
     QueuePair(
             ObjectLifetime lifetime,
             @Nullable ProtectionDomain domain,
@@ -89,21 +76,21 @@ public final class QueuePair extends ContextObject {
         this.number = ibv_qp.qp_num(Memory.struct(address, ibv_qp.sizeof()));
         this.addressing = new QueuePairAddress(lifetime, context.queries(), options, number);
         this.posted = new PostedRequests(options, granted);
-        this.operations = AllowedOperations.of(options, this);
+        AllowedOperations operations = AllowedOperations.of(options, this);
         DriverFunctions functions = context.provider();
         this.extended = options.operations().isEmpty()
                 ? null
                 : new ExtendedSends(this, operations, functions, functions.equalPieces());
         Driver driver = extended == null ? functions.forPosts() : extended.driver();
-        this.sendPath = PostPath.ofSends(this, driver, extended, operations);
-        this.receivePath = PostPath.ofReceives(this, functions.forPosts());
+        PostPath sendPath = PostPath.ofSends(this, driver, extended, operations);
+        PostPath receivePath = PostPath.ofReceives(this, functions.forPosts());
         this.states = new QueuePairStateMachine(this, addressing, longestMessage, sendPath, receivePath, posted);
         this.windowBinding = new WindowBinding(this, sendPath, posted.sends(), operations);
-        boolean one = lifetime.isConfined();
-        this.ownSends = keep(newSendBatch(1));
-        this.ownReceives = keep(newReceiveBatch(1));
-        this.singleSends = new SingleRequestBatches<>(ownSends, one ? ownSends : keep(newSendBatch(1)));
-        this.singleReceives = new SingleRequestBatches<>(ownReceives, one ? ownReceives : keep(newReceiveBatch(1)));
+        batches.postBy(sendPath, receivePath, operations);
+        this.ownSends = batches.sends(1);
+        this.ownReceives = batches.receives(1);
+        this.singleSends = batches.single(ownSends, batches::sends);
+        this.singleReceives = batches.single(ownReceives, batches::receives);
         this.queue = ownSends.queueAddress;
         this.request = ownSends.address;
         this.receive = ownReceives.address;
@@ -239,9 +226,7 @@ public final class QueuePair extends ContextObject {
             String name = options.type() + " queue pair " + number + " of " + context.name(); // it counts as closed now
             Calls.run(Ibv.DESTROY_QP, name, address);
         }
-        for (WorkBatch<?> batch : batches) {
-            batch.end();
-        }
+        batches.end();
         context.remove(this);
         context.eventsEvenIfClosed().remove(address, this);
     }
@@ -298,7 +283,7 @@ public final class QueuePair extends ContextObject {
      */
     public CompletionQueue sendQueue() {
         lifetime.checkOpen();
-        return require(options.sendQueue(), "sends");
+        return QueuePairOptions.require(options.sendQueue(), this, "sends");
     }
 
     /**
@@ -309,14 +294,7 @@ public final class QueuePair extends ContextObject {
      */
     public CompletionQueue receiveQueue() {
         lifetime.checkOpen();
-        return require(options.receiveQueue(), "receives");
-    }
-
-    private CompletionQueue require(@Nullable CompletionQueue queue, String what) {
-        if (queue == null) {
-            throw new IllegalStateException(this + " has no " + what);
-        }
-        return queue;
+        return QueuePairOptions.require(options.receiveQueue(), this, "receives");
     }
 
     /**
@@ -478,8 +456,7 @@ public final class QueuePair extends ContextObject {
     /**
      * Fails this queue pair and waits until all posted requests have completed: goes to {@link QueuePairState#ERR}, and
      * polls the completion queues. Until this method returns, nothing else may poll them, and nothing may be posted.
-     * Receives of a shared receive queue stay there. No peer is needed: the queues are flushed also if the connection has
-     * ended.
+     * Receives of a shared receive queue stay there. No peer is needed.
      *
      * @param taker gets each completion that is found, also those of other queue pairs
      * @param timeout the time to wait
@@ -511,12 +488,7 @@ public final class QueuePair extends ContextObject {
     public SendBatch sendBatch(int capacity) {
         WorkBatch.checkCapacity(capacity);
         lifetime.checkOpen();
-        return keep(newSendBatch(capacity));
-    }
-
-    /** Makes a batch that the caller keeps until no thread uses it. */
-    SendBatch newSendBatch(int capacity) {
-        return new SendBatch(this, sendPath, capacity, operations);
+        return batches.sends(capacity);
     }
 
     /**
@@ -528,17 +500,16 @@ public final class QueuePair extends ContextObject {
     public ReceiveBatch receiveBatch(int capacity) {
         WorkBatch.checkCapacity(capacity);
         lifetime.checkOpen();
-        return keep(newReceiveBatch(capacity));
+        return batches.receives(capacity);
     }
 
-    /** Makes a batch that the caller keeps until no thread uses it. */
-    ReceiveBatch newReceiveBatch(int capacity) {
-        return new ReceiveBatch(this, domain, receivePath, capacity, granted.receiveSge());
-    }
-
-    private <B extends WorkBatch<B>> B keep(B batch) {
-        batches.add(batch);
-        return batch;
+    /**
+     * Returns posts of single requests whose success makes no completion.
+     *
+     * @return an object to keep
+     */
+    public UnsignaledPosts unsignaled() {
+        return new UnsignaledPosts(singleSends);
     }
 
     /**
@@ -554,6 +525,20 @@ public final class QueuePair extends ContextObject {
             ownSends.postOne(queue, request, id, SendBatch.SEND);
         } else {
             SendBatch.postOne(singleSends, id, SendBatch.SEND, local, SendBatch.NO_LIMIT, 0, 0);
+        }
+    }
+
+    /**
+     * Posts a send of a range of memory, without a slice ({@code IBV_WR_SEND}).
+     *
+     * @param id comes back with the completion
+     * @param local the memory that the range is part of
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes
+     */
+    public void postSend(long id, LocalMemory local, long offset, long length) {
+        try (var one = singleSends.claim()) {
+            one.batch.send(id, local, offset, length).post();
         }
     }
 
@@ -581,6 +566,19 @@ public final class QueuePair extends ContextObject {
     public void postSendInline(long id, MemorySegment data) {
         try (var one = singleSends.claim()) {
             one.batch.sendInline(id, data).post();
+        }
+    }
+
+    /**
+     * Posts a send with inline and immediate data ({@code IBV_SEND_INLINE}, {@code IBV_WR_SEND_WITH_IMM}).
+     *
+     * @param id comes back with the completion
+     * @param data any segment, not longer than {@link QueueCapabilities#inlineSize}
+     * @param immediate arrives as the same {@code int}
+     */
+    public void postSendInline(long id, MemorySegment data, int immediate) {
+        try (var one = singleSends.claim()) {
+            one.batch.sendInline(id, data).immediate(immediate).post();
         }
     }
 
@@ -614,11 +612,8 @@ public final class QueuePair extends ContextObject {
     public void postSendImmediate(
             long id, LocalMemory local, int immediate, AddressHandle path, int queuePairNumber, int qkey) {
         try (var one = singleSends.claim()) {
-            one.batch
-                    .send(id, local)
-                    .immediate(immediate)
-                    .to(path, queuePairNumber, qkey)
-                    .post();
+            SendBatch request = one.batch.send(id, local).immediate(immediate);
+            request.to(path, queuePairNumber, qkey).post();
         }
     }
 
@@ -657,6 +652,21 @@ public final class QueuePair extends ContextObject {
     }
 
     /**
+     * Posts an RDMA write of a range of memory, without a slice ({@code IBV_WR_RDMA_WRITE}).
+     *
+     * @param id comes back with the completion
+     * @param local the memory that the range is part of
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes
+     * @param remote the destination, at least as long
+     */
+    public void postWrite(long id, LocalMemory local, long offset, long length, RemoteMemory remote) {
+        try (var one = singleSends.claim()) {
+            one.batch.write(id, local, offset, length, remote).post();
+        }
+    }
+
+    /**
      * Posts an RDMA write with immediate data ({@code IBV_WR_RDMA_WRITE_WITH_IMM}), which uses up a receive of the peer.
      *
      * @param id comes back with the completion
@@ -682,6 +692,20 @@ public final class QueuePair extends ContextObject {
     public void postWriteInline(long id, MemorySegment data, RemoteMemory remote) {
         try (var one = singleSends.claim()) {
             one.batch.writeInline(id, data, remote).post();
+        }
+    }
+
+    /**
+     * Posts an RDMA write with inline and immediate data ({@code IBV_SEND_INLINE}, {@code IBV_WR_RDMA_WRITE_WITH_IMM}).
+     *
+     * @param id comes back with the completion
+     * @param data any segment, not longer than {@link QueueCapabilities#inlineSize}
+     * @param remote the destination, at least as long
+     * @param immediate arrives as the same {@code int}
+     */
+    public void postWriteInline(long id, MemorySegment data, RemoteMemory remote, int immediate) {
+        try (var one = singleSends.claim()) {
+            one.batch.writeInline(id, data, remote).immediate(immediate).post();
         }
     }
 
@@ -827,6 +851,20 @@ public final class QueuePair extends ContextObject {
             ownReceives.postOne(queue, receive, id, ReceiveBatch.RECEIVE);
         } else {
             ReceiveBatch.postOne(singleReceives, id, local);
+        }
+    }
+
+    /**
+     * Posts a receive into a range of memory, without a slice ({@code ibv_post_recv}).
+     *
+     * @param id comes back with the completion
+     * @param local the memory that the range is part of; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes
+     */
+    public void postReceive(long id, LocalMemory local, long offset, long length) {
+        try (var one = singleReceives.claim()) {
+            one.batch.receive(id, local, offset, length).post();
         }
     }
 

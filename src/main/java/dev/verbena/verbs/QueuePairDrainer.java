@@ -95,11 +95,11 @@ final class QueuePairDrainer {
 
     private void post(@Nullable AddressHandle path) {
         if (!send.isPosted) {
-            SendBatch batch = queuePair.newSendBatch(1).send(send.id);
+            SendBatch batch = queuePair.batches.newSends(1).send(send.id);
             send.isPosted = fits(path == null ? batch : batch.to(path, queuePair.number, 0));
         }
         if (!receive.isPosted) {
-            receive.isPosted = fits(queuePair.newReceiveBatch(1).receive(receive.id));
+            receive.isPosted = fits(queuePair.batches.newReceives(1).receive(receive.id));
             if (receive.isPosted) {
                 queuePair.fail(); // soft-RoCE flushes receives that were posted after the failure only when it fails
                 // again

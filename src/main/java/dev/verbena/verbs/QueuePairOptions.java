@@ -78,6 +78,14 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
         return receiveQueue;
     }
 
+    /** Returns a completion queue of a queue pair, or throws if there is none. */
+    static CompletionQueue require(@Nullable CompletionQueue queue, QueuePair of, String what) {
+        if (queue == null) {
+            throw new IllegalStateException(of + " has no " + what);
+        }
+        return queue;
+    }
+
     QueueCapabilities capabilities() {
         return capabilities;
     }

@@ -186,6 +186,7 @@ final class QueuePairStateMachine {
         if (to == QueuePairState.RESET) {
             firstFailure = null;
             posted.clear();
+            queuePair.batches.reset();
             if (from != QueuePairState.RESET) {
                 expectOldCompletions();
             }

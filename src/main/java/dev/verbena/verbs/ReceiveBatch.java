@@ -56,6 +56,38 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     }
 
     /**
+     * Adds a receive into a range of memory, without a slice.
+     *
+     * @param id comes back with the completion
+     * @param local the memory that the range is part of; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes
+     * @return this
+     * @throws IndexOutOfBoundsException if the range is not within {@code local}
+     */
+    public ReceiveBatch receive(long id, LocalMemory local, long offset, long length) {
+        checkUser();
+        MemorySlice piece = MemorySlice.of(local);
+        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        Objects.checkFromIndexSize(offset, length, piece.length);
+        checkPiece(length);
+        long request = place(RECEIVE);
+        RequestParts named = parts;
+        if (named != null) {
+            forgetParts(named, request);
+        }
+        long word = Memory.word(request);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, ID_WORD), id);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), 1L); // one piece
+        added(request);
+        rangeIs(piece.start + offset, lengthAndKey(length, piece.region.keyWhenOpen()));
+        if (watched) {
+            keepOpen(piece.region);
+        }
+        return this;
+    }
+
+    /**
      * Gives the receive added last, or gone back to by {@link #at}, other memory. Its id stays.
      *
      * @param local the memory that the range is part of

@@ -107,6 +107,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         }
     }
 
+    boolean isOf(QueuePair pair) {
+        return queuePair == pair;
+    }
+
     private boolean isOf(QueuePairType type) {
         return queuePair.options.type() == type;
     }
@@ -156,6 +160,21 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     /**
+     * Adds a send of a range of memory, without a slice.
+     *
+     * @param id comes back with the completion
+     * @param local the memory that the range is part of
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes
+     * @return this
+     * @throws IndexOutOfBoundsException if the range is not within {@code local}
+     */
+    @CName({"ibv_wr_send", "ibv_wr_set_sge"})
+    public SendBatch send(long id, LocalMemory local, long offset, long length) {
+        return ranged(id, SEND, local, offset, length, NO_LIMIT, 0, 0);
+    }
+
+    /**
      * Adds a send of no bytes. The peer sees that the message came, and {@link #immediate} data if there is any.
      *
      * @param id comes back with the completion
@@ -199,6 +218,22 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     }
 
     /**
+     * Adds an RDMA write of a range of memory, without a slice.
+     *
+     * @param id comes back with the completion
+     * @param local the memory that the range is part of
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes
+     * @param remote the destination, at least as long
+     * @return this
+     * @throws IndexOutOfBoundsException if the range is not within {@code local}, or the remote memory is too short
+     */
+    @CName({"ibv_wr_rdma_write", "ibv_wr_set_sge"})
+    public SendBatch write(long id, LocalMemory local, long offset, long length, RemoteMemory remote) {
+        return ranged(id, RDMA_WRITE, local, offset, length, remote.length(), remote.address(), remote.key());
+    }
+
+    /**
      * Adds an RDMA write whose data is copied at once ({@code IBV_SEND_INLINE}). The memory need not be registered, and is
      * free when this method returns.
      *
@@ -231,6 +266,22 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         long request = placeOf(RDMA_READ);
         put(request, id, RDMA_READ, local, remote.length(), remote.address(), remote.key());
         return added(request, remote.length());
+    }
+
+    /**
+     * Adds an RDMA read into a range of memory, without a slice.
+     *
+     * @param id comes back with the completion
+     * @param local the memory that the range is part of; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes to read
+     * @param remote the memory to read, at least as long
+     * @return this
+     * @throws IndexOutOfBoundsException if the range is not within {@code local}, or the remote memory is too short
+     */
+    @CName({"ibv_wr_rdma_read", "ibv_wr_set_sge"})
+    public SendBatch read(long id, LocalMemory local, long offset, long length, RemoteMemory remote) {
+        return ranged(id, RDMA_READ, local, offset, length, remote.length(), remote.address(), remote.key());
     }
 
     /**
@@ -630,6 +681,35 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         long request = placeOf(code);
         put(request, id, code, local, NO_LIMIT, 0, 0);
         return added(request, NO_LIMIT);
+    }
+
+    /** Adds a request with a range of memory, and a place in the peer's memory if its operation has one. */
+    private SendBatch ranged(
+            long id,
+            int code,
+            LocalMemory local,
+            long offset,
+            long length,
+            long limit,
+            long remoteAddress,
+            int remoteKey) {
+        checkUser();
+        MemorySlice piece = MemorySlice.of(local);
+        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        Objects.checkFromIndexSize(offset, length, piece.length);
+        if (length > limit || length > path.longestMessage()) {
+            throw tooLong(length, limit);
+        }
+        begin(id, code, limit);
+        long word = Memory.word(base);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, NUM_SGE_WORD), (long) code << Integer.SIZE | 1); // one piece
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_ADDRESS_WORD), remoteAddress);
+        Memory.LONG_AT.set(Memory.ALL, Memory.at(word, REMOTE_KEY_WORD), (long) remoteKey);
+        rangeIs(piece.start + offset, lengthAndKey(length, piece.region.keyWhenOpen()));
+        if (watched) {
+            keepOpen(piece.region);
+        }
+        return this;
     }
 
     /** Returns the place of the next request, if its operation may be posted. */

@@ -363,6 +363,21 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     /**
+     * Posts a receive into a range of memory, without a slice ({@code ibv_post_srq_recv}).
+     *
+     * @param id comes back with the completion
+     * @param local the memory that the range is part of; its region needs {@link AccessFlag#LOCAL_WRITE}
+     * @param offset the offset of the range in {@code local}
+     * @param length the number of bytes
+     */
+    @CName(POST)
+    public void postReceive(long id, LocalMemory local, long offset, long length) {
+        try (var one = singleReceives.claim()) {
+            one.batch.receive(id, local, offset, length).post();
+        }
+    }
+
+    /**
      * Returns the operations on tags, for a queue made by {@link #tagMatching}.
      *
      * @return the operations

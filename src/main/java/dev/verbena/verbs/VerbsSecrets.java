@@ -133,6 +133,13 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public void limitSends(QueuePair pair) {
+        if (pair.contextEvenIfClosed().provider().software()) {
+            pair.batches.countSends();
+        }
+    }
+
+    @Override
     public void wakeWaits(CompletionQueue queue) {
         CompletionEvents events = queue.events();
         if (events != null) {

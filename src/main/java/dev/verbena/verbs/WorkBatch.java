@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound permits SendBatch, ReceiveBatch {
     static final long ID = ibv_recv_wr.wr_id$offset();
-    private static final long NEXT = ibv_recv_wr.next$offset();
+    static final long NEXT = ibv_recv_wr.next$offset();
     private static final long SG_LIST = ibv_recv_wr.sg_list$offset();
     static final long NUM_SGE = ibv_recv_wr.num_sge$offset();
     static final int ID_WORD = (int) ID / Long.BYTES;
@@ -72,8 +72,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     final long refused;
     final PostedOperations log;
-    /** Of {@link #path}, as the next two are: the hot path reads them from here. */
-    final Driver driver;
+    /** Of {@link #path}, as the next two are: the hot path reads them from here. Another one if the posts are counted. */
+    Driver driver;
 
     final long queueAddress;
 

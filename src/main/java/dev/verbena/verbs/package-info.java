@@ -25,7 +25,8 @@
  * <ul>
  *   <li>Memory: {@link LocalMemory} (a region or a part of one), {@link RegionOptions} and {@link RegionChange}
  *       (registering in other ways, and again).
- *   <li>Posting: {@link ReceiveBatch}, {@link Operation} (what a request does), {@link PostException}.
+ *   <li>Posting: {@link ReceiveBatch}, {@link Operation} (what a request does), {@link UnsignaledPosts},
+ *       {@link SendSlots} (counts free slots), {@link PostException}.
  *   <li>Completing: {@link WorkStatus}, {@link WorkCompletionException}, {@link CompletionQueueOptions},
  *       {@link CompletionChannel} (waits for many queues).
  *   <li>Queue pairs: {@link QueuePairState}, {@link QueuePairAttributes} and {@link Attribute} (changes of state by hand),

@@ -5,8 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.support.Await;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.PostException;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendSlots;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkCompletionException;
 import dev.verbena.verbs.WorkStatus;
@@ -139,6 +143,32 @@ abstract class ConnectionEnds {
             assertThat(flushed.id()).isEqualTo(1);
             assertThat(flushed).asString().contains("RDMA_CM_EVENT_DISCONNECTED");
         });
+    }
+
+    /** Soft-RoCE accepts any number of sends, whose completions do not fit into the queue. */
+    @Test
+    void sendsBeyondTheDepthAreRefusedAndNoCompletionIsLost() throws Exception {
+        AcceptingListener.Ends both = connected();
+        Connection client = both.client();
+        MemoryRegion from = buffer(client);
+        RemoteMemory to = both.server()
+                .register(ends.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE)
+                .remote();
+        int posted = 0;
+        try {
+            while (posted < 400) {
+                client.queuePair().postWrite(posted, from, to);
+                posted++;
+            }
+        } catch (PostException full) {
+            assertThat(full).hasMessageContaining("The send queue is full: poll completions");
+        }
+        assertThat(posted).isEqualTo(client.queuePair().capabilities().sendDepth());
+        assertThat(SendSlots.of(client.queuePair()).free()).isZero();
+        for (int i = 0; i < posted; i++) {
+            assertThat(client.awaitCompletion(DEADLINE).orThrow().id()).isEqualTo(i);
+        }
+        assertThat(SendSlots.of(client.queuePair()).free()).isEqualTo(posted);
     }
 
     @Test

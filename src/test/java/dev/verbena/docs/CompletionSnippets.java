@@ -5,6 +5,10 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendSlots;
 import dev.verbena.verbs.WorkCompletion;
 import java.time.Duration;
 import java.util.List;
@@ -34,6 +38,23 @@ final class CompletionSnippets {
         }
         // @end
         return count;
+    }
+
+    static void writeAll(QueuePair pair, LocalMemory local, RemoteMemory remote, int count, Duration timeout)
+            throws InterruptedException {
+        // @start region="slots"
+        SendSlots slots = SendSlots.of(pair); // before the first send
+        Completions done = pair.sendQueue().completions(16);
+        for (int i = 0; i < count; i++) {
+            while (slots.free() == 0) {
+                done.await(timeout);
+                while (done.next()) {
+                    done.orThrow();
+                }
+            }
+            pair.postWrite(i, local, remote);
+        }
+        // @end
     }
 
     static List<CompletionQueue> channel(Context context) {

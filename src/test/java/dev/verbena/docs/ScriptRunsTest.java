@@ -676,7 +676,8 @@ class ScriptRunsTest {
         program(old.resolve("bin/java"), DONE);
         program(old.resolve("bin/javac"), DONE);
         replaceFunctions("jdk.sh", "jdk_candidates() { printf '%s\\n' \"$HOME/old\" \"$HOME/jdk\"; }");
-        run(("env JAVA_HOME=" + old + " PATH=" + old.resolve("bin") + ":" + programs + ":" + machine + " scripts/soft-roce " + line)
+        run(("env JAVA_HOME=" + old + " PATH=" + old.resolve("bin") + ":" + programs + ":" + machine
+                        + " scripts/soft-roce " + line)
                 .split(" "));
         Path jdk = folder.resolve("jdk");
         assertThat(calls()).contains("export JAVA_HOME='" + jdk + "'\n", "export PATH='" + jdk.resolve("bin") + ":");

@@ -123,6 +123,18 @@ public final class AllocationProbe {
             take(leftDone, 1);
             take(rightDone, 1);
         });
+        measure("receive, send and write of a range", () -> {
+            loopback.right.pair.postReceive(11, remoteSide, 8, 16);
+            loopback.left.pair.postSend(12, local, 4, 12);
+            loopback.left.pair.postWrite(13, local, 16, 8, remote);
+            take(leftDone, 2);
+            take(rightDone, 1);
+        });
+        measure("unsignaled write before an inline one", () -> {
+            loopback.left.pair.unsignaled().postWrite(14, local, remote);
+            loopback.left.pair.postWriteInline(15, inline, remote);
+            take(leftDone, 1);
+        });
         measureDeep("write by a deep caller", () -> {
             loopback.left.pair.postWrite(8, local, remote);
             take(leftDone, 1);

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Posting and polling allocate nothing once they are compiled: not one byte in thousands of operations. */
 @FencedTest
 class AllocationTest {
-    private static final int ROWS = 13;
+    private static final int ROWS = 15;
 
     @ParameterizedTest
     @CsvSource({"confined, true", "shared, true", "confined, false", "shared, false"})

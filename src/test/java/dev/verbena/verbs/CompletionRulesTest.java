@@ -728,8 +728,8 @@ class CompletionRulesTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void waitsTellLostCompletionsAfterThoseThatAreLeft(boolean byChannel) throws InterruptedException {
-        CompletionQueue queue = overflowed(
-                CompletionQueueOptions.of(1).channel(byChannel ? context.createCompletionChannel() : null));
+        CompletionQueue queue =
+                overflowed(CompletionQueueOptions.of(1).channel(byChannel ? context.createCompletionChannel() : null));
         assertThat(queue.await(Loopback.DEADLINE).id()).isEqualTo(100);
         lossOf(() -> queue.await(ChronoUnit.FOREVER.getDuration()));
         lossOf(() -> queue.completions(2).await(ChronoUnit.FOREVER.getDuration()));

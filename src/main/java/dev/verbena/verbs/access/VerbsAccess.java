@@ -184,6 +184,12 @@ public interface VerbsAccess {
      */
     void endsWith(QueuePair pair, @Nullable CompletionQueue own, Supplier<? extends @Nullable VerbsException> end);
 
+    /**
+     * Has posts refuse more sends than a queue pair has slots, if the device is software, which does not. Another device does
+     * it itself.
+     */
+    void limitSends(QueuePair pair);
+
     /** Makes the threads that wait for a queue try again. Any thread may call this. */
     void wakeWaits(CompletionQueue queue);
 

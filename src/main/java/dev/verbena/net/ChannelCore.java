@@ -179,8 +179,8 @@ final class ChannelCore {
                 Link on = link;
                 if (state == ChannelState.PREPARING && on != null) {
                     messages.open(on, Objects.requireNonNull(memory));
-                    on.prepared();
                     opened(on);
+                    on.prepared(); // this thread does not post any more
                 }
             }
         } catch (RuntimeException | Error failed) { // for lack of memory, for example

@@ -15,7 +15,7 @@ final class RunningEventThread {
         lock.lock();
         try {
             Object running = read("running", null);
-            return running == null ? -1 : (int) Objects.requireNonNull(read("poll", running));
+            return running == null ? -1 : ((Epoll) Objects.requireNonNull(read("poll", running))).descriptor();
         } finally {
             lock.unlock();
         }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Mutex;
 import dev.verbena.support.Await;
 import dev.verbena.support.OpenFileLimit;
 import dev.verbena.verbs.AccessFlag;
@@ -205,6 +206,19 @@ class TcpPeerTest {
         } catch (IOException refused) {
             throw new UncheckedIOException(refused);
         }
+    }
+
+    /** One address keeps no other out, however many peers it has. */
+    @ParameterizedTest
+    @CsvSource({"1, 0", "1 2, 0", "1 2 2, 1", "1 1 2 2, 0", "2 1 1 2, 0", "3 2 1 1 2 1, 2"})
+    void oldestPeerOfTheAddressWithTheMostGivesWay(String oldestFirst, int expected) throws Exception {
+        record Peer(int place, InetAddress address) {}
+        List<Peer> peers = new ArrayList<>();
+        for (String last : oldestFirst.split(" ")) {
+            peers.add(new Peer(peers.size(), InetAddress.getByName("127.0.0." + last)));
+        }
+        assertThat(Engine.oldestOfMost(peers, Peer::address)).isSameAs(peers.get(expected));
+        assertThat(Engine.oldestOfMost(List.<Peer>of(), Peer::address)).isNull();
     }
 
     @Test
@@ -750,13 +764,17 @@ class TcpPeerTest {
         Thread closing = Thread.ofPlatform().daemon().unstarted(region::close);
         try (var _ = memory.use()) {
             closing.start();
-            Await.until(
-                    "the other thread waits",
-                    () -> Set.of(Thread.State.WAITING, Thread.State.TERMINATED).contains(closing.getState()));
+            Await.until("the other thread waits", () -> !closing.isAlive() || waitsForMutex(closing));
             assertThat(memory.find(null, key, table.address(), SIZE, null)).isNotNull();
         }
         Await.end(closing);
         assertThat(memory.find(null, key, table.address(), SIZE, null)).isNull();
+    }
+
+    private static boolean waitsForMutex(Thread thread) {
+        return Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING).contains(thread.getState())
+                && Arrays.stream(thread.getStackTrace())
+                        .anyMatch(frame -> frame.getClassName().equals(Mutex.class.getName()));
     }
 
     @Test

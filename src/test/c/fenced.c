@@ -220,13 +220,26 @@ API void fenced_calm(void)
 
 /* --- pages that are never used again --- */
 
+/* Zeroed memory for what has no way to fail. */
+static void *always(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+	if (!memory) {
+		fprintf(stderr, "fenced: no memory for %zu times %zu bytes\n", count, size);
+		abort();
+	}
+	return memory;
+}
+
 static char *next_page, *end_of_pages;
 
 static void *pages(size_t size)
 {
+	size_t reserve = 1ul << 38;
+	if (size > reserve - PAGE)
+		return NULL;
 	size = (size + PAGE - 1) & ~(PAGE - 1);
 	if (!next_page || next_page + size > end_of_pages) {
-		size_t reserve = 1ul << 38;
 		next_page = mmap(NULL, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (next_page == MAP_FAILED)
 			abort();
@@ -447,7 +460,7 @@ static void note(const char *attribute, uint64_t value);
 /* Whether a region is the whole address space, by implicit on-demand paging. */
 static int whole(struct fenced_mr *mr) { return mr->ibv.length == SIZE_MAX; }
 
-enum { SPANS = 1 << 16 };
+enum { SPANS = 1 << 16, MOST_COMPLETIONS = 1 << 16 };
 /* Written under the lock, read without it: "changes" is odd while a span changes. */
 static struct { atomic_uint changes; _Atomic uintptr_t start, end; } spans[SPANS];
 static atomic_int span_count;
@@ -539,7 +552,7 @@ static int take_fd(int fd)
 static void raise_async(struct ibv_context *context, enum ibv_event_type type, void *element)
 {
 	struct fenced_context *it = of(context);
-	struct fenced_async *async = calloc(1, sizeof(*async));
+	struct fenced_async *async = always(1, sizeof(*async));
 	async->event.event_type = type;
 	async->event.element.qp = element;
 	*it->end = async;
@@ -869,7 +882,7 @@ static int deliver(struct fenced_qp *from, struct work *work, struct fenced_qp *
 		with_data ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM);
 	int status = IBV_WC_SUCCESS;
 	if (with_data) {
-		char *buffer = calloc(1, header + length + 1);
+		char *buffer = always(1, header + length + 1);
 		if (datagram)
 			fill_header(buffer, length);
 		if (!scatter(from, work, buffer + header, length, 0))
@@ -1088,10 +1101,10 @@ static void progress_all(void)
 
 static struct work *work_of(uint64_t id, const struct ibv_sge *list, int count)
 {
-	struct work *work = calloc(1, sizeof(*work));
+	struct work *work = always(1, sizeof(*work));
 	work->id = id;
 	work->count = count;
-	work->pieces = calloc((size_t)count + 1, sizeof(*work->pieces));
+	work->pieces = always((size_t)count + 1, sizeof(*work->pieces));
 	if (count)
 		memcpy(work->pieces, list, (size_t)count * sizeof(*list));
 	return work;
@@ -1122,7 +1135,7 @@ static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
 			discard(work);
 			return ENOMEM;
 		}
-		work->inlined = malloc(length + 1);
+		work->inlined = always(1, length + 1);
 		for (int i = 0; i < wr->num_sge; i++) {
 			memcpy(work->inlined + at, (void *)wr->sg_list[i].addr, wr->sg_list[i].length);
 			work->pieces[i].addr = at;
@@ -1535,6 +1548,8 @@ API struct ibv_device **ibv_get_device_list(int *count)
 	if (error)
 		return refuse(error);
 	struct ibv_device **list = calloc(2, sizeof(*list));
+	if (!list)
+		return refuse(ENOMEM);
 	list[0] = &device;
 	if (count)
 		*count = 1;
@@ -1583,7 +1598,7 @@ static void describe_device(struct ibv_device_attr *attributes)
 	attributes->max_mw = attributes->max_ah = attributes->max_srq = 1 << 16;
 	attributes->max_qp_wr = attributes->max_srq_wr = 1 << 14;
 	attributes->max_sge = attributes->max_srq_sge = attributes->max_sge_rd = 16;
-	attributes->max_cqe = 1 << 16;
+	attributes->max_cqe = MOST_COMPLETIONS;
 	attributes->max_mr_size = UINT64_MAX;
 	attributes->page_size_cap = 4096;
 	attributes->max_qp_rd_atom = 14;
@@ -2014,6 +2029,10 @@ static struct ibv_cq_ex *new_cq(struct ibv_context *context, struct ibv_cq_init_
 	while (cq->size < init->cqe)
 		cq->size *= 2;
 	cq->done = calloc(cq->size, sizeof(*cq->done));
+	if (!cq->done) {
+		unmake(CQ, cq, sizeof(*cq));
+		return NULL;
+	}
 	cq->ibv.context = context;
 	cq->ibv.channel = init->channel;
 	cq->ibv.cq_context = init->cq_context;
@@ -2049,7 +2068,7 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
 	int error = enter("ibv_create_cq_ex");
 	if (error)
 		return refuse(error);
-	if (!init->cqe || init->cqe > 1 << 16)
+	if (!init->cqe || init->cqe > MOST_COMPLETIONS)
 		return refuse(EINVAL);
 	struct ibv_cq_ex *cq = new_cq(context, init);
 	if (!cq)
@@ -2072,7 +2091,7 @@ API struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *us
 	int error = enter("ibv_create_cq");
 	if (error)
 		return refuse(error);
-	if (size < 1 || size > 1 << 16 || vector)
+	if (size < 1 || size > MOST_COMPLETIONS || vector)
 		return refuse(EINVAL);
 	struct ibv_cq_ex *cq = new_cq(context, &init);
 	if (!cq)
@@ -2086,13 +2105,17 @@ API int ibv_resize_cq(struct ibv_cq *ibcq, int size)
 	struct fenced_cq *cq = (struct fenced_cq *)ibcq;
 	int error = enter("ibv_resize_cq");
 	unsigned wanted = 1, have = cq->tail - cq->head;
-	while (wanted < (unsigned)size)
+	if (!error && (size < 1 || size > MOST_COMPLETIONS))
+		error = EINVAL;
+	while (!error && wanted < (unsigned)size)
 		wanted *= 2;
-	if (!error && (size < 1 || wanted < have))
+	if (!error && wanted < have)
 		error = EINVAL;
 	if (error)
 		return answer(error);
 	struct ibv_wc *done = calloc(wanted, sizeof(*done));
+	if (!done)
+		return answer(ENOMEM);
 	for (unsigned i = 0; i < have; i++)
 		done[i] = cq->done[(cq->head + i) & (cq->size - 1)];
 	free(cq->done);
@@ -2549,9 +2572,15 @@ static struct ibv_context *new_context(struct ibv_device *which, int descriptor)
 
 static struct ibv_context *new_context(struct ibv_device *which, int descriptor)
 {
-	struct fenced_context *it = make(CONTEXT, sizeof(*it));
-	if (!it)
+	int events = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	if (events < 0)
 		return NULL;
+	struct fenced_context *it = make(CONTEXT, sizeof(*it));
+	if (!it) {
+		close(events);
+		errno = ENOMEM;
+		return NULL;
+	}
 	struct verbs_context *all = &it->all;
 	struct ibv_context *context = &all->context;
 	it->end = &it->first;
@@ -2598,7 +2627,7 @@ static struct ibv_context *new_context(struct ibv_device *which, int descriptor)
 	context->ops.bind_mw = bind_mw;
 	context->ops.dealloc_mw = dealloc_mw;
 	context->cmd_fd = descriptor;
-	context->async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	context->async_fd = events;
 	context->num_comp_vectors = 1;
 	pthread_mutex_init(&context->mutex, NULL);
 	context->abi_compat = (void *)-1; /* there is a struct verbs_context around it */
@@ -2617,8 +2646,9 @@ API struct ibv_context *ibv_open_device(struct ibv_device *which)
 		return refuse(error);
 	struct ibv_context *context = new_context(which, descriptor);
 	if (!context) {
+		error = errno;
 		close(descriptor);
-		return refuse(ENOMEM);
+		return refuse(error);
 	}
 	leave();
 	return context;

@@ -104,6 +104,11 @@ API struct ibv_context **rdma_get_devices(int *count)
 		return NULL;
 	}
 	struct ibv_context **list = calloc(2, sizeof(*list));
+	if (!list) {
+		leave_device();
+		errno = ENOMEM;
+		return NULL;
+	}
 	list[0] = cm_verbs;
 	if (count)
 		*count = 1;
@@ -146,7 +151,7 @@ static int cm_enter(const char *function, struct cm_id *id)
 
 static struct cm_event *cm_raise(struct cm_id *id, enum rdma_cm_event_type type, int status, const void *data, size_t size)
 {
-	struct cm_event *event = calloc(1, sizeof(*event));
+	struct cm_event *event = always(1, sizeof(*event));
 	event->ibv.id = &id->ibv;
 	event->ibv.event = type;
 	event->ibv.status = status;
@@ -755,7 +760,7 @@ API int rdma_getaddrinfo(const char *node, const char *service, const struct rdm
 {
 	int error = enter("rdma_getaddrinfo");
 	leave();
-	struct sockaddr_in *address = calloc(1, sizeof(*address));
+	struct sockaddr_in *address = always(1, sizeof(*address));
 	address->sin_family = AF_INET;
 	address->sin_port = htons((uint16_t)(service ? atoi(service) : 0));
 	if (error || (node && inet_pton(AF_INET, node, &address->sin_addr) != 1)) {
@@ -763,7 +768,7 @@ API int rdma_getaddrinfo(const char *node, const char *service, const struct rdm
 		errno = error;
 		return error ? -1 : EAI_NONAME;
 	}
-	struct rdma_addrinfo *info = calloc(1, sizeof(*info));
+	struct rdma_addrinfo *info = always(1, sizeof(*info));
 	info->ai_family = AF_INET;
 	info->ai_flags = hints ? hints->ai_flags : 0;
 	info->ai_port_space = hints && hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;

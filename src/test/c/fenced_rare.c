@@ -137,7 +137,7 @@ API struct ibv_context *ibv_import_device(int descriptor)
 		return refuse(error);
 	struct ibv_context *context = new_context(&device, descriptor);
 	if (!context)
-		return refuse(ENOMEM);
+		return refuse(errno);
 	leave();
 	return context;
 }
@@ -403,6 +403,10 @@ static struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *contex
 	table->ibv.ind_tbl_handle = (int)next_handle++;
 	table->count = 1 << init->log_ind_tbl_size;
 	table->queues = calloc((size_t)table->count, sizeof(*table->queues));
+	if (!table->queues) {
+		unmake(TABLE, table, sizeof(*table));
+		return refuse(ENOMEM);
+	}
 	for (int i = 0; i < table->count; i++) {
 		table->queues[i] = (struct fenced_wq *)init->ind_tbl[i];
 		table->queues[i]->users++;

@@ -61,6 +61,37 @@ public final class BiasedLock implements AutoCloseable {
     private long turns;
     private long needed = TURNS;
 
+    /** True once all accesses to a bias are linked, for which there must be memory: giving a lock back must not fail. */
+    private static volatile boolean linked;
+
+    /** Makes a lock that no thread holds. */
+    public BiasedLock() {
+        if (!linked) {
+            linked = true; // else the lock that tries makes another one
+            try {
+                new BiasedLock().tryBias();
+            } catch (Throwable shortage) {
+                linked = false;
+                throw shortage;
+            }
+        }
+    }
+
+    /** Takes the lock and gives it back with a bias, and without one. */
+    private void tryBias() {
+        bias = new Bias(Thread.currentThread());
+        lock();
+        lock();
+        unlock();
+        unlock();
+        Bias other = new Bias(Thread.currentThread());
+        revoke(other);
+        enter(other);
+        awaitLeft(other);
+        lock();
+        unlock();
+    }
+
     /** Takes the lock, and waits for that. Closing the result, which is this lock, gives it back. */
     public BiasedLock held() {
         lock();
@@ -80,8 +111,13 @@ public final class BiasedLock implements AutoCloseable {
             lock.lock();
             Bias other = bias;
             if (other != null) {
-                revoke(other);
-                awaitLeft(other);
+                try {
+                    revoke(other);
+                    awaitLeft(other);
+                } catch (Throwable shortage) {
+                    lock.unlock();
+                    throw shortage;
+                }
             }
         }
     }
@@ -97,8 +133,13 @@ public final class BiasedLock implements AutoCloseable {
         }
         Bias other = bias;
         if (other != null) {
-            revoke(other);
-            endIfLost(other, refused++);
+            try {
+                revoke(other);
+                endIfLost(other, refused++);
+            } catch (Throwable shortage) {
+                lock.unlock();
+                throw shortage;
+            }
             if (isBusy(other)) {
                 lock.unlock(); // the next thread goes on with that
                 return false;
@@ -151,8 +192,8 @@ public final class BiasedLock implements AutoCloseable {
         } else if (++turns >= needed && Barrier.AVAILABLE && lock.isHeldOnceAlone()) {
             try {
                 bias = new Bias(current);
-            } catch (OutOfMemoryError later) {
-                return; // the caller is about to give the lock back, which must not fail
+            } catch (Throwable later) {
+                return; // the caller is about to give the lock back, which must not fail for lack of memory
             }
             last = null;
             needed *= FACTOR;

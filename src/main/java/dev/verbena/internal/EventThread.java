@@ -231,6 +231,9 @@ public final class EventThread {
         try {
             long ticked = System.nanoTime();
             while (!retired) {
+                if (Thread.interrupted()) {
+                    Daemons.interrupted();
+                }
                 int count = poll.take(ticking > 0 ? TICK_MILLIS : FOR_EVER);
                 for (int i = 0; i < count; i++) {
                     long key = poll.key(i);

@@ -188,9 +188,15 @@ final class Engine {
         threads.add(Daemons.named("node-" + job + "-" + text(address)).start(work));
     }
 
-    /** Lets a thread do something that takes long. It does one after the other. */
+    /** Lets a thread do something that takes long. It does one after the other. If that throws, the node can't go on. */
     void runApart(Runnable work) {
-        apart.execute(work);
+        apart.execute(() -> {
+            try {
+                work.run();
+            } catch (RuntimeException | Error ended) {
+                fail(ended);
+            }
+        });
     }
 
     boolean isClosed() {

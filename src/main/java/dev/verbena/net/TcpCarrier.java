@@ -326,6 +326,9 @@ final class TcpCarrier extends Carrier {
             engine.comes();
         } catch (IOException gone) {
             closeQuietly(made);
+        } catch (Throwable shortage) {
+            closeQuietly(made);
+            throw shortage;
         }
     }
 

@@ -259,9 +259,13 @@ public final class AsyncEvents {
     private void listen(DescriptorWaits events) {
         try {
             while (!endWithoutListeners()) {
-                Optional<AsyncEvent> next = source.await(events, this::takeForListeners, Deadline.FOREVER);
-                if (next != null && next.isPresent()) {
-                    tellListeners(next.get());
+                try {
+                    Optional<AsyncEvent> next = source.await(events, this::takeForListeners, Deadline.FOREVER);
+                    if (next != null && next.isPresent()) {
+                        tellListeners(next.get());
+                    }
+                } catch (InterruptedException stray) {
+                    Daemons.interrupted(); // the thread ends with its listeners, or with the context
                 }
             }
         } catch (IllegalStateException contextClosed) {

@@ -23,6 +23,8 @@ import dev.verbena.verbs.AccessFlag;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.WeakReference;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +32,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -559,5 +564,56 @@ class NodeProgressTest {
                 .contains("left 0 objects and 0 violations")
                 .as("the test finds no node over")
                 .doesNotContain("over 0\n");
+    }
+
+    /** Nobody of the library interrupts its threads while they are needed. So an interrupt is of the program, or late. */
+    @ParameterizedTest
+    @EnumSource(names = {"RDMA", "TCP"})
+    void threadsGoOnAfterInterrupts(Transport transport) throws Exception {
+        NodePair.over(transport);
+        try (NodePair nodes = new NodePair();
+                Recording recording = new Recording()) {
+            recording.enable("dev.verbena.StrayInterrupt");
+            recording.start();
+            nodes.server.listen((channel, request) -> request.reply().length(0).send());
+            Channel channel = nodes.client.connect(nodes.server.address(), DEADLINE);
+            AtomicBoolean enough = new AtomicBoolean();
+            AtomicInteger calls = new AtomicInteger();
+            Future<?> traffic = nodes.start(() -> {
+                while (!enough.get()) {
+                    channel.call(channel.message(DEADLINE).length(0), DEADLINE).close();
+                    calls.incrementAndGet();
+                }
+                return null;
+            });
+            List<Thread> ours = Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().startsWith("verbena-node-"))
+                    .toList();
+            List<Thread> lasting = ours.stream() // the others end when they have had nothing to do
+                    .filter(thread -> !thread.getName().startsWith("verbena-node-memory-"))
+                    .toList();
+            assertThat(lasting).hasSize(4);
+            for (int i = 0; i < 1000; i++) {
+                ours.forEach(Thread::interrupt);
+                Thread.yield();
+            }
+            int before = calls.get();
+            Await.until("more calls", () -> calls.get() > before + 10);
+            enough.set(true);
+            end(traffic);
+            lasting.forEach(thread -> Await.until("the interrupt is over", () -> !thread.isInterrupted()));
+            assertThat(lasting).allMatch(Thread::isAlive);
+            assertThat(channel.isOpen()).isTrue();
+            assertThat(channel.call(channel.message(DEADLINE).length(0), DEADLINE)
+                            .length())
+                    .isZero();
+            recording.stop();
+            Path file = Files.createTempFile("verbena", ".jfr");
+            recording.dump(file);
+            assertThat(RecordingFile.readAllEvents(file)).isNotEmpty();
+            Files.delete(file);
+        } finally {
+            NodePair.over(Transport.RDMA);
+        }
     }
 }

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -44,6 +45,15 @@ class FencedProviderTest {
         loopback.left.pair.postWrite(1, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote());
         assertThat(loopback.left.done().id()).isEqualTo(1);
         assertThat(loopback.right.buffer.segment().getString(0)).isEqualTo("moved");
+    }
+
+    @Test
+    void hugeSizesOfACompletionQueueAreRefused() {
+        for (int size : new int[] {Integer.MAX_VALUE, (1 << 30) + 1, (1 << 16) + 1}) {
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> loopback.left.queue.resize(size))
+                    .withMessageContaining("EINVAL");
+        }
     }
 
     @Test

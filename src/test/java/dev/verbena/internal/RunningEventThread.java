@@ -2,7 +2,6 @@ package dev.verbena.internal;
 
 import java.lang.reflect.Field;
 import java.util.Objects;
-import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /** The event thread that runs, which the library itself asks nobody for. */
@@ -11,7 +10,7 @@ final class RunningEventThread {
 
     /** Returns its epoll descriptor, or -1 if none runs. */
     static int pollDescriptor() {
-        Lock lock = (Lock) Objects.requireNonNull(read("LOCK", null));
+        Mutex lock = (Mutex) Objects.requireNonNull(read("LOCK", null));
         lock.lock();
         try {
             Object running = read("running", null);

@@ -134,11 +134,22 @@ final class ChannelWatch {
             RdmaSelectionKey key = looked.get(i);
             int reported = set.reported(i);
             if (key.ours().ready(reported, key.interest()) != 0 || (reported != 0 && isAccepted(key))) {
-                key.source = Source.SELECTION;
-                key.selector().changed(key);
+                tell(key);
             }
         }
         leave();
+    }
+
+    /** Has the key's selector look. If that fails for want of memory, the next look tells it again. */
+    private static void tell(RdmaSelectionKey key) {
+        Source before = key.source;
+        key.source = Source.SELECTION; // first: the selector may ask for the next event at once
+        try {
+            key.selector().changed(key);
+        } catch (Throwable t) {
+            key.source = before;
+            throw t;
+        }
     }
 
     /** Returns the events to look for. An accepted connection that is there has a descriptor from now on. */

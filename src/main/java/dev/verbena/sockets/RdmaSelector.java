@@ -411,8 +411,8 @@ final class RdmaSelector extends AbstractSelector {
     private void note(RdmaSelectionKey key) {
         try (var _ = changesLock.held()) {
             if (!key.listed) {
+                changes.add(key); // first: it may need memory
                 key.listed = true;
-                changes.add(key);
             }
         }
     }

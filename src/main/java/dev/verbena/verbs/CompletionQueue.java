@@ -358,8 +358,8 @@ public final class CompletionQueue extends ContextObject {
         cursors.forEach(Completions::count);
     }
 
-    /** Counts completions that a cursor has fetched. Returns their number. */
-    int counted(long first, int count) {
+    /** Counts completions that a cursor has fetched. */
+    void count(long first, int count) {
         for (int i = 0; i < count; i++) {
             long completion = first + i * Completions.SIZE;
             QueuePair pair = context.queuePair(Memory.getInt(completion + Completions.QP_NUMBER));
@@ -368,15 +368,6 @@ public final class CompletionQueue extends ContextObject {
                 slots.completed(completion);
             }
         }
-        return count;
-    }
-
-    /** Throws if a cursor of a queue that has lost completions has fetched none. */
-    int orLoss(int count) {
-        if (count == 0) {
-            throw loss();
-        }
-        return count;
     }
 
     /**

@@ -11,7 +11,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
 import java.time.Duration;
-import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -42,17 +41,16 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     static final long SERVICE_LEVEL = ibv_wc.sl$offset();
     static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
 
+    /** In place of the number of fetched completions. */
+    private static final int RARELY = Integer.MIN_VALUE; // no poll returns it
+
     final CompletionQueue queue;
     final int max;
     /** An array of {@code struct ibv_wc}. The queue keeps it as long as C may use it, and this object after that. */
     final long address;
 
     private final MemorySegment memory;
-    /** Replaced if the queue loses completions, or counts them. A final field would not be read less often: each call of C has it read. */
-    private Driver driver;
-
-    private boolean tellsLoss;
-    private boolean counts;
+    private final Driver driver;
     private final long cq;
 
     /** The poll of {@link #await}, made for the first one. */
@@ -66,8 +64,14 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private long base;
     /** The address of the last fetched completion; before the memory if there is none. */
     private long last;
-    /** The number of completions up to {@link #last}. A poll that finds as many as the one before leaves both as they are. */
+    /**
+     * The number of completions up to {@link #last}. A poll that finds as many as the one before leaves both as they are.
+     * {@link #RARELY} if each poll is to look at the two fields below.
+     */
     private int fetched;
+
+    private volatile boolean tellsLoss;
+    private volatile boolean counts;
 
     /** Makes a cursor without completions. */
     Completions(CompletionQueue queue, int max) {
@@ -89,34 +93,23 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         forget();
     }
 
-    /** Has polls throw from now on when nothing is left, because the queue has lost completions. */
-    final synchronized void tellLoss() {
-        if (!tellsLoss) {
-            tellsLoss = true;
-            IntSupplier polls = pollsUntilNow(driver);
-            driver = new CursorPolls(() -> queue.orLoss(polls.getAsInt()));
-        }
+    /** Has polls throw from now on when nothing is left, because the queue has lost completions. Any thread may call this. */
+    final void tellLoss() {
+        tellsLoss = true;
+        fetched = RARELY;
     }
 
-    /** Has polls count the completions from now on: see {@link SendSlots}. */
-    final synchronized void count() {
-        if (!counts) {
-            counts = true;
-            IntSupplier polls = pollsUntilNow(driver);
-            driver = new CursorPolls(() -> queue.counted(address, polls.getAsInt()));
-        }
-    }
-
-    /** Returns the polls of this cursor, which from now on calls {@link #driver} for each. */
-    IntSupplier pollsUntilNow(Driver before) {
-        return () -> before.poll(cq, max, address);
+    /** Has polls count the completions from now on: see {@link SendSlots}. Any thread may call this. */
+    final void count() {
+        counts = true;
+        fetched = RARELY;
     }
 
     /** Drops all fetched completions, so that there is no current one. */
     private void forget() {
         base = before;
         last = before;
-        fetched = 0;
+        fetched = tellsLoss || counts ? RARELY : 0;
     }
 
     /**
@@ -139,8 +132,16 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
             base = before;
         } else if (fetched != 0) {
             forget();
+            if (tellsLoss) {
+                throw queue.loss();
+            }
         }
         return count;
+    }
+
+    /** Returns the number of fetched completions. */
+    private int fetchedCount() {
+        return (int) ((last - before) / SIZE);
     }
 
     /** Notes the number of fetched completions, which most often stays the same. */
@@ -149,8 +150,11 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
             forget();
             throw queue.broken(count);
         }
-        fetched = count;
+        fetched = tellsLoss || counts ? RARELY : count;
         last = before + count * stride;
+        if (counts) {
+            queue.count(address, count);
+        }
     }
 
     private Supplier<@Nullable Completions> attempt() {
@@ -180,7 +184,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public final int await(Duration timeout) throws InterruptedException {
         queue.await(attempt(), false, timeout);
-        return fetched;
+        return fetchedCount();
     }
 
     /**
@@ -198,7 +202,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     @CName({"ibv_poll_cq", "ibv_req_notify_cq", "ibv_get_cq_event", "ibv_ack_cq_events"})
     public final int awaitSolicited(Duration timeout) throws InterruptedException {
         queue.await(attempt(), true, timeout);
-        return fetched;
+        return fetchedCount();
     }
 
     private @Nullable Completions pollOrNull() {
@@ -552,6 +556,6 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     @Override
     public final String toString() {
         boolean readable = base >= address && isUser();
-        return readable ? completion().toString() : "cursor over " + queue + ", " + fetched + " fetched";
+        return readable ? completion().toString() : "cursor over " + queue + ", " + fetchedCount() + " fetched";
     }
 }

@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import dev.verbena.CName;
 import dev.verbena.UnsupportedVerbException;
-import dev.verbena.internal.Driver;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
@@ -15,7 +14,6 @@ import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
-import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,9 +47,6 @@ public final class ExtendedCompletions extends Completions {
     /** True if {@code ibv_poll_cq} fetches all fields that the queue reports. */
     private final boolean plain;
 
-    /** True if the driver polls. */
-    private boolean byDriver;
-
     private final boolean oneByOne;
     private final int asked;
     private final long attributes;
@@ -82,7 +77,6 @@ public final class ExtendedCompletions extends Completions {
         Arena arena = Arena.ofAuto(); // keeps all its memory while one segment of it is reachable
         this.readers = readers;
         this.plain = plain;
-        this.byDriver = plain;
         this.oneByOne = oneByOne;
         this.asked = EnumCodec.bits(fields, field -> field.bit);
         this.attributes = ibv_poll_cq_attr.allocate(arena).address();
@@ -102,19 +96,9 @@ public final class ExtendedCompletions extends Completions {
 
     @Override
     int fetch() {
-        return byDriver ? super.fetch() : takeSafely();
-    }
-
-    @Override
-    IntSupplier pollsUntilNow(Driver before) {
-        if (byDriver) {
-            return super.pollsUntilNow(before);
+        if (plain) {
+            return super.fetch();
         }
-        byDriver = true;
-        return this::takeSafely;
-    }
-
-    private int takeSafely() {
         ObjectLifetime open = queue.lifetime;
         int way = open.enter();
         try {

@@ -32,6 +32,7 @@ final class PostPath {
 
     private final int usual;
     private boolean ready;
+    private boolean rarely;
     private long longestMessage;
 
     /**
@@ -125,7 +126,13 @@ final class PostPath {
     /** Lets requests through, or not, according to the queue's state. */
     void ready(boolean now) {
         ready = now;
-        log.open(now, usual);
+        log.open(now && !rarely, usual);
+    }
+
+    /** Has all posts take the way of the rare ones from now on. */
+    void postRarely() {
+        rarely = true;
+        log.open(false, usual);
     }
 
     /** Sets the length of the longest message that the transport carries, which fits into 32 bits. */

@@ -37,12 +37,7 @@ final class QueuePairBatches {
 
     /** Makes a batch of sends that the caller keeps until no thread uses it. */
     SendBatch newSends(int capacity) {
-        SendBatch made = new SendBatch(queuePair, paths().sends(), capacity, paths().operations());
-        SendSlots counted = slots;
-        if (counted != null) {
-            made.driver = counted.counting(made.driver);
-        }
-        return made;
+        return new SendBatch(queuePair, paths().sends(), capacity, paths().operations());
     }
 
     @Nullable
@@ -67,11 +62,7 @@ final class QueuePairBatches {
         queue.countPolls();
         SendSlots made = new SendSlots(queuePair);
         slots = made;
-        for (WorkBatch<?> batch : kept) {
-            if (batch instanceof SendBatch sends) {
-                sends.driver = made.counting(sends.driver);
-            }
-        }
+        paths().sends().postRarely();
         return made;
     }
 
@@ -89,7 +80,7 @@ final class QueuePairBatches {
                 queuePair, queuePair.domain, paths().receives(), capacity, queuePair.granted.receiveSge());
     }
 
-    synchronized SendBatch sends(int capacity) {
+    SendBatch sends(int capacity) {
         return keep(newSends(capacity));
     }
 

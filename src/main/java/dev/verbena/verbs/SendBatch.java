@@ -122,6 +122,10 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     @Override
     int driveRarely() {
+        SendSlots slots = queuePair.batches.slots();
+        if (slots != null) {
+            return slots.drive(this);
+        }
         ExtendedSends extended = path.extended;
         return extended == null ? drive(queueAddress, address) : extended.post(address, refused);
     }

@@ -3,7 +3,6 @@ package dev.verbena.verbs;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
-import dev.verbena.internal.Driver;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
@@ -248,67 +247,42 @@ public final class SendSlots {
         }
     }
 
-    /** Returns the function of the driver that posts sends, which counts them and refuses those without a slot. */
-    Driver counting(Driver driver) {
-        return new Counting(driver);
-    }
-
-    private final class Counting extends Driver {
-        private final Driver driver;
-
-        Counting(Driver driver) {
-            this.driver = driver;
-        }
-
-        /** Posts as many requests as there are slots for. Names the first one that was not posted, as C does. */
-        @Override
-        public int postSends(long queue, long requests, long firstRefused) {
-            lock.lock();
-            try {
-                if (failed) {
-                    return driver.postSends(queue, requests, firstRefused);
-                }
-                long last = 0;
-                long next = requests;
-                for (int left = depth - used; next != 0 && left > 0; left--) {
-                    last = next;
-                    next = Memory.getLong(next + WorkBatch.NEXT);
-                }
-                if (last == 0) {
-                    Memory.set(firstRefused, requests);
-                    return Errno.ENOMEM;
-                }
-                Memory.set(last + WorkBatch.NEXT, 0L);
-                int result = driver.postSends(queue, requests, firstRefused);
-                Memory.set(last + WorkBatch.NEXT, next);
-                long end = result == 0 ? next : Memory.getLong(firstRefused);
-                for (long each = requests; each != end && each != 0 && (result == 0 || end != 0); ) {
-                    posted(each);
-                    each = Memory.getLong(each + WorkBatch.NEXT);
-                }
-                if (result == 0 && next != 0) {
-                    Memory.set(firstRefused, next);
-                    return Errno.ENOMEM;
-                }
-                return result;
-            } finally {
-                lock.unlock();
+    /**
+     * Posts as many requests of a batch as there are slots for. Names the first one that was not posted, as C does.
+     *
+     * @return 0 or an error number
+     */
+    int drive(SendBatch batch) {
+        lock.lock();
+        try {
+            if (failed) {
+                return batch.drive(batch.queueAddress, batch.address);
             }
-        }
-
-        @Override
-        public int postReceives(long queue, long requests, long firstRefused) {
-            return driver.postReceives(queue, requests, firstRefused);
-        }
-
-        @Override
-        public int poll(long queue, int entries, long completions) {
-            return driver.poll(queue, entries, completions);
-        }
-
-        @Override
-        public int ask(long queue, int solicitedOnly) {
-            return driver.ask(queue, solicitedOnly);
+            long last = 0;
+            long next = batch.address;
+            for (int left = depth - used; next != 0 && left > 0; left--) {
+                last = next;
+                next = Memory.getLong(next + WorkBatch.NEXT);
+            }
+            if (last == 0) {
+                Memory.set(batch.refused, batch.address);
+                return Errno.ENOMEM;
+            }
+            Memory.set(last + WorkBatch.NEXT, 0L);
+            int result = batch.drive(batch.queueAddress, batch.address);
+            Memory.set(last + WorkBatch.NEXT, next);
+            long end = result == 0 ? next : Memory.getLong(batch.refused);
+            for (long each = batch.address; each != end && each != 0 && (result == 0 || end != 0); ) {
+                posted(each);
+                each = Memory.getLong(each + WorkBatch.NEXT);
+            }
+            if (result == 0 && next != 0) {
+                Memory.set(batch.refused, next);
+                return Errno.ENOMEM;
+            }
+            return result;
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -72,8 +72,8 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     final long refused;
     final PostedOperations log;
-    /** Of {@link #path}, as the next two are: the hot path reads them from here. Another one if the posts are counted. */
-    Driver driver;
+    /** Of {@link #path}, as the next two are: the hot path reads them from here. */
+    final Driver driver;
 
     final long queueAddress;
 

@@ -61,6 +61,7 @@ final class OptionTable {
 
     /** The options of the JDK's channels over TCP that RDMA sockets do not have, by their names, with the reasons. */
     static final Map<String, String> REFUSED = Map.of(
+            "TCP_KEEPIDLE", "set it at the channels that a server accepts",
             "TCP_KEEPINTERVAL", KEEP_ALIVE,
             "TCP_KEEPCOUNT", KEEP_ALIVE,
             "TCP_QUICKACK", "the adapter acknowledges data by itself",

@@ -73,9 +73,9 @@ final class TcpVisitor {
         return !input.hasRemaining();
     }
 
-    /** Returns true if the peer has greeted. */
+    /** Returns true if what has become complete is a greeting. */
     boolean hasGreeted() {
-        return step == Step.GREETING && input.capacity() > TcpFrame.BYTES && !input.hasRemaining();
+        return input.capacity() > TcpFrame.BYTES;
     }
 
     private static void checkPresent(int found) throws IOException {

@@ -761,6 +761,7 @@ class TcpPeerTest {
         TcpMemory memory = TcpMemory.create(nodes.arena);
         MemoryRegion region = memory.register(table, List.of(), nodes.arena);
         int key = region.localKey();
+        MemoryRegion other = memory.register(table, List.of(), nodes.arena);
         Thread closing = Thread.ofPlatform().daemon().unstarted(region::close);
         try (var _ = memory.use()) {
             closing.start();
@@ -769,6 +770,9 @@ class TcpPeerTest {
         }
         Await.end(closing);
         assertThat(memory.find(null, key, table.address(), SIZE, null)).isNull();
+        assertThat(memory.find(null, other.localKey(), table.address(), SIZE, null))
+                .as("the other region")
+                .isNotNull();
     }
 
     private static boolean waitsForMutex(Thread thread) {

@@ -315,7 +315,6 @@ final class Engine {
         }
     }
 
-    /** Ends a channel of a node that can't go on. */
     void endWithNode(ChannelCore core) {
         Throwable why = Objects.requireNonNull(broken);
         core.end(brokenAs, brokenAs == EndReason.FAILED ? "The node can't go on: " + why.getMessage() : "", why);

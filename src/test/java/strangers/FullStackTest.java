@@ -14,6 +14,7 @@ import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.QueuePairAttributes;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -140,10 +141,17 @@ class FullStackTest {
             Node server = Node.open(OWN, options, arena);
             Node client = Node.open(OWN, options, arena);
             int round = i;
+            Loopback own = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
             CountDownLatch handled = new CountDownLatch(1);
             server.listen((channel, message) -> {
                 if (inHandler) {
-                    descend(callsOf(channel), round);
+                    List<Call> calls = new ArrayList<>(callsOf(channel));
+                    calls.add(() -> own.left.pair.query());
+                    calls.add(() -> own.left.pair.endpoint());
+                    calls.add(() -> own.right.pair.endpoint());
+                    for (int j = 0; j < DESCENTS; j++) {
+                        descend(calls, DESCENTS * round + j);
+                    }
                     handled.countDown();
                 }
             });
@@ -158,9 +166,11 @@ class FullStackTest {
                 send(channel);
                 assertThat(handled.await(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
                         .isTrue();
+                closeAfter(List.of(() -> {}), i, own::close); // the handler's thread sleeps on
                 closeAfter(List.of(() -> {}), i, arena::close);
             } else {
                 closeAfter(calls, i, arena::close);
+                own.close();
             }
         }
     }

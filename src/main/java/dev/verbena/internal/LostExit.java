@@ -13,19 +13,32 @@ import org.jspecify.annotations.Nullable;
 public final class LostExit {
     private static final String LIBRARY = "dev.verbena.";
 
+    private static final String SLEEPER = Waiters.class.getName();
+    private static final String SERVER = Daemons.class.getName();
+
     /** The number of tries after which, and between which, a thread that waits looks: each look stops the other thread. */
     private static final int TRIES = 1_000;
 
     private LostExit() {}
 
     /**
-     * Looks at a thread from time to time, and returns true if it is outside though a bracket knows it as its user.
+     * Looks at a thread from time to time, and returns true if it has no lock any more though the lock knows it as its owner.
      *
-     * @param thread the user; null if it is known that there is none any more
      * @param tries the number of waits before, as for {@link Backoff#pause}
      */
-    public static boolean isFound(@Nullable Thread thread, int tries) {
-        return isTimeToLook(tries) && (thread == null || isOutside(thread));
+    static boolean isFound(Thread thread, int tries) {
+        return isTimeToLook(tries) && isOutside(thread);
+    }
+
+    /**
+     * Looks at a thread from time to time, and returns true if it is in no call of a guard that knows it as its user. A thread
+     * that sleeps in {@link Waiters} is in no call, because closing must wake it.
+     *
+     * @param thread the user; null if there is none any more
+     * @param tries the number of waits before, as for {@link Backoff#pause}
+     */
+    public static boolean isFoundInNoCall(@Nullable Thread thread, int tries) {
+        return isTimeToLook(tries) && (thread == null || isOutside(thread, true));
     }
 
     static boolean isTimeToLook(int tries) {
@@ -33,7 +46,11 @@ public final class LostExit {
     }
 
     /** Returns true if a thread has ended, or runs no method of the library but those that the calling thread asks from. */
-    public static boolean isOutside(Thread thread) {
+    static boolean isOutside(Thread thread) {
+        return isOutside(thread, false);
+    }
+
+    private static boolean isOutside(Thread thread, boolean orAsleep) {
         if (!thread.isAlive()) {
             return true;
         }
@@ -44,14 +61,22 @@ public final class LostExit {
             return false; // the next look may have memory
         }
         boolean below = thread != Thread.currentThread(); // below the call that asks
+        boolean inside = false;
+        boolean asleep = false;
+        boolean program = false;
         for (StackTraceElement frame : stack) {
             String name = frame.getClassName();
             if (!name.startsWith(LIBRARY)) {
-                below |= !name.startsWith("java.") && !name.startsWith("jdk.");
-            } else if (below) {
-                return false;
+                program |= !name.startsWith("java.") && !name.startsWith("jdk.");
+                below |= program;
+            } else if (name.equals(SLEEPER) && frame.getMethodName().equals("sleep")) {
+                asleep = true;
+            } else if (name.equals(SERVER) && frame.getMethodName().equals("serve")) {
+                return asleep && !program; // it rests between two calls of the program's code
+            } else {
+                inside |= below;
             }
         }
-        return true;
+        return !inside || (orAsleep && asleep);
     }
 }

@@ -175,7 +175,7 @@ final class Engine {
         try {
             carrier.start();
             if (background) {
-                startThread("progress", this::makeProgress);
+                startThread("progress", () -> Daemons.serve(this::makeProgress));
             }
         } catch (Throwable t) {
             undo(t, this::close);

@@ -94,7 +94,8 @@ class MigrationRaceTest {
             }
         });
         Await.until(
-                "a call that waits or has ended", () -> caller.getState() == Thread.State.WAITING || called.isDone());
+                "a call that waits or has ended",
+                () -> caller.getState() == Thread.State.TIMED_WAITING || called.isDone());
         Fenced.goOn("moved");
         FencedIds.end(moving);
         FencedIds.end(called);

@@ -211,11 +211,11 @@ final class SharedGuard extends CloseGuard {
 
     /** Returns true while a call is under way. A thread that is outside has lost its exit, and does not count. */
     private boolean isUsed(int tries) {
-        if ((boolean) BUSY.getAcquire(this) && !LostExit.isFound(holder, tries)) {
+        if ((boolean) BUSY.getAcquire(this) && !LostExit.isFoundInNoCall(holder, tries)) {
             return true;
         }
         for (User user = first; user != null; user = user.next) {
-            if ((int) User.INSIDE.getAcquire(user) != 0 && !LostExit.isFound(user.thread, tries)) {
+            if ((int) User.INSIDE.getAcquire(user) != 0 && !LostExit.isFoundInNoCall(user.thread, tries)) {
                 return true;
             }
         }

@@ -66,6 +66,10 @@ public final class BiasedLock implements AutoCloseable {
 
     /** Makes a lock that no thread holds. */
     public BiasedLock() {
+        link();
+    }
+
+    private static void link() {
         if (!linked) {
             linked = true; // else the lock that tries makes another one
             try {

@@ -253,6 +253,10 @@ class ReadinessTest {
         private Ends of(SelectorProvider provider) throws IOException {
             Ends ends = new Ends(provider);
             step.take(ends);
+            if (this == CONNECTED_BEFORE_FINISH && ends.client.isConnected()) { // connect() may finish at once
+                ends.close();
+                return of(provider);
+            }
             if (awaited != NONE) {
                 assertThat(ends.awaitReady(awaited)).isEqualTo(awaited);
             }
@@ -324,6 +328,9 @@ class ReadinessTest {
                 SelectionKey key = ends.tested.register(selector, before == State.OPEN ? NONE : interest);
                 if (before == State.OPEN) {
                     step.take(ends); // an unconnected channel is ready
+                    if (ends.client.isConnected()) { // connect() may finish at once
+                        return reported(provider);
+                    }
                     key.interestOps(interest);
                 }
                 FutureTask<Integer> selecting = new FutureTask<>(() -> {

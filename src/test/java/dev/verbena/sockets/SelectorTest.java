@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -356,14 +357,13 @@ class SelectorTest {
             return tasks.stream().map(SelectorTest::scheduling).toList();
         }
 
-        /** Returns the processor time of the selecting threads and of the library's, in nanoseconds. */
-        long processorTime() {
+        /** Returns the processor time of each selecting thread, and of each of the library's, in nanoseconds. */
+        Map<Thread, Long> processorTimes() {
             ThreadMXBean times = ManagementFactory.getThreadMXBean();
             Stream<Thread> own = Thread.getAllStackTraces().keySet().stream()
                     .filter(thread -> thread.getName().startsWith("verbena-"));
             return Stream.concat(threads.stream(), own)
-                    .mapToLong(thread -> Math.max(0, times.getThreadCpuTime(thread.threadId())))
-                    .sum();
+                    .collect(Collectors.toMap(thread -> thread, thread -> times.getThreadCpuTime(thread.threadId())));
         }
 
         @Override
@@ -389,9 +389,12 @@ class SelectorTest {
 
     private long idleTime(SelectorProvider provider) throws Exception {
         try (IdleServer idle = new IdleServer(provider, 16)) {
-            long before = idle.processorTime();
+            Map<Thread, Long> before = idle.processorTimes();
             selector.select(IDLE_SPAN);
-            return idle.processorTime() - before;
+            Map<Thread, Long> after = idle.processorTimes();
+            return after.keySet().stream() // a thread that has ended meanwhile was of an earlier test
+                    .mapToLong(thread -> Math.max(0, after.get(thread) - before.getOrDefault(thread, 0L)))
+                    .sum();
         }
     }
 

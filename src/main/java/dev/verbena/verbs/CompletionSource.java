@@ -207,7 +207,7 @@ final class CompletionSource {
                 events.report();
             }
             return true;
-        } catch (Throwable shortage) {
+        } catch (OutOfMemoryError shortage) {
             waits.wakeAll(); // the thread that the event is for looks itself
             throw shortage;
         } finally {

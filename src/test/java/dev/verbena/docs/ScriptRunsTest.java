@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -190,10 +191,28 @@ class ScriptRunsTest {
         return builder.start();
     }
 
+    /** Returns what the processes of a run that does not end wait for. */
+    private static String describe(Process process) {
+        return Stream.concat(Stream.of(process.toHandle()), process.descendants())
+                .map(each -> "\n" + each.pid() + " of " + each.parent().map(ProcessHandle::pid) + ", "
+                        + each.info().commandLine() + ": " + statusOf(each.pid()))
+                .collect(Collectors.joining());
+    }
+
+    private static String statusOf(long pid) {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/" + pid + "/status"))) {
+            return lines.filter(line -> line.startsWith("State") || line.startsWith("Sig") || line.startsWith("Shd"))
+                    .collect(Collectors.joining(" "));
+        } catch (IOException | UncheckedIOException ended) {
+            return "ended";
+        }
+    }
+
     private static Ended end(Process process, Path output) throws IOException, InterruptedException {
         boolean ended = process.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        String left = ended ? "" : describe(process);
         process.destroyForcibly();
-        assertThat(ended).as(Files.readString(output)).isTrue();
+        assertThat(ended).as(Files.readString(output) + left).isTrue();
         return new Ended(process.exitValue(), Files.readString(output));
     }
 

@@ -2,7 +2,6 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.Barrier;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.NativeLibraries;
@@ -44,7 +43,6 @@ public final class ArenaLifetime extends Lifetime {
      */
     public ArenaLifetime(VerbsArena arena, Arena memory, @Nullable Thread owner) {
         super(owner);
-        Barrier.prepare(); // before there is anything to close
         this.arena = arena;
         this.memory = memory;
         OPEN.put(memory.scope(), this);

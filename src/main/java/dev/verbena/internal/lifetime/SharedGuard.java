@@ -62,6 +62,8 @@ final class SharedGuard extends CloseGuard {
 
     SharedGuard(Lifetime lifetime) {
         super(lifetime);
+        Barrier.prepare(); // before there is anything to close; objects of one thread need none, which saves 10 ms at
+        // start
     }
 
     @Override

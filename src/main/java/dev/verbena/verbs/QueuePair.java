@@ -509,7 +509,7 @@ public final class QueuePair extends ContextObject {
      * @return an object to keep
      */
     public UnsignaledPosts unsignaled() {
-        return new UnsignaledPosts(singleSends);
+        return batches.unsignaled(singleSends);
     }
 
     /**

@@ -45,6 +45,11 @@ final class QueuePairBatches {
         return slots;
     }
 
+    UnsignaledPosts unsignaled(SingleRequestBatches<SendBatch> batches) {
+        queuePair.lifetime.checkOpen();
+        return new UnsignaledPosts(batches);
+    }
+
     /** Counts the sends from now on: see {@link SendSlots#of}. */
     synchronized SendSlots countSends() {
         queuePair.lifetime.checkOpen();

@@ -69,8 +69,14 @@ public final class SendSlots {
      * Returns the number of free slots.
      *
      * @return from 0 to the {@linkplain QueueCapabilities#sendDepth depth} that was granted
+     * @throws IllegalStateException if the queue pair is closed
      */
     public int free() {
+        queuePair.lifetime.checkOpen();
+        return left();
+    }
+
+    private int left() {
         lock.lock();
         try {
             return depth - used;
@@ -100,7 +106,6 @@ public final class SendSlots {
             throw new IllegalArgumentException("number of slots must be from 0 to " + depth + ", got " + count);
         }
         for (int tries = 0; free() < count; tries++) {
-            queuePair.lifetime.checkOpen();
             VerbsException end = queuePair.states.connectionEnd();
             if (end != null) {
                 throw end;
@@ -113,7 +118,7 @@ public final class SendSlots {
                         "ibv_post_send",
                         queuePair.toString(),
                         timeout,
-                        free() + " of " + depth + " slots are free, for " + count
+                        left() + " of " + depth + " slots are free, for " + count
                                 + " sends. Does another thread poll the completion queue?");
             }
             if (tries < SPINS) {
@@ -135,6 +140,7 @@ public final class SendSlots {
      * @throws InterruptedException if the thread was interrupted: nothing was posted
      */
     public int post(SendBatch batch, Duration timeout) throws InterruptedException {
+        queuePair.lifetime.checkOpen();
         if (!batch.isOf(queuePair)) {
             throw new IllegalArgumentException(batch + " does not belong to " + queuePair);
         }
@@ -289,6 +295,6 @@ public final class SendSlots {
     /** Returns for example {@code 60 of 64 slots of RC queue pair 17 of rxe0 (RTS) are free}. */
     @Override
     public String toString() {
-        return free() + " of " + depth + " slots of " + queuePair + " are free";
+        return left() + " of " + depth + " slots of " + queuePair + " are free";
     }
 }

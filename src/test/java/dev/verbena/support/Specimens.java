@@ -65,10 +65,12 @@ import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
+import dev.verbena.verbs.SendSlots;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
 import dev.verbena.verbs.TagMatching;
 import dev.verbena.verbs.ThreadDomain;
+import dev.verbena.verbs.UnsignaledPosts;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkQueue;
 import dev.verbena.verbs.WorkQueueOptions;
@@ -82,7 +84,9 @@ import dev.verbena.verbs.flow.FlowRule;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.reflect.Array;
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
@@ -179,6 +183,12 @@ public final class Specimens implements AutoCloseable {
             "QueuePair, connected with itself",
             QueuePair.class,
             it -> it.connected(QueuePair.rc(it.the(QUEUE)), it.arenaOfThis()));
+    private static final Recipe<QueuePair> COUNTED_PAIR =
+            object("QueuePair, with counted sends", QueuePair.class, it -> {
+                QueuePair pair = it.connected(QueuePair.rc(it.the(QUEUE)), it.arenaOfThis());
+                SendSlots.of(pair);
+                return pair;
+            });
     private static final Recipe<QueuePair> NEW_PAIR = object(
             "QueuePair, new",
             QueuePair.class,
@@ -353,6 +363,8 @@ public final class Specimens implements AutoCloseable {
                 ExtendedCompletions.class,
                 EXTENDED_QUEUE,
                 it -> it.polled(it.the(EXTENDED_QUEUE), it.the(EXTENDED_QUEUE).extendedCompletions(2)));
+        view("SendSlots", SendSlots.class, COUNTED_PAIR, it -> SendSlots.of(it.the(COUNTED_PAIR)));
+        view("UnsignaledPosts", UnsignaledPosts.class, PAIR, it -> it.the(PAIR).unsignaled());
         view("AsyncEvents", AsyncEvents.class, CONTEXT, it -> it.the(CONTEXT).events());
         view("LocalMemory", LocalMemory.class, REGION, it -> it.the(REGION).slice(8, 16));
         view("BufferPool", BufferPool.class, POOLED, it -> (BufferPool) it.byRegion.get(it.the(POOLED)));
@@ -379,6 +391,8 @@ public final class Specimens implements AutoCloseable {
         argument(Path.class, it -> Path.of("/"));
         argument(FileChannel.class, it -> FILE);
         argument(MemorySegment.class, it -> MEMORY);
+        argument(MemoryLayout.class, it -> ValueLayout.JAVA_LONG);
+        argument(SendBatch.class, it -> it.the(COUNTED_PAIR).sendBatch(1).send(1, it.the(REGION)));
         argument(
                 AddressVector.class,
                 it -> it.the(NEW_PAIR).pathTo(it.the(NEW_PAIR).endpoint()));

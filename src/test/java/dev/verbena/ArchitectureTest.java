@@ -48,6 +48,7 @@ class ArchitectureTest {
     private static final Map<String, Integer> FLOORS = Map.ofEntries(
             Map.entry(GENERATED, -10),
             Map.entry("dev.verbena.internal.jfr", -10),
+            Map.entry("dev.verbena.internal.noise", -10),
             Map.entry("dev.verbena.internal", 0),
             Map.entry("dev.verbena", 10),
             Map.entry("dev.verbena.internal.failures", 15),

@@ -7,17 +7,25 @@ import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
-import java.util.concurrent.ThreadLocalRandom;
+import java.security.SecureRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The address of one queue pair: its port, its GID, its number and the number of its first packet. */
 final class QueuePairAddress {
     private static final int MAX_PSN = 0xffffff;
 
+    /** Loaded by the first use. */
+    private static final class Generator {
+        private static final SecureRandom RANDOM = new SecureRandom();
+    }
+
     private final ObjectLifetime lifetime;
     private final ContextQueries queries;
     private final QueuePairOptions options;
     private final int number;
-    private final int packetSequenceNumber = ThreadLocalRandom.current().nextInt() & MAX_PSN;
+
+    /** The number of the first packet; negative until it is asked for: the generator takes 75 ms to start (2026-11-25). */
+    private final AtomicInteger packetSequenceNumber = new AtomicInteger(-1);
 
     /** Makes the address of a queue pair that has this lifetime. The queue pair keeps its context open. */
     QueuePairAddress(ObjectLifetime lifetime, ContextQueries queries, QueuePairOptions options, int number) {
@@ -27,8 +35,12 @@ final class QueuePairAddress {
         this.number = number;
     }
 
+    /** Returns the number of the first packet. Who can't see the packets can't guess it, and so can't forge one. */
     int packetSequenceNumber() {
-        return packetSequenceNumber;
+        if (packetSequenceNumber.get() < 0) {
+            packetSequenceNumber.compareAndSet(-1, Generator.RANDOM.nextInt() & MAX_PSN);
+        }
+        return packetSequenceNumber.get();
     }
 
     DeviceAttributes device() {
@@ -61,7 +73,7 @@ final class QueuePairAddress {
 
     Endpoint endpoint() {
         try (var _ = lifetime.held()) {
-            return new Endpoint(number, packetSequenceNumber, port().lid(), queries.gid(options.port(), gidIndex()));
+            return new Endpoint(number, packetSequenceNumber(), port().lid(), queries.gid(options.port(), gidIndex()));
         }
     }
 

@@ -83,7 +83,8 @@ final class ExtendedSends {
     private final long flagsAddress;
     private final MemorySegment[] builders = new MemorySegment[Operation.CODES];
     private final MemorySegment start;
-    private final MemorySegment complete;
+    private final long completeAddress;
+    private MemorySegment complete; // as read last
     private final MemorySegment abort;
     private final MemorySegment setAddress;
     private final MemorySegment setSharedReceiveQueue;
@@ -131,6 +132,7 @@ final class ExtendedSends {
         }
         checkComplete(queuePair);
         this.start = ibv_qp_ex.wr_start(struct);
+        this.completeAddress = queue + ibv_qp_ex.wr_complete$offset();
         this.complete = ibv_qp_ex.wr_complete(struct);
         this.abort = ibv_qp_ex.wr_abort(struct);
         this.setAddress = ibv_qp_ex.wr_set_ud_addr(struct);
@@ -299,7 +301,21 @@ final class ExtendedSends {
             calls.call(abort, queue);
             throw broken;
         }
-        return (int) completeCalls.call(complete, queue);
+        return (int) completeCalls.call(complete(), queue);
+    }
+
+    /**
+     * Returns the function that posts, which changes: until the queue pair is ready to send, that of mlx5 returns EINVAL.
+     * Threads may read different ones, as in C.
+     */
+    private MemorySegment complete() {
+        MemorySegment function = complete;
+        long address = MEMORY.get(JAVA_LONG, completeAddress);
+        if (function.address() != address) {
+            function = MemorySegment.ofAddress(address);
+            complete = function;
+        }
+        return function;
     }
 
     /** Returns the operations whose requests {@code ibv_post_send} posts, a bit for each code; 0 if there are none. */

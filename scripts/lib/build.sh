@@ -55,6 +55,19 @@ build_alone() { # WHAT STAMP
     mv "$2.new" "$2"
 }
 
+# Makes an mlx5 adapter without hardware in folder $1: a library to preload, and with SYSFS_PATH a folder for its devices. The
+# processes of that folder reach each other. They need the system's own libibverbs and libmlx5.
+make_mlx5() {
+    rm -rf "$1/sysfs"
+    mkdir -p "$1/sysfs"
+    gcc -O2 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden -o "$1/libadapter.so" "$PROJECT"/src/bench/c/mlx5/*.c
+}
+
+# on_mlx5 FOLDER COMMAND...: runs COMMAND with the adapter of a folder.
+on_mlx5() {
+    SYSFS_PATH=$1/sysfs LD_PRELOAD=$1/libadapter.so "${@:2}"
+}
+
 # Prints the path of the jar with the tools, the library and all dependencies.
 tools_jar() {
     printf '%s\n' "$PROJECT/target/verbena-$(project_version)-tools.jar"

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Mlx5Too;
 import dev.verbena.support.Twin;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /** Atomics that are done, and those that are not allowed. */
 @DeviceTest
+@Mlx5Too
 class AtomicTest {
     private static final int ROUNDS = 10;
 

@@ -11,6 +11,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Mlx5Too;
 import dev.verbena.support.TestDevice;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** How many completions a queue holds, how they are fetched, and what ends a wait for them. */
 @DeviceTest
+@Mlx5Too
 class CompletionQueueTest {
     private VerbsArena arena;
     private Context context;

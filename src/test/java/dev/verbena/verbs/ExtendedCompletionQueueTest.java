@@ -11,6 +11,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Mlx5Too;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.support.Unsupported;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Extended completion queues: what their completions tell, and that polling them is sound. */
 @DeviceTest
+@Mlx5Too
 class ExtendedCompletionQueueTest {
     private static final int EINVAL = 22;
     private static final int SIZE = 4096;

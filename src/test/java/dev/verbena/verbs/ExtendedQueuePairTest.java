@@ -21,6 +21,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Mlx5Too;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.support.Unsupported;
@@ -76,6 +77,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_send")
     @Test
+    @Mlx5Too
     void extendedSendArrives() throws Exception {
         connect(SEND);
         for (int i = 0; i < ROUNDS; i++) {
@@ -92,6 +94,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_send_imm")
     @Test
+    @Mlx5Too
     void extendedSendImmediateNeedsNoPlainSends() throws Exception {
         connect(SEND_WITH_IMMEDIATE);
         for (int i = 0; i < ROUNDS; i++) {
@@ -109,6 +112,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write")
     @Test
+    @Mlx5Too
     void extendedWriteStoresInRemoteMemory() throws Exception {
         connect(RDMA_WRITE);
         for (int i = 0; i < ROUNDS; i++) {
@@ -122,6 +126,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_imm")
     @Test
+    @Mlx5Too
     void extendedWriteDeliversImmediateData() throws Exception {
         connect(RDMA_WRITE_WITH_IMMEDIATE);
         for (int i = 0; i < ROUNDS; i++) {
@@ -150,6 +155,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read")
     @Test
+    @Mlx5Too
     void extendedReadFetchesRemoteMemory() throws Exception {
         connect(RDMA_READ);
         for (int i = 0; i < ROUNDS; i++) {
@@ -174,6 +180,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_cmp_swp")
     @Test
+    @Mlx5Too
     void extendedCompareAndSwapExchangesTheValue() throws Exception {
         connect(COMPARE_AND_SWAP);
         for (int i = 0; i < ROUNDS; i++) {
@@ -186,6 +193,7 @@ class ExtendedQueuePairTest {
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_fetch_add")
     @Test
+    @Mlx5Too
     void extendedFetchAndAddReturnsTheOldValue() throws Exception {
         connect(FETCH_AND_ADD);
         for (int i = 0; i < ROUNDS; i++) {
@@ -333,6 +341,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
+    @Mlx5Too
     void inlineDataIsCopiedFromSeveralPieces() throws Exception {
         connect(SEND, RDMA_WRITE);
         right.pair.postReceive(1, right.buffer);
@@ -369,6 +378,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
+    @Mlx5Too
     void sendGathersPiecesOfAnyLength() throws Exception {
         connect(SEND, RDMA_WRITE);
         left.buffer.segment().copyFrom(text("aBBcccDDDDe"));
@@ -470,6 +480,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
+    @Mlx5Too
     void fullQueueRefusesTheWholeBatch() throws Exception {
         connect(RDMA_WRITE);
         int tooMany = left.pair.capabilities().sendDepth() * 4;
@@ -490,6 +501,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
+    @Mlx5Too
     void failedRequestIsRemembered() throws Exception {
         connect(RDMA_WRITE);
         left.pair.postWrite(
@@ -500,6 +512,7 @@ class ExtendedQueuePairTest {
     }
 
     @Test
+    @Mlx5Too
     void concurrentPostsSucceedDuringGarbageCollection() throws Exception {
         connect(VerbsArena.ofShared(), EnumSet.of(RDMA_WRITE));
         int each = 50;

@@ -19,6 +19,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Mlx5Too;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** How work fails, and what is said about it. Devices differ in the status they give: sets of them are accepted. */
 @DeviceTest
+@Mlx5Too
 class FailedCompletionTest {
     private Loopback loopback;
     private Loopback.Side left;

@@ -11,6 +11,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Mlx5Too;
 import java.lang.foreign.MemorySegment;
 import java.util.HashSet;
 import java.util.Set;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** What is refused when it is posted, and that nothing of it reaches the adapter. */
 @DeviceTest
+@Mlx5Too
 class PostingTest {
     private Loopback loopback;
     private Loopback.Side left;

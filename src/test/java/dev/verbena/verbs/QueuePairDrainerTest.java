@@ -7,6 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.DatagramPair;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Mlx5Too;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /** Giving a queue pair up, and using it again. */
 @DeviceTest
+@Mlx5Too
 class QueuePairDrainerTest {
     private final List<WorkCompletion> taken = new ArrayList<>();
     private Loopback loopback;

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Mlx5Too;
 import dev.verbena.support.TestDevice;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** What moves over an unreliable connection. */
 @DeviceTest
+@Mlx5Too
 class UnreliableConnectionTest {
     private VerbsArena arena;
     private CompletionQueue sent;

@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
     private static final Path SOURCES = Path.of("src/main/java");
     private static final Path TOOLS = Path.of("src/tools/java");
+    private static final Path EXAMPLES = Path.of("src/examples/java");
     private static final int LONGEST_FILE = 1_000;
 
     private static final String GENERATED = "dev.verbena.internal.raw";
@@ -344,8 +345,8 @@ class ArchitectureTest {
     }
 
     @Test
-    void toolsUseOnlyTheApi() {
-        assertThat(usesOfInternals(SourceTree.below(TOOLS))).isEmpty();
+    void toolsAndExamplesUseOnlyTheApi() {
+        assertThat(usesOfInternals(SourceTree.below(TOOLS, EXAMPLES))).isEmpty();
     }
 
     @Test

@@ -99,6 +99,25 @@ public final class ConnectRequest {
     }
 
     /**
+     * Makes a connection of this request, with the objects that it needs. Accept or reject the connection. A program that
+     * reads the {@link #privateData} first can so choose the sizes of the queues for each peer. The request is gone
+     * afterwards, also on failure.
+     *
+     * @param options the sizes of its queues, and the objects to share with other connections
+     * @param arena the arena that closes the connection
+     * @return a connection that is not accepted yet
+     * @throws ConnectionException if the peer has left meanwhile, or the listener's device was removed
+     * @throws IllegalStateException if the request was claimed or rejected already, or its listener is closed
+     */
+    public Connection connection(ConnectionResources options, VerbsArena arena) {
+        Objects.requireNonNull(options, "options"); // before the request is gone
+        IdFactory.checkMakesIn(channel, arena);
+        // Nobody else can answer the request if claiming fails.
+        ConnectionId claimed = CmFailures.orUndo(this::drop, () -> claim(arena));
+        return CmFailures.orUndo(claimed::close, () -> Connection.of(null, claimed, privateData(), options));
+    }
+
+    /**
      * Rejects this request ({@code rdma_reject}).
      *
      * @param data bytes for the peer

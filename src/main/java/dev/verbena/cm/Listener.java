@@ -110,7 +110,7 @@ public final class Listener implements AutoCloseable {
     public @Nullable Connection pollConnection(ConnectionResources options, VerbsArena arena) {
         checkArguments(options, arena);
         ConnectRequest request = id.pollRequest();
-        return request == null ? null : connectionOf(request, options, arena);
+        return request == null ? null : request.connection(options, arena);
     }
 
     /**
@@ -144,7 +144,7 @@ public final class Listener implements AutoCloseable {
     public Connection awaitConnection(Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         checkArguments(options, arena);
-        return connectionOf(id.awaitRequest(timeout), options, arena);
+        return id.awaitRequest(timeout).connection(options, arena);
     }
 
     /** Checks what a connection is made with before a request is taken, which is dropped if making fails. */
@@ -152,12 +152,6 @@ public final class Listener implements AutoCloseable {
         Objects.requireNonNull(options, "options");
         id.checkUsable();
         IdFactory.checkMakesIn(channel, arena);
-    }
-
-    private static Connection connectionOf(ConnectRequest request, ConnectionResources options, VerbsArena arena) {
-        // Nobody else can answer the request if claiming fails.
-        ConnectionId claimed = CmFailures.orUndo(request::drop, () -> request.claim(arena));
-        return CmFailures.orUndo(claimed::close, () -> Connection.of(null, claimed, request.privateData(), options));
     }
 
     /**

@@ -1,0 +1,256 @@
+package dev.verbena.examples.nvme;
+
+import static dev.verbena.examples.nvme.Nvme.*;
+import static dev.verbena.examples.nvme.Refusal.unless;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.cm.ConnectRequest;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionParameters;
+import dev.verbena.cm.ConnectionResources;
+import dev.verbena.cm.PrivateData;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.Completions;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.SendBatch;
+import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A queue of a host: one connection, served by one thread. A command lives in a slot, from the receive of its capsule to the
+ * completion of its response. The connection has twice as many slots as the host may use, so that a host that sends the next
+ * command at once finds a receive.
+ */
+final class Queue implements Runnable {
+    /** The memory of a slot: the command, and a page for data in the capsule, or for the answer. */
+    private static final int SLOT = CAPSULE + PAGE;
+
+    private static final int BATCH = 32;
+    private static final Duration HANDSHAKE = Duration.ofSeconds(10);
+
+    // What a completion reports, in the lowest bits of its id. The others are the slot.
+    private static final int RECEIVED = 0, FETCHED = 1, ANSWERED = 2;
+
+    final int id;
+    private final int depth;
+    private final MemoryDisk target;
+    private final VerbsArena arena = VerbsArena.ofShared();
+    final Connection connection;
+    private final MemoryRegion region;
+    final MemorySegment[] commands;
+    private final MemorySegment response = arena.allocate(RESPONSE);
+    private final SendBatch sends;
+    private final ReceiveBatch receives;
+    private @Nullable Controller controller;
+    private int head;
+    private boolean hasFlowControl = true;
+
+    Queue(MemoryDisk target, ConnectRequest request, int id, int depth) {
+        this.target = target;
+        this.id = id;
+        this.depth = depth;
+        int slots = 2 * depth;
+        commands = new MemorySegment[slots];
+        try {
+            connection = request.connection(
+                    ConnectionResources.of(
+                            QueueCapabilities.of(2 * slots, slots).sendSge(2).inlineSize(RESPONSE)),
+                    arena);
+            region = connection.register(arena.allocate((long) slots * SLOT, PAGE), AccessFlag.LOCAL_WRITE);
+            sends = connection.queuePair().sendBatch(2 * BATCH);
+            receives = connection.queuePair().receiveBatch(slots);
+        } catch (Throwable t) {
+            arena.close();
+            throw t;
+        }
+    }
+
+    @Override
+    public void run() {
+        String end = "";
+        try (arena) {
+            for (int slot = 0; slot < commands.length; slot++) {
+                commands[slot] = region.segment().asSlice(at(slot), CAPSULE);
+                receives.receive(slot << 2 | RECEIVED, region, at(slot), SLOT);
+            }
+            post();
+            byte[] accept = new byte[32];
+            put16(MemorySegment.ofArray(accept), 2, depth);
+            connection.accept(ConnectionParameters.defaults().privateData(PrivateData.of(accept)), HANDSHAKE);
+            serve(connection.completions(BATCH));
+        } catch (VerbsTimeoutException silent) {
+            end = "nothing came in time";
+        } catch (RuntimeException | InterruptedException e) {
+            end = e.getMessage();
+        } finally {
+            target.ended(this, controller, end);
+        }
+    }
+
+    private void serve(Completions done) throws InterruptedException {
+        while (true) {
+            done.await(controller == null ? HANDSHAKE : id == 0 ? controller.keepAlive() : MemoryDisk.FOREVER);
+            while (done.next()) {
+                int number = (int) done.orThrow().id();
+                int slot = number >> 2;
+                try {
+                    switch (number & 3) {
+                        case RECEIVED -> received(slot, done.byteLength());
+                        case FETCHED -> fetched(slot);
+                        default -> receives.receive(slot << 2 | RECEIVED, region, at(slot), SLOT);
+                    }
+                } catch (Refusal refused) {
+                    answer(slot, refused.field, refused.status);
+                }
+            }
+            post();
+        }
+    }
+
+    private void post() {
+        receives.post();
+        receives.clear();
+        sends.post();
+        sends.clear();
+    }
+
+    private static long at(int slot) {
+        return (long) slot * SLOT;
+    }
+
+    /** Returns the page of a slot. */
+    MemorySegment page(int slot) {
+        return region.segment().asSlice(at(slot) + CAPSULE, PAGE);
+    }
+
+    private void received(int slot, int length) throws Refusal {
+        if (length < CAPSULE) {
+            throw new IllegalStateException("a capsule must have at least 64 bytes, got " + length);
+        }
+        MemorySegment command = commands[slot];
+        int opcode = u8(command, 0);
+        unless((u8(command, 1) & 0xc3) == 0x40, INVALID_FIELD); // not fused, with a descriptor
+        if (opcode == FABRICS && u8(command, 4) == CONNECT) {
+            unless(controller == null, SEQUENCE_ERROR);
+            if (inCapsule(command, CONNECT_DATA, length, true)) {
+                connect(slot, s64(command, 24));
+            } else {
+                sends.read(slot << 2 | FETCHED, region, at(slot) + CAPSULE, CONNECT_DATA, host(command));
+            }
+            return;
+        }
+        unless(controller != null && (opcode == FABRICS || controller.isEnabled()), SEQUENCE_ERROR);
+        if (id == 0) {
+            controller.execute(this, slot, opcode);
+        } else {
+            execute(slot, opcode, length);
+        }
+    }
+
+    private void connect(int slot, long offset) throws Refusal {
+        Controller found = target.connect(this, commands[slot], page(slot).asSlice(offset, CONNECT_DATA), depth);
+        hasFlowControl = (u8(commands[slot], 46) & 4) == 0;
+        controller = found;
+        answer(slot, found.id, SUCCESS);
+    }
+
+    /** Executes a command that reads or writes the disk. */
+    private void execute(int slot, int opcode, int length) throws Refusal {
+        MemorySegment command = commands[slot];
+        Disk disk = target.disk;
+        if (opcode == FLUSH) {
+            disk.flush();
+        } else if (opcode != DATASET_MANAGEMENT) { // which gives hints that this disk does not need
+            unless(opcode == READ || opcode == WRITE || opcode == WRITE_ZEROES, INVALID_OPCODE);
+            unless(s32(command, 4) == Controller.NAMESPACE, INVALID_NAMESPACE);
+            long offset = offset(command);
+            long size = size(command);
+            boolean inside = s64(command, 40) >>> 64 - BLOCK_SHIFT == 0 && offset >= 0 && offset <= disk.size() - size;
+            unless(inside, OUT_OF_RANGE);
+            if (opcode == WRITE_ZEROES) {
+                disk.zero(offset, size);
+            } else if (inCapsule(command, size, length, opcode == WRITE)) {
+                disk.write(offset, page(slot).asSlice(s64(command, 24), size));
+            } else {
+                disk.transfer(sends, slot << 2 | FETCHED, opcode == WRITE, offset, host(command));
+                if (opcode == WRITE) {
+                    return; // until the data has come
+                }
+            }
+        }
+        answer(slot, 0, SUCCESS); // arrives after the data
+    }
+
+    private void fetched(int slot) throws Refusal {
+        if (controller == null) {
+            connect(slot, 0);
+        } else {
+            target.disk.written(offset(commands[slot]), size(commands[slot]));
+            answer(slot, 0, SUCCESS);
+        }
+    }
+
+    private static long offset(MemorySegment command) {
+        return s64(command, 40) << BLOCK_SHIFT;
+    }
+
+    private static long size(MemorySegment command) {
+        return u16(command, 48) + 1L << BLOCK_SHIFT;
+    }
+
+    /** Returns true if the data of a command is in its capsule, false if it is moved by RDMA. Checks its place and length. */
+    private static boolean inCapsule(MemorySegment command, long size, int length, boolean toDisk) throws Refusal {
+        int kind = u8(command, 39);
+        if (kind == IN_CAPSULE && toDisk) {
+            long offset = s64(command, 24);
+            unless(s32(command, 32) == size, DATA_LENGTH);
+            unless(offset >= 0 && offset <= length - CAPSULE - size, DATA_OFFSET);
+            return true;
+        }
+        unless(kind == KEYED || kind == KEYED_INVALIDATE, DESCRIPTOR_TYPE);
+        unless((s32(command, 32) & 0xffffff) == size, DATA_LENGTH);
+        return false;
+    }
+
+    /** Returns the memory of the host that a command describes by a key. */
+    private static RemoteMemory host(MemorySegment command) {
+        return new RemoteMemory(s64(command, 24), s32(command, 35), s32(command, 32) & 0xffffff);
+    }
+
+    /** Sends the first bytes of the page of a slot to the host, and then the response. */
+    void reply(int slot, int size) throws Refusal {
+        MemorySegment command = commands[slot];
+        inCapsule(command, size, 0, false);
+        sends.write(slot << 2, region, at(slot) + CAPSULE, size, host(command)).unsignaled();
+        answer(slot, 0, SUCCESS);
+    }
+
+    void answer(int slot, long result, int status) {
+        MemorySegment command = commands[slot];
+        sends.sendInline(slot << 2 | ANSWERED, fill(response, command, result, status));
+        if (u8(command, 39) == KEYED_INVALIDATE) {
+            sends.invalidate(s32(command, 35));
+        }
+    }
+
+    /** Completes the command of a slot that waits for an event. Any thread can call this. */
+    void report(int slot, int event) {
+        MemorySegment own = MemorySegment.ofArray(new byte[RESPONSE]);
+        connection.queuePair().postSendInline(slot << 2 | ANSWERED, fill(own, commands[slot], event, SUCCESS));
+    }
+
+    private synchronized MemorySegment fill(MemorySegment to, MemorySegment command, long result, int status) {
+        head = (head + 1) % depth;
+        put64(to, 0, result);
+        put16(to, 8, hasFlowControl ? head : 0xffff);
+        put16(to, 10, id);
+        put16(to, 12, u16(command, 2)); // the host's number of the command
+        put16(to, 14, status << 1);
+        return to;
+    }
+}

@@ -43,6 +43,7 @@ import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -72,24 +73,29 @@ import org.junit.jupiter.params.provider.MethodSource;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class OptionValuesTest {
     /** Options that are another view of the same value: the one is read differently when the other changes. */
-    private static final Map<String, Set<String>> VIEWS = Map.of(
-            "QueuePairOptions.capabilities", Set.of("sendDepth", "receiveDepth", "sendSge", "receiveSge", "inlineSize"),
-            "QueuePairOptions.sharedReceiveQueue", Set.of("capabilities", "receiveDepth", "receiveSge"),
-            "QueuePairOptions.sourceNumber", Set.of("flags"),
-            "QueuePairAttributes.alternatePath",
-                    Set.of("alternatePkeyIndex", "alternateTimeout", "alternateTimeoutCode"),
-            "CompletionQueueOptions.fields", Set.of("extended"),
-            "CompletionQueueOptions.parentDomain", Set.of("extended"),
-            "RegionOptions.address", Set.of("backing"),
-            "SharedReceiveQueueOptions.depth", Set.of("attributes"),
-            "SharedReceiveQueueOptions.sge", Set.of("attributes"));
+    private static final Map<String, Set<String>> VIEWS = Map.ofEntries(
+            Map.entry(
+                    "QueuePairOptions.capabilities",
+                    Set.of("sendDepth", "receiveDepth", "sendSge", "receiveSge", "inlineSize")),
+            Map.entry("QueuePairOptions.sharedReceiveQueue", Set.of("capabilities", "receiveDepth", "receiveSge")),
+            Map.entry("QueuePairOptions.sourceNumber", Set.of("flags")),
+            Map.entry(
+                    "QueuePairAttributes.alternatePath",
+                    Set.of("alternatePkeyIndex", "alternateTimeout", "alternateTimeoutCode")),
+            Map.entry("CompletionQueueOptions.fields", Set.of("extended")),
+            Map.entry("CompletionQueueOptions.parentDomain", Set.of("extended")),
+            Map.entry("RegionOptions.address", Set.of("backing")),
+            Map.entry("SharedReceiveQueueOptions.depth", Set.of("attributes")),
+            Map.entry("SharedReceiveQueueOptions.sge", Set.of("attributes")),
+            Map.entry("NodeOptions.secret", Set.of("protection", "isSealed", "room", "offerBytes", "check")),
+            Map.entry("NodeOptions.protection", Set.of("isSealed", "room", "offerBytes", "check")));
 
     /** Options whose values the text leaves out, or whose values have the same text. */
     private static final Map<String, Set<String>> NOT_IN_TEXT = Map.of(
             "CompletionQueueOptions", Set.of("channel", "parentDomain"),
             "ConnectionResources", Set.of("completionQueue", "domain", "sharedReceiveQueue"),
             "FlowRule", Set.of("specs"),
-            "NodeOptions", Set.of("admit", "token"),
+            "NodeOptions", Set.of("admit", "secret", "token"),
             "ParentDomainOptions", Set.of("threadDomain"),
             "QueuePairAttributes", Set.of("alternateTimeoutCode"),
             "QueuePairOptions", Set.of("sharedReceiveQueue"),
@@ -135,7 +141,8 @@ class OptionValuesTest {
                 List.of(new InetSocketAddress("127.0.0.1", 1), new InetSocketAddress("127.0.0.1", 2)));
         BiPredicate<Object, Object> nobody = (peer, data) -> false;
         BiPredicate<Object, Object> everybody = (peer, data) -> true;
-        samples.put(byte[].class, List.of(new byte[] {1}, new byte[] {2, 3}));
+        byte[] secret = "of sixteen bytes".getBytes(StandardCharsets.US_ASCII);
+        samples.put(byte[].class, List.of(new byte[] {1}, new byte[] {2, 3}, secret, new byte[16]));
         samples.put(BiPredicate.class, List.of(nobody, everybody));
         MemorySegment memory = Arena.global().allocate(128);
         samples.put(MemorySegment.class, List.of(memory.asSlice(0, 64), memory.asSlice(64, 64)));

@@ -58,13 +58,22 @@ final class Buffer {
 
     private MemorySegment view;
 
-    Buffer(Channel channel, int index, LocalMemory whole) {
+    /** The number of bytes behind a message that its seal needs. */
+    private final int room;
+
+    /**
+     * Makes a buffer.
+     *
+     * @param room the number of bytes of the memory that are not for the program
+     */
+    Buffer(Channel channel, int index, LocalMemory whole, int room) {
         this.index = index;
         this.whole = whole;
-        this.memory = whole.segment();
+        this.room = room;
+        this.memory = room == 0 ? whole.segment() : whole.segment().asSlice(0, whole.length() - room);
         this.slice = whole;
         this.view = memory;
-        this.length = whole.length();
+        this.length = memory.byteSize();
         this.reused = new Message(channel, this, 0);
     }
 
@@ -119,11 +128,11 @@ final class Buffer {
         return known;
     }
 
-    /** Returns the bytes to send. */
+    /** Returns the bytes to send, sealed if the channel is. */
     LocalMemory slice() {
         LocalMemory known = slice;
-        if (known.length() != length) {
-            known = whole.slice(0, length);
+        if (known.length() != length + room) {
+            known = whole.slice(0, length + room);
             slice = known;
         }
         return known;

@@ -19,12 +19,24 @@ final class Calls {
         @Nullable
         Buffer answer;
 
+        /** True if this is an offer whose pieces the peer may ask for. */
+        boolean offers;
+
+        /** True while the peer waits for the next piece. */
+        boolean pulled;
+
         /** Takes the reply in a new message. */
         final Supplier<@Nullable Message> take;
 
         Call(int number, Supplier<@Nullable Message> take) {
             super(number, 0);
             this.take = take;
+        }
+
+        /** Begins a request. */
+        void begin(boolean asOffer) {
+            offers = asOffer;
+            pulled = false;
         }
     }
 

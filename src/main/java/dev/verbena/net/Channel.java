@@ -8,6 +8,7 @@ import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
@@ -229,6 +230,16 @@ public final class Channel implements AutoCloseable {
     }
 
     private Message call(Message request, int kind, Duration timeout) throws InterruptedException {
+        return call(request, kind, null, timeout);
+    }
+
+    /**
+     * Sends a request, and waits for the reply.
+     *
+     * @param offer seals the pieces that the peer asks for; null if the request is no sealed offer
+     */
+    private Message call(Message request, int kind, @Nullable SealedOffer offer, Duration timeout)
+            throws InterruptedException {
         Deadline deadline = Deadline.after(timeout);
         request.sendable(this);
         Calls.Call call = inTime(
@@ -244,12 +255,31 @@ public final class Channel implements AutoCloseable {
                         () -> messages.trySendRequest(request, call, kind) ? Boolean.TRUE : null;
                 inTime(engine.await(messages.credit, attempt, deadline.left()), "call", timeout, NO_CREDIT);
             }
+            if (offer != null) {
+                servePieces(offer, call, deadline, timeout);
+            }
             reply = engine.await(call.done, call.take, deadline.left());
             return inTime(reply, "call", timeout, "The peer has not answered");
         } finally {
             if (reply == null) {
                 messages.forget(ticket);
             }
+        }
+    }
+
+    /** Seals the pieces that the peer asks for, until it answers the offer. */
+    private void servePieces(SealedOffer offer, Calls.Call call, Deadline deadline, Duration timeout)
+            throws InterruptedException {
+        Pulls pulls = messages.pulls;
+        Supplier<@Nullable Boolean> attempt = () -> pulls.next(call);
+        String hint = "The peer has not answered";
+        while (inTime(engine.await(call.done, attempt, deadline.left()), "call", timeout, hint)) {
+            try {
+                offer.sealNext();
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+            inTime(engine.await(pulls.room, () -> pulls.tryOffer(call), deadline.left()), "call", timeout, hint);
         }
     }
 
@@ -335,7 +365,8 @@ public final class Channel implements AutoCloseable {
      * @param name the name of the export
      * @param timeout the longest time to wait
      * @return the memory, for {@link #read} and the other methods; {@link RemoteMemory#slice} makes parts
-     * @throws CallException if no export has the name, or the peer allows this side no more exports
+     * @throws CallException if no export has the name, if the peer allows this side no more exports, or if the channel is
+     *     protected and the export is not for it: see {@link Export#inTheClear}
      * @throws ChannelException if the channel has ended, also while waiting
      * @throws VerbsTimeoutException if no reply came in time
      * @throws InterruptedException if the thread was interrupted
@@ -352,13 +383,16 @@ public final class Channel implements AutoCloseable {
                 if (reply.length() != Wire.EXPORT_BYTES || reply.segment().get(ValueLayout.JAVA_BYTE, 12) < 0) {
                     throw new CallException(core.toText(), "The description of the export is malformed");
                 }
-                return RemoteMemory.fromWide(reply.segment());
+                RemoteMemory found = RemoteMemory.fromWide(reply.segment());
+                core.operations.found(found);
+                return found;
             }
         }
     }
 
     /**
-     * Reads memory of the peer.
+     * Reads memory of the peer. On a {@linkplain Protection#SEALED sealed} channel, this and the other operations can use
+     * only memory that {@link #remote} has found on this channel, and move it as it is: see {@link Export#inTheClear}.
      *
      * {@snippet file="ExportSnippets.java" region="read"}
      *
@@ -367,6 +401,7 @@ public final class Channel implements AutoCloseable {
      * @param into memory that was registered with this channel's node, with {@code LOCAL_WRITE}
      * @param from memory of the peer, of at least the same length
      * @param timeout the longest time to wait
+     * @throws IllegalArgumentException if the channel is sealed, and {@code remote} has not found the memory
      * @throws ChannelException if the channel has ended, also while waiting; with {@link EndReason#ACCESS_DENIED} because the
      *     peer's adapter has refused an operation
      * @throws VerbsTimeoutException if the data did not come in time
@@ -569,7 +604,8 @@ public final class Channel implements AutoCloseable {
      * <p>The peer can read the data only until this method ends. If it ends while the peer is reading, the channel ends too.
      *
      * @param data the data: native memory is registered meanwhile, an array is copied
-     * @param about bytes about the data for the peer's program, at least 20 less than {@link #maxMessageSize}
+     * @param about bytes about the data for the peer's program, at least 20 less than {@link #maxMessageSize}, and at least
+     *     52 less on a sealed channel
      * @param timeout the longest time to wait
      * @throws CallException if the peer's program refuses the data, or the peer's node because it is too large
      * @throws ChannelException if the channel has ended, also while waiting
@@ -586,8 +622,14 @@ public final class Channel implements AutoCloseable {
             offer(NOTHING, about, deadline);
             return;
         }
+        if (engine.options.isSealed()) {
+            SealedOffer.Source source =
+                    (from, into, length) -> MemorySegment.copy(data, ValueLayout.JAVA_BYTE, from, into, 0, length);
+            offer(new SealedOffer(engine, core.carrier(), data.byteSize(), source), about, deadline);
+            return;
+        }
         try (TransferMemory memory = TransferMemory.sending(engine, core.carrier(), data)) {
-            offer(memory.region().remote(), about, deadline);
+            offer(memory, about, deadline);
         }
     }
 
@@ -602,7 +644,8 @@ public final class Channel implements AutoCloseable {
      * @param file a file that is open for reading
      * @param position the place of the first byte in the file
      * @param size the number of bytes
-     * @param about bytes about the data for the peer's program, at least 20 less than {@link #maxMessageSize}
+     * @param about bytes about the data for the peer's program, at least 20 less than {@link #maxMessageSize}, and at least
+     *     52 less on a sealed channel
      * @param timeout the longest time to wait
      * @throws IOException if the file can't be read, or ends before
      * @throws CallException if the peer's program refuses the data, or the peer's node because it is too large
@@ -622,26 +665,59 @@ public final class Channel implements AutoCloseable {
             offer(NOTHING, about, deadline);
             return;
         }
+        if (engine.options.isSealed()) {
+            range.checkReadable();
+            try {
+                offer(new SealedOffer(engine, core.carrier(), size, range::read), about, deadline);
+            } catch (UncheckedIOException failed) {
+                throw failed.getCause();
+            }
+            return;
+        }
         try (TransferMemory memory = TransferMemory.sending(engine, core.carrier(), range)) {
-            offer(memory.region().remote(), about, deadline);
+            offer(memory, about, deadline);
         }
     }
 
     private void checkAbout(byte[] about) {
-        int most = maxMessageSize() - Wire.EXPORT_BYTES;
+        int most = maxMessageSize() - engine.options.offerBytes();
         if (about.length > most) {
             throw new IllegalArgumentException(
                     "about must have at most " + most + " bytes on this channel, got " + about.length);
         }
     }
 
+    /** Offers memory to the peer of this channel. With protection, its key is of no use to others. */
+    private void offer(TransferMemory memory, byte[] about, Deadline deadline) throws InterruptedException {
+        if (engine.options.protection() == Protection.NONE) {
+            offer(memory.region().remote(), about, deadline);
+            return;
+        }
+        try (Export only = engine.exports.unnamed(memory.region(), memory.arena())) {
+            offer(core.grant(only), about, deadline);
+        }
+    }
+
     private void offer(RemoteMemory data, byte[] about, Deadline deadline) throws InterruptedException {
-        try (Message request = message(deadline.left()).length((long) about.length + Wire.EXPORT_BYTES)) {
-            MemorySegment bytes = request.segment();
-            bytes.asSlice(0, about.length).copyFrom(MemorySegment.ofArray(about));
-            data.writeWideTo(bytes.asSlice(about.length));
+        try (Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
+            data.writeWideTo(describe(request, about));
             call(request, Wire.OFFER, deadline.left()).close();
         }
+    }
+
+    private void offer(SealedOffer data, byte[] about, Deadline deadline) throws InterruptedException {
+        try (data;
+                Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
+            data.describe(describe(request, about));
+            call(request, Wire.OFFER, data, deadline.left()).close();
+        }
+    }
+
+    /** Writes the bytes of the program into an offer. Returns the memory for the rest. */
+    private static MemorySegment describe(Message request, byte[] about) {
+        MemorySegment bytes = request.segment();
+        bytes.asSlice(0, about.length).copyFrom(MemorySegment.ofArray(about));
+        return bytes.asSlice(about.length).fill((byte) 0);
     }
 
     // Handlers
@@ -663,7 +739,7 @@ public final class Channel implements AutoCloseable {
     }
 
     /** Returns the result of a wait. Throws if there is none, because the time is over. */
-    private <T> T inTime(@Nullable T found, String call, Duration timeout, String hint) {
+    <T> T inTime(@Nullable T found, String call, Duration timeout, String hint) {
         if (found == null) {
             throw new VerbsTimeoutException("channel", call + ", " + this, timeout, hint);
         }
@@ -706,6 +782,15 @@ public final class Channel implements AutoCloseable {
      */
     public Transport transport() {
         return core.transport();
+    }
+
+    /**
+     * Returns the protection of this channel, which is that of both nodes.
+     *
+     * @return the protection
+     */
+    public Protection protection() {
+        return engine.options.protection();
     }
 
     /**

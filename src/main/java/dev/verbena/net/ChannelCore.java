@@ -10,7 +10,9 @@ import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.net.ChannelState.Event;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkStatus;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import java.util.function.Supplier;
@@ -26,6 +28,9 @@ final class ChannelCore {
 
     /** The receives for the peer's greeting, goodbye and bare grants. */
     static final int CONTROL_RECEIVES = 2 + Credits.RESERVED_GRANTS;
+
+    /** The sends of the channel itself that only others than a piece of a transfer may use: for a goodbye and a grant. */
+    private static final int RESERVED_SENDS = 2;
 
     /** Marks the number of a receive in a request's id. */
     static final int RECEIVE = 0x8000;
@@ -54,7 +59,7 @@ final class ChannelCore {
     final Channel channel;
 
     final Messages messages;
-    private final Operations operations;
+    final Operations operations;
     final Grants grants;
 
     private volatile ChannelState state = ChannelState.CONNECTING;
@@ -77,6 +82,16 @@ final class ChannelCore {
     private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;
 
+    /** The greetings of a node with a secret; null before and after. */
+    private @Nullable Introduction introduction;
+
+    /** Seals and opens messages, from the greetings on until the end of an authenticated or sealed channel; else null. */
+    @Nullable
+    Seal seal;
+
+    /** What the peer has said in its greeting, until it has proved that the greeting is its own. */
+    private Wire.@Nullable Greeting unproved;
+
     /** The memory of the messages. */
     private volatile @Nullable MemoryRegion memory;
 
@@ -86,7 +101,7 @@ final class ChannelCore {
     /** The number of sends that have not completed, and how many of them the channel itself may add. */
     private int outstanding;
 
-    private int controlRoom = CONTROL_SENDS;
+    private int controlRoom;
     final long begun = System.nanoTime();
     private long heardAt = begun;
 
@@ -99,6 +114,7 @@ final class ChannelCore {
     ChannelCore(Engine engine, long key, InetSocketAddress peer, boolean incoming) {
         this.engine = engine;
         this.options = engine.options;
+        this.controlRoom = controlSends(options);
         this.key = key;
         this.peer = peer;
         this.incoming = incoming;
@@ -110,6 +126,18 @@ final class ChannelCore {
 
     Carrier.@Nullable Connection connection() {
         return connection;
+    }
+
+    /**
+     * Returns the number of sends of the channel itself. With a secret there is the proof too; and if the channel is sealed,
+     * one for each piece that is asked for or that is ready.
+     */
+    static int controlSends(NodeOptions options) {
+        return switch (options.protection()) {
+            case NONE -> CONTROL_SENDS;
+            case AUTHENTICATED -> CONTROL_SENDS + 1;
+            case SEALED -> CONTROL_SENDS + 1 + 2 * options.calls();
+        };
     }
 
     // Connecting
@@ -199,9 +227,9 @@ final class ChannelCore {
         }
     }
 
-    /** Returns true until the peer has greeted. */
+    /** Returns true until the peer has greeted, and has proved that the greeting is its own. */
     boolean isHalfOpen() {
-        return state == ChannelState.CONNECTING || state == ChannelState.GREETING;
+        return state.compareTo(ChannelState.PROVING) <= 0;
     }
 
     /** Returns true while a thread prepares for the messages: nothing is destroyed then. */
@@ -214,16 +242,39 @@ final class ChannelCore {
         try (var _ = lock.held()) {
             Link on = link;
             if (!incoming && on != null && happen(Event.CONNECTED, null)) {
-                greet(on);
+                try {
+                    greet(on);
+                } catch (RuntimeException | Error failed) { // the program's secret could not be found, for example
+                    endLocked(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+                }
             }
         }
     }
 
     /** Sends this side's greeting. The side that connects greets first, as iWARP demands. */
     private void greet(Link on) {
-        var piece = on.greeting();
-        new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
-                .writeTo(piece.segment());
+        if (options.protection() == Protection.NONE) {
+            var piece = on.greeting(Wire.GREETING_BYTES);
+            new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
+                    .writeTo(piece.segment());
+            on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
+            controlPosted();
+        } else if (incoming) {
+            sendControl(on, Wire.immediate(Wire.GREETING, 0, 0)); // the last proof
+        } else {
+            greet(on, begin().first());
+        }
+    }
+
+    private Introduction begin() {
+        Introduction begun = new Introduction(options, options.secrets(), transport());
+        introduction = begun;
+        return begun;
+    }
+
+    private void greet(Link on, byte[] bytes) {
+        var piece = on.greeting(bytes.length);
+        piece.segment().copyFrom(MemorySegment.ofArray(bytes));
         on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
         controlPosted();
     }
@@ -274,6 +325,7 @@ final class ChannelCore {
         outstanding--;
         if (place == CONTROL) {
             controlRoom++;
+            messages.pulls.wakeForRoom();
         } else if (place == BIND) {
             grants.bound();
             changes.wakeAll();
@@ -300,8 +352,24 @@ final class ChannelCore {
     }
 
     private void sendControl(Link on, int immediate) {
-        on.send(key | CONTROL, immediate);
+        Seal by = seal;
+        if (by == null) {
+            on.send(key | CONTROL, immediate);
+        } else {
+            var piece = on.nextSealed();
+            by.seal(piece.segment(), 0, immediate);
+            on.send(key | CONTROL, piece, immediate);
+        }
         controlPosted();
+    }
+
+    /** Sends a message about a piece of a transfer. Returns false if others have to be acknowledged before. */
+    boolean trySendAboutPiece(Link on, int kind, int number) {
+        if (controlRoom <= RESERVED_SENDS) {
+            return false;
+        }
+        sendControl(on, Wire.immediate(kind, 0, number));
+        return true;
     }
 
     private void controlPosted() {
@@ -309,14 +377,25 @@ final class ChannelCore {
         outstanding++;
     }
 
-    /** Handles a message of the peer. */
-    void received(int place, int immediate, int bytes) {
+    /**
+     * Handles a message of the peer.
+     *
+     * @param arrived the number of bytes, with those of the seal
+     */
+    void received(int place, int immediate, int arrived) {
         if (state.hasEnded()) {
             return;
         }
         heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
         Buffer buffer = messages.receive(place & ~RECEIVE);
         int kind = Wire.kind(immediate);
+        int bytes = arrived;
+        if (seal != null) {
+            bytes = open(buffer, arrived, immediate);
+            if (bytes < 0) {
+                return;
+            }
+        }
         if (!state.allows(kind) || bytes < 0 || bytes > buffer.whole.length()) {
             broken("Message of kind " + kind + " out of order");
             return;
@@ -328,12 +407,20 @@ final class ChannelCore {
         Link on = Objects.requireNonNull(link); // it was received there
         switch (kind) {
             case Wire.GREETING -> {
-                if (greetedBy(buffer, bytes)) {
+                if (options.protection() == Protection.NONE
+                        ? greetedBy(buffer, bytes)
+                        : introducedBy(on, buffer, bytes)) {
                     if (incoming) {
                         prepareMessages();
                     } else {
                         opened(on);
                     }
+                }
+            }
+            case Wire.PULL, Wire.PIECE, Wire.WITHDRAWN -> {
+                String wrong = messages.pulls.received(on, buffer, bytes, kind, Wire.code(immediate));
+                if (wrong != null) {
+                    broken(wrong);
                 }
             }
             case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
@@ -357,9 +444,23 @@ final class ChannelCore {
         }
     }
 
+    /** Opens a message. Returns its number of bytes; -1 after the end of a channel whose peer has not sealed this. */
+    private int open(Buffer buffer, int arrived, int immediate) {
+        Seal by = Objects.requireNonNull(seal);
+        if (arrived <= buffer.whole.length() && by.open(buffer.whole.segment(), arrived, immediate)) {
+            return arrived - Seal.BYTES;
+        }
+        tampered("Message of " + arrived + " bytes and kind " + Wire.kind(immediate));
+        return -1;
+    }
+
     private boolean greetedBy(Buffer buffer, int bytes) {
         var memory = buffer.whole.segment().asSlice(0, bytes);
         int version = Wire.version(memory);
+        if (version == Wire.SECRET_VERSION) {
+            abort(EndReason.OTHER_PROTECTION, "It has a secret, and this side has none: see NodeOptions.secret()");
+            return false;
+        }
         if (version >= 0 && version != Wire.VERSION) {
             abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
             return false;
@@ -369,6 +470,10 @@ final class ChannelCore {
             broken("Greeting of " + bytes + " bytes is malformed");
             return false;
         }
+        return admitted(greeting);
+    }
+
+    private boolean admitted(Wire.Greeting greeting) {
         if (incoming && !admits(greeting)) {
             abort(EndReason.REFUSED, "This side does not admit it");
             return false;
@@ -377,11 +482,69 @@ final class ChannelCore {
         return true;
     }
 
+    /** Handles a greeting under a secret, or the proof after it. Returns true once the peer has proved its greeting. */
+    private boolean introducedBy(Link on, Buffer buffer, int bytes) {
+        if (state == ChannelState.PROVING) {
+            if (bytes != 0) {
+                broken("Proof with " + bytes + " bytes");
+                return false;
+            }
+            if (!incoming) {
+                messages.post(on, buffer); // that of a message
+            }
+            Wire.Greeting greeting = Objects.requireNonNull(unproved);
+            unproved = null;
+            return admitted(greeting);
+        }
+        MemorySegment greeting = buffer.whole.segment().asSlice(0, bytes);
+        Introduction.Refusal refusal = Introduction.refusal(options, greeting);
+        if (refusal != null) {
+            abort(refusal.reason(), refusal.details());
+            return false;
+        }
+        Introduction with = incoming ? begin() : Objects.requireNonNull(introduction);
+        unproved = with.read(greeting, incoming, thrown -> engine.counts.couldNotAdmit(peer, thrown));
+        if (unproved == null) {
+            stranger("Its greeting was made without the secret");
+            return false;
+        }
+        if (incoming) {
+            messages.post(on, buffer); // for the proof
+            greet(on, with.second());
+        }
+        seal = with.seal();
+        introduction = null;
+        happen(Event.INTRODUCED, null);
+        if (!incoming) {
+            sendControl(on, Wire.immediate(Wire.GREETING, 0, 0)); // the proof
+        }
+        return false;
+    }
+
+    /** Ends this channel, whose peer has not proved that it knows the secret. */
+    private void stranger(String details) {
+        engine.counts.stranger(peer);
+        abort(EndReason.WRONG_SECRET, details);
+    }
+
+    /** Ends this channel, which got a message that the peer has not sealed as the next one. */
+    private void tampered(String details) {
+        if (state.hasEnded()) {
+            return;
+        }
+        if (state == ChannelState.PROVING) { // an old greeting that somebody has recorded
+            stranger("Its greeting was not its own");
+        } else {
+            engine.counts.tampered();
+            abort(EndReason.TAMPERED, details);
+        }
+    }
+
     private boolean admits(Wire.Greeting greeting) {
         try {
             return options.admit().isEmpty() || options.admit().get().test(peer, greeting.token());
         } catch (RuntimeException | Error thrown) {
-            engine.couldNotAdmit(peer, thrown);
+            engine.counts.couldNotAdmit(peer, thrown);
             return false;
         }
     }
@@ -389,6 +552,9 @@ final class ChannelCore {
     private void opened(Link on) {
         if (incoming) {
             greet(on);
+        }
+        if (options.protection() == Protection.AUTHENTICATED) {
+            forgetSeal();
         }
         happen(Event.GREETED, null);
         heard = true;
@@ -401,6 +567,23 @@ final class ChannelCore {
             endLocked(Event.PEER_LEFT, EndReason.CLOSED_BY_PEER, "", null);
         } else {
             endLocked(Event.LOST, EndReason.of(code), "It ended the channel", null);
+        }
+    }
+
+    private void forgetSeal() {
+        Seal over = seal;
+        if (over != null) {
+            seal = null;
+            over.wipe();
+        }
+    }
+
+    /** Ends this channel, whose connection carries what no node sends. The caller holds the lock. */
+    void wireBroken(String details) {
+        if (seal == null) {
+            broken(details);
+        } else {
+            tampered(details);
         }
     }
 
@@ -504,7 +687,7 @@ final class ChannelCore {
                 recordEnd(why);
             }
             switch (now) {
-                case CONNECTING, GREETING, PREPARING, RELEASED -> {
+                case CONNECTING, GREETING, PROVING, PREPARING, RELEASED -> {
                     // The caller goes on.
                 }
                 case OPEN -> recordOpen();
@@ -541,13 +724,14 @@ final class ChannelCore {
             ChannelOpenEvent event = new ChannelOpenEvent();
             if (event.shouldCommit()) {
                 event.channel = toText();
+                event.protection = options.protection().name();
                 event.commit();
             }
         }
     }
 
     private void recordEnd(@Nullable ChannelException why) {
-        engine.countEnded();
+        engine.counts.ended();
         messages.endStall();
         if (Recorder.isPresent()) {
             ChannelEndEvent event = new ChannelEndEvent();
@@ -570,6 +754,7 @@ final class ChannelCore {
     /** Disconnects. The queue pair fails, so that no request is left. The caller holds the lock. */
     private void part() {
         Carrier.Connection own = connection;
+        forgetSeal();
         changes.wakeAll(); // they wait for the lock
         engine.changed();
         if (own != null) {
@@ -622,6 +807,14 @@ final class ChannelCore {
             happen(Event.CLOSED, null);
             wakeAll();
             return true;
+        }
+    }
+
+    /** Gives an export to the peer. */
+    RemoteMemory grant(Export export) {
+        try (var _ = lock.held()) {
+            Link on = checkCanSend();
+            return grants.grant(on, export);
         }
     }
 
@@ -681,7 +874,7 @@ final class ChannelCore {
                 heardAt = now;
             }
             switch (state) {
-                case CONNECTING, GREETING -> {
+                case CONNECTING, GREETING, PROVING -> {
                     if (incoming && now - begun > Deadline.nanoseconds(options.handshakeTimeout())) {
                         abort(EndReason.HANDSHAKE_TIMEOUT, "");
                     }
@@ -796,8 +989,8 @@ final class ChannelCore {
             }
             return state.hasEnded()
                     ? text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")"
-                    : text + " (open, " + messages.credits.available() + " credits, " + outstanding + " under way, "
-                            + messages.arrivedCount() + " arrived)";
+                    : text + " (open, " + options.protection().words() + messages.credits.available() + " credits, "
+                            + outstanding + " under way, " + messages.arrivedCount() + " arrived)";
         }
     }
 }

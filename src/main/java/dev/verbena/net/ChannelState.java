@@ -13,6 +13,12 @@ enum ChannelState {
     /** The peer's greeting is awaited. */
     GREETING,
 
+    /**
+     * Both sides have greeted under their secret. The peer's first sealed message is awaited: only who has made the greeting
+     * now, and has not recorded an old one, can send it.
+     */
+    PROVING,
+
     /** The peer, which has connected, has greeted and is admitted. The memory for its messages is being made. */
     PREPARING,
 
@@ -41,6 +47,9 @@ enum ChannelState {
     enum Event {
         /** The connection was made, and all receives are posted. */
         CONNECTED,
+
+        /** The greetings under a secret were exchanged. */
+        INTRODUCED,
 
         /** The peer, which has connected, has greeted, and this side admits it. */
         ADMITTED,
@@ -77,9 +86,10 @@ enum ChannelState {
                     case CLOSED, PEER_LEFT, ABORTED, LOST -> PARTED;
                     default -> null;
                 };
-            case GREETING, PREPARING ->
+            case GREETING, PROVING, PREPARING ->
                 switch (event) {
-                    case ADMITTED -> this == GREETING ? PREPARING : null;
+                    case INTRODUCED -> this == GREETING ? PROVING : null;
+                    case ADMITTED -> this == PREPARING ? null : PREPARING;
                     case GREETED -> OPEN;
                     case PEER_LEFT -> LEFT;
                     case ABORTED -> PARTING;
@@ -140,7 +150,7 @@ enum ChannelState {
     boolean allows(int kind) {
         return switch (this) {
             case CONNECTING, PREPARING -> kind == Wire.GOODBYE; // before the event that the connection was made
-            case GREETING -> kind == Wire.GREETING || kind == Wire.GOODBYE;
+            case GREETING, PROVING -> kind == Wire.GREETING || kind == Wire.GOODBYE;
             case OPEN, CLOSING -> kind != Wire.GREETING;
             default -> false;
         };

@@ -18,6 +18,15 @@ public enum EndReason {
     REFUSED(6, "The peer's program does not admit this node"),
     /** One side had a message to send, and the other has made no room for it in {@link NodeOptions#maxStall}. */
     STALLED(7, "One side has closed no messages for too long, while the other had more to send"),
+    /** One side has not proved that it knows the secret of the other one. See {@link NodeOptions#secret}. */
+    WRONG_SECRET(8, "One side has not proved that it knows the other's secret"),
+    /** The sides demand different protection. See {@link NodeOptions#protection}. */
+    OTHER_PROTECTION(9, "One side demands another protection than the other"),
+    /**
+     * A message of a {@linkplain Protection#SEALED sealed} channel was changed, repeated, left out or moved on its way. The
+     * program gets no such message.
+     */
+    TAMPERED(10, "A sealed message was changed, repeated, left out or moved on its way"),
     /**
      * An operation on the peer's memory was refused: the export was closed, or the address or the right is wrong. The
      * adapter ends the connection then. The peer sees {@link #LOST}, and on iWARP this side too, because the adapter does

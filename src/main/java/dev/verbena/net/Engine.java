@@ -8,8 +8,6 @@ import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.jfr.AdmitFailureEvent;
-import dev.verbena.internal.jfr.Recorder;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -23,7 +21,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -67,16 +64,10 @@ final class Engine {
     private int generation;
     private int count;
 
-    /** The numbers of channels that were opened, and that have ended since. */
-    private final AtomicLong opened = new AtomicLong();
-
-    private final AtomicLong ended = new AtomicLong();
-
-    /** The exception that {@link NodeOptions#admit} threw last; null if there was none. */
-    private volatile @Nullable Throwable admitFailure;
+    final NodeCounts counts = new NodeCounts();
 
     /** The counters of the channels that were closed. */
-    private Node.Statistics past = new Node.Statistics(0, 0, 0, 0, 0, 0);
+    private Node.Statistics past = NodeCounts.NONE;
 
     /** The channels of peers that have not greeted yet. */
     private final Set<ChannelCore> greeting = ConcurrentHashMap.newKeySet();
@@ -709,7 +700,7 @@ final class Engine {
 
     /** Notes that a channel is open. */
     void opened(ChannelCore core) {
-        opened.incrementAndGet();
+        counts.opened();
         if (core.incoming && greeting.remove(core)) {
             greeted.add(core);
             Handler with = handler;
@@ -719,30 +710,6 @@ final class Engine {
                 handOver(with);
             }
         }
-    }
-
-    /** Notes that a channel that was open has ended. */
-    void countEnded() {
-        ended.incrementAndGet();
-    }
-
-    /** Notes that the program's test of a peer has thrown. The peer is told no more than other peers that are refused. */
-    void couldNotAdmit(InetSocketAddress peer, Throwable thrown) {
-        admitFailure = thrown;
-        if (Recorder.isPresent()) {
-            AdmitFailureEvent event = new AdmitFailureEvent();
-            if (event.shouldCommit()) {
-                event.peer = text(peer);
-                event.thrown = thrown.toString();
-                event.commit();
-            }
-        }
-    }
-
-    /** Returns the exception that the program's test of a peer threw last; null if there was none. */
-    @Nullable
-    Throwable admitFailure() {
-        return admitFailure;
     }
 
     /** Notes that a channel of a peer has ended, which nobody may have accepted yet. */
@@ -911,7 +878,7 @@ final class Engine {
         for (ChannelCore core : present) {
             sum = sum.plus(core.statistics());
         }
-        return sum.plus(new Node.Statistics(0, 0, 0, 0, opened.get(), ended.get()));
+        return sum.plus(counts.statistics());
     }
 
     int channels() {

@@ -13,7 +13,8 @@ import java.util.Set;
  *
  * <p>On devices with memory windows of type 2, each channel that asks for the export gets a key of its own, which only that
  * channel can use and which ends with the channel. On other devices all channels of the node use one key:
- * {@link #hasKeysOfChannels} tells.
+ * {@link #hasKeysOfChannels} tells. There, channels with a {@linkplain NodeOptions#protection protection} other than
+ * {@code NONE} do not find exports: another peer could guess the key.
  *
  * <p>Closing an export revokes all of its keys. A peer that uses such a key afterwards loses its channel, with
  * {@link EndReason#ACCESS_DENIED}. The node closes its exports. All threads may use an export at once.
@@ -25,6 +26,7 @@ public final class Export implements AutoCloseable {
     private final Set<AccessFlag> access;
     private final VerbsArena arena;
     private volatile boolean open = true;
+    private volatile boolean clear;
 
     Export(Exports exports, String name, MemoryRegion region, Set<AccessFlag> access, VerbsArena arena) {
         this.exports = exports;
@@ -60,6 +62,27 @@ public final class Export implements AutoCloseable {
      */
     public boolean hasKeysOfChannels() {
         return exports.carrier.hasKeysOfChannels();
+    }
+
+    /**
+     * Lets peers of {@linkplain Protection#SEALED sealed} channels use this export too. Reads, writes and atomics move memory
+     * as it is: who can see the packets of the network reads what the peers read and write, and may change it on its way.
+     * The name and the key travel sealed. Without this call, a peer of a sealed channel does not find this export.
+     *
+     * @return this export
+     */
+    public Export inTheClear() {
+        clear = true;
+        return this;
+    }
+
+    /**
+     * Returns true if peers of sealed channels can use this export.
+     *
+     * @return true after {@link #inTheClear}
+     */
+    public boolean isInTheClear() {
+        return clear;
     }
 
     /**

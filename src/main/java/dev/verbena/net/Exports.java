@@ -1,6 +1,8 @@
 package dev.verbena.net;
 
+import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.Errno;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -84,6 +86,23 @@ final class Exports {
             throw known(name);
         }
         return made;
+    }
+
+    /** Makes an export that nobody finds, for a channel that grants it. Its region was registered as {@link #access} says. */
+    Export unnamed(MemoryRegion region, VerbsArena arena) {
+        if (!carrier.hasKeysOfChannels()) {
+            throw new UnsupportedVerbException(
+                    "ibv_alloc_mw",
+                    carrier.device(),
+                    Errno.EOPNOTSUPP,
+                    "The device has no windows of type 2, and other peers could guess the key: use Protection.SEALED");
+        }
+        return new Export(this, "offer", region, Set.of(AccessFlag.REMOTE_READ), arena);
+    }
+
+    /** Returns the rights to register memory with, so that channels can get keys of their own for reading it. */
+    static List<AccessFlag> access(Carrier carrier) {
+        return carrier.hasKeysOfChannels() ? List.of(AccessFlag.MW_BIND) : List.of();
     }
 
     private static IllegalStateException known(String name) {

@@ -85,6 +85,25 @@ record FileMemory(FileChannel file, long position, long size) {
         }
     }
 
+    /** Throws if the file ends before this range. */
+    void checkReadable() throws IOException {
+        long end = file.size();
+        if (end < position + size) {
+            throw new EOFException("file ends at " + end + " bytes, and not at " + (position + size));
+        }
+        file.read(ByteBuffer.allocate(0), 0); // throws if the file is open for writing only
+    }
+
+    /** Reads data of this range. */
+    void read(long from, byte[] into, int length) throws IOException {
+        ByteBuffer rest = ByteBuffer.wrap(into, 0, length);
+        while (rest.hasRemaining()) {
+            if (file.read(rest, position + from + rest.position()) < 0) {
+                throw new EOFException("file ends before " + (position + size) + " bytes: it became shorter");
+            }
+        }
+    }
+
     /** Writes all data to a place in this range. */
     void write(long from, MemorySegment data) throws IOException {
         ByteBuffer rest = data.asByteBuffer();

@@ -34,11 +34,16 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     /** The distance of the greetings of both sides, and of what follows them. */
     private static final long GREETING_DISTANCE = Wire.MAX_GREETING_BYTES + CACHE_LINE;
 
-    /** The number of bytes of the memory for the greetings, and of what a link itself needs. */
+    /** The number of bytes of that memory without a secret. */
     static final long GREETINGS = 2 * GREETING_DISTANCE + CACHE_LINE;
+
+    /** The distance of sealed messages without bytes: they have a tag, and on iWARP a number behind it. */
+    private static final long SEALED_DISTANCE = 32;
 
     private final MemoryRegion greetings;
     private final long distance;
+    private final LocalMemory[] sealed;
+    private int nextSealed;
     private @Nullable MemoryRegion region;
 
     /** The memory of the results of atomics: 8 bytes for each operation, behind the messages. */
@@ -49,17 +54,30 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     /**
      * Makes the requests.
      *
-     * @param greetings registered memory of {@link #GREETINGS} bytes
+     * @param greetings registered memory as large as {@link #greetings(NodeOptions)} says
      * @param trailer the number of bytes behind each message that the link itself needs
      */
     Link(MemoryRegion greetings, NodeOptions options, int trailer) {
         this.greetings = greetings;
         distance = distance(options, trailer);
+        sealed = new LocalMemory[sealedMessages(options)];
+        for (int i = 0; i < sealed.length; i++) {
+            sealed[i] = own(CACHE_LINE + i * SEALED_DISTANCE, Seal.BYTES);
+        }
         results = new LocalMemory[options.operations()];
     }
 
+    /** Returns the number of bytes of the memory for the greetings, and of what a link itself needs. */
+    static long greetings(NodeOptions options) {
+        return GREETINGS + sealedMessages(options) * SEALED_DISTANCE;
+    }
+
+    private static int sealedMessages(NodeOptions options) {
+        return options.protection() == Protection.NONE ? 0 : ChannelCore.controlSends(options);
+    }
+
     private static long distance(NodeOptions options, int trailer) {
-        return (options.messageSize() + trailer + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+        return ((long) options.messageSize() + options.room() + trailer + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     }
 
     /** Allocates the memory of a number of messages. */
@@ -79,8 +97,15 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     }
 
     /** Returns the memory of this side's greeting. */
-    final LocalMemory greeting() {
-        return greetings.slice(0, Wire.GREETING_BYTES);
+    final LocalMemory greeting(int bytes) {
+        return greetings.slice(0, bytes);
+    }
+
+    /** Returns memory for a sealed message without bytes. It is free: there is one for each that can be under way. */
+    final LocalMemory nextSealed() {
+        LocalMemory next = sealed[nextSealed];
+        nextSealed = (nextSealed + 1) % sealed.length;
+        return next;
     }
 
     /** Returns the memory of the peer's greeting. */
@@ -88,7 +113,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         return greetings.slice(GREETING_DISTANCE, Wire.MAX_GREETING_BYTES);
     }
 
-    /** Returns memory that the link itself needs, of at most a cache line. */
+    /** Returns memory that the link itself needs. */
     final LocalMemory own(long offset, long size) {
         return greetings.slice(2 * GREETING_DISTANCE + offset, size);
     }

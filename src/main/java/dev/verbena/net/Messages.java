@@ -40,6 +40,9 @@ final class Messages {
     final Supplier<@Nullable Message> takeArrived = () -> takeArrived(false);
     final Supplier<Calls.@Nullable Call> takeNumber = this::takeNumber;
 
+    private static final String NOT_SHOWN =
+            "is not for channels with this protection: see Export.inTheClear() and Export.hasKeysOfChannels()";
+
     private final ChannelCore core;
     private final Engine engine;
     private final NodeOptions options;
@@ -47,6 +50,7 @@ final class Messages {
     final Credits credits;
     private final Calls calls;
     final AsyncCalls asyncCalls;
+    final Pulls pulls;
     private final Buffer[] receives;
     private final Buffer[] sends;
 
@@ -95,20 +99,22 @@ final class Messages {
         this.credits = new Credits(options.window());
         this.calls = new Calls(core, this, options.calls());
         this.asyncCalls = new AsyncCalls(core, engine, this, lock);
+        this.pulls = new Pulls(core, engine, this, calls);
         this.receives = new Buffer[receiveDepth(options)];
         this.arrived = new Buffer[options.window()];
         this.sends = new Buffer[options.sends() + options.calls()];
         this.idle = new Buffer[sends.length];
     }
 
-    /** Returns the number of receives of a channel. */
+    /** Returns the number of receives of a channel. If it is sealed, each offer of the peer has one more for its pieces. */
     static int receiveDepth(NodeOptions options) {
-        return options.window() + options.calls() + ChannelCore.CONTROL_RECEIVES;
+        int pieces = options.isSealed() ? options.calls() : 0;
+        return options.window() + options.calls() + pieces + ChannelCore.CONTROL_RECEIVES;
     }
 
     /** Returns the number of sends of a channel. Each call of the peer may need a binding and a reply. */
     static int sendDepth(NodeOptions options) {
-        return options.sends() + 2 * options.calls() + options.operations() + ChannelCore.CONTROL_SENDS;
+        return options.sends() + 2 * options.calls() + options.operations() + ChannelCore.controlSends(options);
     }
 
     /** Returns the number of pieces of memory of a channel, without those of the greetings. */
@@ -118,7 +124,7 @@ final class Messages {
 
     /** Posts the receive of the peer's greeting, which is the first message. */
     void begin(Link on) {
-        receives[0] = new Buffer(core.channel, 0, on.greetingOfPeer());
+        receives[0] = new Buffer(core.channel, 0, on.greetingOfPeer(), 0);
         post(on, receives[0]);
     }
 
@@ -126,11 +132,13 @@ final class Messages {
     void open(Link on, MemoryRegion memory) {
         on.open(memory, pieces(options));
         int piece = 0;
+        int room = options.room();
+        long size = (long) options.messageSize() + room;
         for (int i = 1; i < receives.length; i++) {
-            receives[i] = new Buffer(core.channel, i, on.piece(piece++, options.messageSize()));
+            receives[i] = new Buffer(core.channel, i, on.piece(piece++, size), room);
         }
         for (int i = 0; i < sends.length; i++) {
-            sends[i] = new Buffer(core.channel, i, on.piece(piece++, options.messageSize()));
+            sends[i] = new Buffer(core.channel, i, on.piece(piece++, size), room);
             idle[sends.length - 1 - i] = sends[i];
         }
         idleCount = sends.length;
@@ -168,6 +176,7 @@ final class Messages {
         arrival.wakeAll();
         numbers.wakeAll();
         calls.numbers.wakeWaits();
+        pulls.wakeWaits();
     }
 
     /** Ends the futures of calls, and has the handler look at its channel. */
@@ -263,10 +272,10 @@ final class Messages {
         }
         arrive(buffer, bytes, kind, code);
         if (kind == Wire.OFFER) {
-            if (bytes < Wire.EXPORT_BYTES) {
+            if (bytes < options.offerBytes()) {
                 return "Offer of " + bytes + " bytes is malformed";
             }
-            buffer.length((long) bytes - Wire.EXPORT_BYTES);
+            buffer.length((long) bytes - options.offerBytes());
             if (offeredBytes(buffer) < 0) {
                 return "Offer of " + offeredBytes(buffer) + " bytes";
             }
@@ -375,10 +384,19 @@ final class Messages {
     private void transmit(Link on, Buffer buffer, int kind) {
         int granted = credits.grant();
         int number = buffer.call == Buffer.NO_CALL ? 0 : buffer.call;
+        int immediate = Wire.immediate(kind, granted, number);
+        Seal seal = core.seal;
+        if (seal != null) {
+            seal.seal(buffer.whole.segment(), (int) buffer.length(), immediate);
+        }
         try {
-            on.send(core.key | buffer.index, buffer.slice(), Wire.immediate(kind, granted, number));
+            on.send(core.key | buffer.index, buffer.slice(), immediate);
         } catch (RuntimeException | Error refused) {
             credits.takeBackGrant(granted);
+            if (seal != null) { // its number is used
+                core.endLocked(
+                        ChannelState.Event.LOST, EndReason.FAILED, "A sealed message could not be posted", refused);
+            }
             throw refused;
         }
         buffer.take(Buffer.State.SENDING);
@@ -542,6 +560,7 @@ final class Messages {
             }
         }
         if (sent) {
+            call.begin(kind == Wire.OFFER);
             call.state = Calls.Call.State.POSTED;
             called++;
         }
@@ -620,6 +639,7 @@ final class Messages {
 
     void forget(Calls.Call call) {
         Buffer answer = call.answer;
+        pulls.giveUp(call);
         call.future = null;
         call.answer = null;
         if (call.state == Calls.Call.State.TAKEN) {
@@ -651,8 +671,18 @@ final class Messages {
             Buffer offer = request(message, Wire.OFFER);
             RemoteMemory source = RemoteMemory.fromWide(offer.memory.asSlice(offer.length(), Wire.EXPORT_BYTES));
             byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
-            return new Transfer(core.channel, engine, source, about, reply(offer, false));
+            byte[] key = takeKey(offer);
+            return new Transfer(core.channel, engine, source, key, about, reply(offer, false));
         }
+    }
+
+    /** Takes the key of the pieces out of an offer; none if the channel is not sealed. */
+    private byte[] takeKey(Buffer offer) {
+        MemorySegment key = offer.memory.asSlice(
+                offer.length() + Wire.EXPORT_BYTES, options.offerBytes() - (long) Wire.EXPORT_BYTES);
+        byte[] bytes = key.toArray(ValueLayout.JAVA_BYTE);
+        key.fill((byte) 0);
+        return bytes;
     }
 
     void refuse(Message message, String reason) {
@@ -725,6 +755,15 @@ final class Messages {
         }
     }
 
+    /** Returns true if the peers of channels with this protection can use an export. */
+    private boolean isFor(Export export) {
+        return switch (options.protection()) {
+            case NONE -> true;
+            case AUTHENTICATED -> export.hasKeysOfChannels();
+            case SEALED -> export.hasKeysOfChannels() && export.isInTheClear();
+        };
+    }
+
     private void answerLookup(Buffer request) {
         if (request.kind == Wire.OFFER) {
             fault(
@@ -739,6 +778,8 @@ final class Messages {
         String refusal;
         if (export == null || on == null) {
             refusal = "No export has the name '" + name + "'";
+        } else if (!isFor(export)) {
+            refusal = "The export '" + name + "' " + NOT_SHOWN;
         } else if (core.grants.isTooMany(export)) {
             refusal = "Each channel may use " + options.maxExports() + " exports: see NodeOptions.maxExports()";
         } else {

@@ -77,13 +77,13 @@ public final class Node extends VerbsObject {
      * @param options sizes and limits
      * @param arena the arena that closes the node
      * @return a new node, which listens
-     * @throws IllegalArgumentException if the address is the wildcard address, because a node has one device, or if the
-     *     device's completion queues are too small for the options
+     * @throws IllegalArgumentException if the address is the wildcard address, because a node has one device, if the
+     *     device's completion queues are too small for the options, or if there is a protection without a secret
      * @throws VerbsException if no device has the address, or another program listens there
      */
     public static Node open(InetSocketAddress own, NodeOptions options, VerbsArena arena) {
         checkResolved(own);
-        Objects.requireNonNull(options, "options");
+        Objects.requireNonNull(options, "options").check();
         if (own.getAddress().isAnyLocalAddress()) {
             throw new IllegalArgumentException("own address must be that of one device, got the wildcard address "
                     + Engine.text(own) + ": open a node for each device");
@@ -339,6 +339,17 @@ public final class Node extends VerbsObject {
     }
 
     /**
+     * Returns counters of what others on the network have tried with this node, since it was opened. The flight recorder has
+     * each stranger as {@code dev.verbena.Stranger}, and the end of each channel.
+     *
+     * @return the counters, all 0 without a {@link NodeOptions#secret}
+     */
+    public Attacks attacks() {
+        lifetime.checkOpen();
+        return engine.counts.attacks();
+    }
+
+    /**
      * Returns the exception that the test of {@link NodeOptions#admit} threw last. The peer was refused, as others are, and
      * was not told the exception. The flight recorder has each such exception as {@code dev.verbena.AdmitFailure}.
      *
@@ -346,7 +357,7 @@ public final class Node extends VerbsObject {
      */
     public Optional<Throwable> admitFailure() {
         lifetime.checkOpen();
-        return Optional.ofNullable(engine.admitFailure());
+        return Optional.ofNullable(engine.counts.admitFailure());
     }
 
     /**
@@ -408,4 +419,12 @@ public final class Node extends VerbsObject {
                     ended + more.ended);
         }
     }
+
+    /**
+     * Counters of what others on the network have tried with a {@link Node} that has a secret. See {@link Node#attacks}.
+     *
+     * @param strangers the number of peers that have not proved that they know the secret, and so were refused
+     * @param tampered the number of channels that this side has ended with {@link EndReason#TAMPERED}
+     */
+    public record Attacks(long strangers, long tampered) {}
 }

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BiPredicate;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * that returns a changed copy. Options never change, so all threads can use them.
  *
  * <p>A channel pins memory for {@code window + sends + 2 * calls + 3} messages of {@code messageSize} bytes, once its peer is
- * admitted: before, for two greetings. Over TCP, memory is not pinned, and a page is taken when it is first used.
+ * admitted: before, for two greetings. A {@linkplain Protection#SEALED sealed} channel pins memory for {@code calls} more. Over TCP, memory is not pinned, and a page is taken when it is first used.
  */
 public final class NodeOptions extends Options<NodeOptions> {
     private static final NodeOptions DEFAULTS = new NodeOptions();
@@ -40,6 +42,11 @@ public final class NodeOptions extends Options<NodeOptions> {
     private long maxTransferSize = 1L << 40;
     private byte[] token = {};
     private @Nullable BiPredicate<InetSocketAddress, byte[]> admit;
+    private @Nullable Secrets secrets;
+
+    /** The protection; null for that of the secret alone. */
+    private @Nullable Protection protection;
+
     private int messageSize = 4096;
     private int maxChannels = 64;
 
@@ -134,7 +141,7 @@ public final class NodeOptions extends Options<NodeOptions> {
 
     /**
      * Returns a copy with another token, which this node sends to each node that it connects to, for {@link
-     * #admit(BiPredicate)}. It travels without encryption.
+     * #admit(BiPredicate)}. Without a {@link #secret} it travels without encryption, and proves nothing.
      *
      * @param changed at most 40 bytes, which are copied
      * @return a changed copy
@@ -142,6 +149,53 @@ public final class NodeOptions extends Options<NodeOptions> {
     public NodeOptions token(byte[] changed) {
         Checks.checkRange("number of bytes of a token", changed.length, Wire.MAX_TOKEN);
         return with(copy -> copy.token = changed.clone());
+    }
+
+    /**
+     * Returns a copy with a secret that this node shares with its peers. The node admits only peers that prove that they know
+     * it, proves the same to them, and with that the channels are {@link Protection#SEALED}: see {@link #protection}. The
+     * secret never travels.
+     *
+     * <p>Take random bytes, and no password: who records a greeting can try guesses on it, as fast as computers can.
+     *
+     * @param changed at least 16 bytes, which are hashed and not kept
+     * @return a changed copy
+     */
+    public NodeOptions secret(byte[] changed) {
+        Secrets one = new Secrets(changed);
+        return with(copy -> copy.secrets = one);
+    }
+
+    /**
+     * Returns a copy with secrets that the program finds by their names, so that a secret can be replaced while nodes live:
+     * first all nodes get to know the new one, then they connect with it, and then they forget the old one. Channels that are
+     * open stay so. The name of a secret travels in the clear, and the secret never.
+     *
+     * <p>The functions must not wait: {@code byName} is called by the thread that makes progress. A peer whose name has no
+     * secret sees {@link EndReason#WRONG_SECRET}, and so does one for which the function throws.
+     *
+     * @param current returns the name of the secret that this node connects with, of at most 40 bytes in UTF-8
+     * @param byName returns the secret of a name, of at least 16 bytes, which are hashed and not kept
+     * @return a changed copy
+     */
+    public NodeOptions secrets(Supplier<String> current, Function<String, Optional<byte[]>> byName) {
+        Secrets many = new Secrets(current, byName);
+        return with(copy -> copy.secrets = many);
+    }
+
+    /**
+     * Returns a copy with another protection of all channels of the node. Without this call, a node with a {@link #secret} has
+     * {@link Protection#SEALED}, and another one {@link Protection#NONE}. Both nodes of a channel need the same, else the
+     * channel ends with {@link EndReason#OTHER_PROTECTION} before anything else is said.
+     *
+     * <p>A sealed message is 16 bytes longer, and a channel pins memory for {@code calls} more messages. The JDK's cipher
+     * allocates some 700 bytes for each message that is sealed or opened.
+     *
+     * @param changed the protection. All but {@code NONE} need a secret, and with {@code NONE} there must be none
+     * @return a changed copy
+     */
+    public NodeOptions protection(Protection changed) {
+        return with(copy -> copy.protection = Objects.requireNonNull(changed, "protection"));
     }
 
     /**
@@ -316,6 +370,40 @@ public final class NodeOptions extends Options<NodeOptions> {
         return Optional.ofNullable(admit);
     }
 
+    /** Returns the secrets, which all protection needs. */
+    Secrets secrets() {
+        return Objects.requireNonNull(secrets, "secrets");
+    }
+
+    Protection protection() {
+        Protection chosen = protection;
+        return chosen != null ? chosen : secrets == null ? Protection.NONE : Protection.SEALED;
+    }
+
+    /** Returns the number of bytes behind each message for its seal. */
+    int room() {
+        return isSealed() ? Seal.BYTES : 0;
+    }
+
+    boolean isSealed() {
+        return protection() == Protection.SEALED;
+    }
+
+    /** Returns the number of bytes behind those of the program in an offer. */
+    int offerBytes() {
+        return isSealed() ? Wire.EXPORT_BYTES + SealedOffer.KEY_BYTES : Wire.EXPORT_BYTES;
+    }
+
+    /** Throws if the options of a node contradict each other. */
+    void check() {
+        if ((protection() == Protection.NONE) != (secrets == null)) {
+            throw new IllegalArgumentException(
+                    secrets == null
+                            ? "protection " + protection + " needs a secret: see NodeOptions.secret()"
+                            : "protection NONE has no use for a secret: leave NodeOptions.secret() out, or choose another protection");
+        }
+    }
+
     int messageSize() {
         return messageSize;
     }
@@ -367,6 +455,8 @@ public final class NodeOptions extends Options<NodeOptions> {
                 option("transfer size", maxTransferSize, DEFAULTS.maxTransferSize),
                 hidden("token", HexFormat.of().formatHex(token), ""),
                 hidden("admission test", admit, null),
+                hidden("secret", secrets, null),
+                option("protection", protection(), Protection.NONE),
                 option("message size", messageSize, DEFAULTS.messageSize),
                 option("channels", maxChannels, DEFAULTS.maxChannels),
                 option("channels per peer", maxChannelsPerPeer, DEFAULTS.maxChannelsPerPeer),

@@ -4,7 +4,9 @@ import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,13 +80,18 @@ final class Operations {
     private final Engine engine;
     private final BiasedLock lock;
     private final Numbers<Operation> numbers;
+    private final boolean sealed;
     private long bytesUnderWay;
+
+    /** The memory that the peer has shown on a sealed channel, one for each key. */
+    private RemoteMemory[] found = {};
 
     Operations(ChannelCore core, Engine engine, BiasedLock lock) {
         this.core = core;
         this.engine = engine;
         this.lock = lock;
         this.numbers = new Numbers<>(core, "operation", MARK, Operation::new);
+        this.sealed = engine.options.isSealed();
         numbers.begin(engine.options.operations());
     }
 
@@ -103,6 +110,9 @@ final class Operations {
                 throw new IllegalStateException(
                         "The " + core.channel + " has no operations: see NodeOptions.operations()");
             }
+            if (sealed) {
+                checkFound(remote);
+            }
             Operation next = numbers.next();
             if (next == null) {
                 return 0;
@@ -117,6 +127,41 @@ final class Operations {
             core.transmitted();
             return next.ticket();
         }
+    }
+
+    /** Notes memory that the peer has shown. */
+    void found(RemoteMemory memory) {
+        if (!sealed) {
+            return;
+        }
+        try (var _ = lock.held()) {
+            int at = 0;
+            while (at < found.length && found[at].key() != memory.key()) {
+                at++;
+            }
+            if (at == found.length) {
+                found = Arrays.copyOf(found, at + 1);
+            }
+            found[at] = memory;
+        }
+    }
+
+    /** Notes that operations may not use memory any more. */
+    void forgetFound(RemoteMemory memory) {
+        try (var _ = lock.held()) {
+            found = Stream.of(found).filter(each -> !each.equals(memory)).toArray(RemoteMemory[]::new);
+        }
+    }
+
+    private void checkFound(RemoteMemory memory) {
+        for (RemoteMemory each : found) {
+            long offset = memory.address() - each.address();
+            if (each.key() == memory.key() && offset >= 0 && offset + memory.length() <= each.length()) {
+                return;
+            }
+        }
+        throw new IllegalArgumentException(memory + " is no memory that Channel.remote() has found on the sealed "
+                + core.channel + ": only exports in the clear can be used there");
     }
 
     // Completions

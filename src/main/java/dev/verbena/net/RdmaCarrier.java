@@ -274,7 +274,7 @@ final class RdmaCarrier extends Carrier {
         if (core.link() instanceof RdmaLink link && link.hasTrailers() && !cursor.hasImmediate() && bytes >= 0) {
             core.received(index | ChannelCore.RECEIVE, link.number(core.messages.receive(index).whole, bytes), bytes);
         } else {
-            core.broken("Not a message of a node");
+            core.wireBroken("Not a message of a node");
         }
     }
 

@@ -56,7 +56,7 @@ final class RdmaLink extends Link {
             NodeOptions options,
             VerbsArena arena) {
         super(
-                domain.register(arena.allocate(GREETINGS, CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
+                domain.register(arena.allocate(greetings(options), CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
                 options,
                 trailer);
         this.domain = domain;

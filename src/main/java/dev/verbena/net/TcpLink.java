@@ -32,7 +32,7 @@ final class TcpLink extends Link {
 
     TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, VerbsArena arena) {
         super(
-                memory.register(arena.allocate(GREETINGS, CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
+                memory.register(arena.allocate(greetings(options), CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
                 options,
                 0);
         this.memory = memory;

@@ -320,7 +320,7 @@ final class TcpStream extends Carrier.Connection {
 
     private void broken(String details) {
         deafen();
-        tcp.report(core, () -> core.broken(details));
+        tcp.report(core, () -> core.wireBroken(details));
     }
 
     // Input

@@ -26,13 +26,18 @@ public final class Transfer implements AutoCloseable {
     private final Channel channel;
     private final Engine engine;
     private final RemoteMemory source;
+
+    /** The key of the pieces on a sealed channel. */
+    private final byte[] key;
+
     private final byte[] about;
     private final Message reply;
 
-    Transfer(Channel channel, Engine engine, RemoteMemory source, byte[] about, Message reply) {
+    Transfer(Channel channel, Engine engine, RemoteMemory source, byte[] key, byte[] about, Message reply) {
         this.channel = channel;
         this.engine = engine;
         this.source = source;
+        this.key = key;
         this.about = about;
         this.reply = reply;
     }
@@ -114,8 +119,16 @@ public final class Transfer implements AutoCloseable {
             throw new IllegalArgumentException(
                     "target must have the " + source.length() + " bytes of the transfer, got " + target.byteSize());
         }
+        if (target.isReadOnly()) {
+            throw new IllegalArgumentException("target must not be read-only");
+        }
         try {
-            fetch(() -> TransferMemory.receiving(engine, channel.core().carrier(), target), progress, whole, timeout);
+            fetch(
+                    () -> TransferMemory.receiving(engine, channel.core().carrier(), target),
+                    (from, data) -> target.asSlice(from).copyFrom(data),
+                    progress,
+                    whole,
+                    timeout);
         } catch (IOException e) {
             throw new UncheckedIOException(e); // memory has none
         }
@@ -141,41 +154,67 @@ public final class Transfer implements AutoCloseable {
             throws IOException, InterruptedException {
         FileMemory range = new FileMemory(file, position, source.length());
         range.checkWritable();
-        fetch(() -> TransferMemory.receiving(engine, channel.core().carrier(), range), progress, () -> {}, timeout);
+        fetch(
+                () -> TransferMemory.receiving(engine, channel.core().carrier(), range),
+                range::write,
+                progress,
+                () -> {},
+                timeout);
     }
 
     /**
      * Takes the data.
      *
+     * @param target makes the memory that the adapter writes into
+     * @param sealed takes the pieces on a sealed channel, whose adapter has other memory
      * @param whole is called when all data has come, and before the memory is given back, which takes a while
      */
-    private void fetch(Supplier<TransferMemory> target, LongConsumer progress, Runnable whole, Duration timeout)
+    private void fetch(
+            Supplier<TransferMemory> target,
+            TransferMemory.Sink sealed,
+            LongConsumer progress,
+            Runnable whole,
+            Duration timeout)
             throws IOException, InterruptedException {
         Objects.requireNonNull(progress, "progress");
         Deadline deadline = Deadline.after(timeout);
-        reply.owned(); // throws if this transfer has ended
+        int number = reply.owned().call; // throws if this transfer has ended
         if (source.length() == 0) {
             whole.run();
             return;
         }
-        IOException refused;
-        try (TransferMemory memory = target.get()) {
-            boolean read = false;
-            try {
-                refused = read(memory, progress, deadline, timeout);
-                read = true;
-            } finally {
-                if (!read) { // reads may be under way into memory that the program uses again
-                    channel.core().end(EndReason.FAILED, "A transfer was given up", null);
-                }
+        if (engine.options.isSealed()) {
+            try (SealedFetch fetch = new SealedFetch(channel, engine, source, key, number)) {
+                finish(() -> fetch.read(sealed, progress, deadline, timeout), whole);
             }
-            if (refused == null) {
-                whole.run();
+        } else {
+            try (TransferMemory memory = target.get()) {
+                finish(() -> read(memory, progress, deadline, timeout), whole);
+            }
+        }
+    }
+
+    /** Reads all pieces. Returns the failure of the file, if it has failed. */
+    private interface Reading {
+        @Nullable
+        IOException read() throws InterruptedException;
+    }
+
+    private void finish(Reading reading, Runnable whole) throws IOException, InterruptedException {
+        IOException refused;
+        boolean read = false;
+        try {
+            refused = reading.read();
+            read = true;
+        } finally {
+            if (!read) { // reads may be under way into memory that the program uses again
+                channel.core().end(EndReason.FAILED, "A transfer was given up", null);
             }
         }
         if (refused != null) {
             throw refused;
         }
+        whole.run();
     }
 
     /** Reads all pieces. Returns the failure of the file, if it has failed: no read is under way then. */

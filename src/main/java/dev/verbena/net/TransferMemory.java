@@ -25,7 +25,7 @@ final class TransferMemory implements AutoCloseable {
     private static final List<AccessFlag> RECEIVING = List.of(AccessFlag.LOCAL_WRITE);
 
     /** The place that pieces are copied to. */
-    private interface Sink {
+    interface Sink {
         void put(long from, MemorySegment data) throws IOException;
     }
 
@@ -53,24 +53,22 @@ final class TransferMemory implements AutoCloseable {
 
     static TransferMemory sending(Engine engine, Carrier carrier, MemorySegment data) {
         return new TransferMemory(engine, arena -> {
-            MemoryRegion direct = data.isNative() ? FileMemory.tryRegister(carrier, data, SENDING, arena) : null;
+            MemoryRegion direct =
+                    data.isNative() ? FileMemory.tryRegister(carrier, data, sending(engine, carrier), arena) : null;
             if (direct == null) {
                 MemorySegment copy = arena.allocate(data.byteSize(), PAGE).copyFrom(data);
-                direct = carrier.register(copy, SENDING, arena);
+                direct = carrier.register(copy, sending(engine, carrier), arena);
             }
             return new Part(direct, null);
         });
     }
 
     static TransferMemory sending(Engine engine, Carrier carrier, FileMemory file) throws IOException {
-        return new TransferMemory(
-                engine, (Maker<IOException>) arena -> new Part(file.readable(carrier, SENDING, arena), null));
+        return new TransferMemory(engine, (Maker<IOException>)
+                arena -> new Part(file.readable(carrier, sending(engine, carrier), arena), null));
     }
 
     static TransferMemory receiving(Engine engine, Carrier carrier, MemorySegment target) {
-        if (target.isReadOnly()) {
-            throw new IllegalArgumentException("target must not be read-only");
-        }
         return new TransferMemory(engine, arena -> {
             MemoryRegion direct = target.isNative() ? FileMemory.tryRegister(carrier, target, RECEIVING, arena) : null;
             return direct != null
@@ -91,9 +89,30 @@ final class TransferMemory implements AutoCloseable {
         });
     }
 
+    /** Returns the rights for data that the peer reads. With protection, only its own key gives them. */
+    private static List<AccessFlag> sending(Engine engine, Carrier carrier) {
+        return engine.options.protection() == Protection.NONE ? SENDING : Exports.access(carrier);
+    }
+
     private static Part pieces(Carrier carrier, long size, Sink sink, VerbsArena arena) {
         MemorySegment memory = arena.allocate(Math.min(size, COPIED) * PIECES, PAGE);
         return new Part(carrier.register(memory, RECEIVING, arena), sink);
+    }
+
+    /**
+     * Allocates memory for pieces that were sealed.
+     *
+     * @param sending true if the peer reads them
+     */
+    static TransferMemory staging(Engine engine, Carrier carrier, long size, boolean sending) {
+        return new TransferMemory(
+                engine,
+                arena -> new Part(
+                        carrier.register(arena.allocate(size, PAGE), sending ? SENDING : RECEIVING, arena), null));
+    }
+
+    VerbsArena arena() {
+        return arena;
     }
 
     MemoryRegion region() {

@@ -13,5 +13,10 @@ public enum Transport {
      * {@link #RDMA} for channels whose nodes both have it, else {@link #TCP}. This is a choice for a node. A channel has one
      * of the other two: {@link Channel#transport} tells.
      */
-    AUTO
+    AUTO;
+
+    /** Returns the number in a greeting. */
+    int code() {
+        return ordinal();
+    }
 }

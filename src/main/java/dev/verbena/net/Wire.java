@@ -11,6 +11,9 @@ final class Wire {
     /** The version of the format. */
     static final int VERSION = 1;
 
+    /** The version of the greetings of nodes with a secret: see {@link Introduction}. */
+    static final int SECRET_VERSION = 2;
+
     /** The number of bytes of a greeting, and so the least size of messages. */
     static final int GREETING_BYTES = 64;
 
@@ -50,6 +53,18 @@ final class Wire {
      */
     static final int OFFER = 9;
 
+    /**
+     * The receiver of an offer asks for the next piece, with the number of the offer's call. It comes in the receive for the
+     * reply. Only on sealed channels.
+     */
+    static final int PULL = 10;
+
+    /** A piece is ready to be read, with the number of the offer's call. A side keeps a receive for each call for it. */
+    static final int PIECE = 11;
+
+    /** In place of a piece: the offer was taken back. */
+    static final int WITHDRAWN = 12;
+
     /** The number of bytes that describe an export or an offer: its memory in the wide form. */
     static final int EXPORT_BYTES = RemoteMemory.WIDE_BYTES;
 
@@ -68,7 +83,7 @@ final class Wire {
     /** The place of the length in the description of memory. */
     static final long LENGTH_IN_EXPORT = 12;
 
-    private static final long VERSION_AT = 4;
+    static final long VERSION_AT = 4;
     private static final long WINDOW_AT = 8;
     private static final long SIZE_AT = 12;
     private static final long CALLS_AT = 16;

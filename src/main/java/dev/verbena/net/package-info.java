@@ -142,9 +142,50 @@
  * receive and an answer that no request stands for end the channel with {@link dev.verbena.net.EndReason#PROTOCOL_ERROR}.
  * All further bytes of that peer are dropped. A peer that does not take its answers ends as one that acknowledges nothing.
  *
+ * <h2>The protocol of nodes with a secret, version 2</h2>
+ *
+ * <p>A node with a secret, see {@link dev.verbena.net.NodeOptions#secret}, speaks version 2 only. The rest of the protocol
+ * is the same, over RDMA and over TCP.
+ *
+ * <p><b>Greetings.</b> The greetings carry the handshake {@code Noise_NNpsk0_25519_AESGCM_SHA256} of the Noise Protocol
+ * Framework, revision 34. Its pre-shared key is the SHA-256 of the secret. The first greeting begins with 64 bytes as in
+ * version 1, with these changes: byte 4 is 2. Byte 5 is the protection: 1 authenticated, 2 sealed. Byte 6 is the transport: 0
+ * RDMA, 1 TCP. In place of the token is the name of the secret. These 64 bytes are the prologue. The first message of Noise
+ * follows. Its payload has 41 bytes: the length of the token, the token, and zeros. The second greeting begins with the first 8
+ * bytes of such a greeting, and the second message of Noise follows. Its payload has the first 24 bytes of such a greeting.
+ *
+ * <p><b>Refusals.</b> A side whose protection is another, and one with a secret that gets version 1, says goodbye with
+ * reason 9. A side that can't open a greeting says goodbye with reason 8. To find that out takes hashes and one decryption;
+ * X25519 comes after it.
+ *
+ * <p><b>Proofs.</b> A recorded first greeting can be said again by somebody who does not know the secret. So the side that
+ * connects then sends a greeting without bytes, sealed, and only with this the other side admits it and allocates memory. The
+ * other side answers with a greeting without bytes, sealed, once its receives are posted. On an authenticated channel, all
+ * that follows is as in version 1.
+ *
+ * <p><b>Sealed messages.</b> On a sealed channel, each message after the second greeting is one AEAD of AES-256-GCM under the
+ * keys of the handshake. Its nonce is the number of the message in its direction, which is not sent. Its associated data is the
+ * immediate data. The tag of 16 bytes follows the message, also one without bytes. Each direction changes its key by
+ * {@code REKEY} of Noise after 2<sup>24</sup> messages, or as soon as 64 GiB have gone. What can't be opened ends the channel
+ * with reason 10. Credits are as in version 1: a tag is in the receive of its message.
+ *
+ * <p><b>Sealed transfers.</b> An offer ends with 52 bytes: the wide form of a ring of memory, but with the number of bytes of
+ * the data as length, and a key of 32 random bytes. The receiver sends a pull (kind 10), and the other side seals the next 256
+ * KiB into the ring, with the number of the piece as nonce, and sends a piece (kind 11). The receiver reads and opens it.
+ * A piece begins at byte 0 of the ring, or 262,208 if its number is odd. Both kinds have the number of the offer's call and no
+ * bytes, and take no credit. The pull comes in the receive for the reply to the offer. For pieces, a side has one more receive
+ * for each call of the peer. Each receive is posted again before the next such message can come: an offer has at most one
+ * pull that is not answered. A side that has given its offer up answers a pull with kind 12.
+ *
+ * <p><b>Exports.</b> A lookup on a sealed channel finds only exports {@linkplain dev.verbena.net.Export#inTheClear in the
+ * clear}. With a secret, keys are those of windows of type 2, or over TCP of the channel, in offers too: on a device without
+ * such windows nothing is found, and only sealed offers can be made.
+ *
  * <h2>What is not protected</h2>
  *
- * <p>Neither RDMA nor TCP encrypts here. Who can reach the device's network can read what is sent, keys of exports and
- * tokens included, and can connect to a node.
+ * <p>Without a secret, neither RDMA nor TCP encrypts here. Who can reach the device's network can read what is sent, keys of
+ * exports and tokens included, and can connect to a node. On a sealed channel others see the lengths and times of messages,
+ * the addresses, and all that moves by reads, writes and atomics. The chapter {@code src/docs/security.md} tells what each
+ * kind of attacker can do.
  */
 package dev.verbena.net;

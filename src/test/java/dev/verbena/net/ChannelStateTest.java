@@ -27,17 +27,18 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ChannelStateTest {
     /** The state after each event; a dot where the event changes nothing. */
     private static final String TABLE = """
-                    CONNECTED ADMITTED  GREETED CLOSED  PEER_LEFT ABORTED LOST   DONE   RELEASED
-        CONNECTING  GREETING  .         .       PARTED  PARTED    PARTED  PARTED .      .
-        GREETING    .         PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
-        PREPARING   .         .         OPEN    PARTED  LEFT      PARTING PARTED .      .
-        OPEN        .         .         .       CLOSING LEFT      PARTING PARTED .      .
-        CLOSING     .         .         .       .       DRAINING  PARTED  PARTED .      .
-        DRAINING    .         .         .       .       .         PARTED  PARTED PARTED .
-        LEFT        .         .         .       .       .         .       PARTED PARTED .
-        PARTING     .         .         .       .       .         .       PARTED PARTED .
-        PARTED      .         .         .       .       .         .       .      .      RELEASED
-        RELEASED    .         .         .       .       .         .       .      .      .
+                    CONNECTED INTRODUCED ADMITTED  GREETED CLOSED  PEER_LEFT ABORTED LOST   DONE   RELEASED
+        CONNECTING  GREETING  .          .         .       PARTED  PARTED    PARTED  PARTED .      .
+        GREETING    .         PROVING    PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
+        PROVING     .         .          PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
+        PREPARING   .         .          .         OPEN    PARTED  LEFT      PARTING PARTED .      .
+        OPEN        .         .          .         .       CLOSING LEFT      PARTING PARTED .      .
+        CLOSING     .         .          .         .       .       DRAINING  PARTED  PARTED .      .
+        DRAINING    .         .          .         .       .       .         PARTED  PARTED PARTED .
+        LEFT        .         .          .         .       .       .         .       PARTED PARTED .
+        PARTING     .         .          .         .       .       .         .       PARTED PARTED .
+        PARTED      .         .          .         .       .       .         .       .      .      RELEASED
+        RELEASED    .         .          .         .       .       .         .       .      .      .
         """;
 
     /**
@@ -49,6 +50,7 @@ class ChannelStateTest {
         ESTABLISHED     GREETING              .                        .                        .                       .                       .        .        .
         GREETING        PARTED/PROTOCOL_ERROR/x OPEN                   PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .        .        .
         OLD_GREETING    PARTED/PROTOCOL_ERROR/x PARTING/1/OTHER_VERSION PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .       .        .
+        SECRET_GREETING PARTED/PROTOCOL_ERROR/x PARTING/9/OTHER_PROTECTION PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .    .        .
         DATA            PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR .                      .                       PARTED/PROTOCOL_ERROR/x .        .        .
         CREDITS         PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .      .        .
         GOODBYE         PARTED/CLOSED_BY_PEER/x LEFT/0/CLOSED_BY_PEER  LEFT/0/CLOSED_BY_PEER    DRAINING                PARTED/PROTOCOL_ERROR/x .        .        .
@@ -88,6 +90,7 @@ class ChannelStateTest {
         ESTABLISHED,
         GREETING,
         OLD_GREETING,
+        SECRET_GREETING,
         DATA,
         CREDITS,
         GOODBYE,
@@ -132,7 +135,7 @@ class ChannelStateTest {
             List<Deed> open = List.of(Deed.ESTABLISHED, Deed.GREETING);
             return switch (to) {
                 case CONNECTING -> List.of();
-                case PREPARING -> throw new AssertionError("this side connects");
+                case PREPARING, PROVING -> throw new AssertionError("of other sides");
                 case GREETING -> open.subList(0, 1);
                 case OPEN -> open;
                 case CLOSING -> and(open, Deed.CLOSE);
@@ -152,7 +155,8 @@ class ChannelStateTest {
             switch (deed) {
                 case ESTABLISHED -> core.established();
                 case GREETING -> greet(0);
-                case OLD_GREETING -> greet(1);
+                case OLD_GREETING -> greet(2);
+                case SECRET_GREETING -> greet(1);
                 case DATA -> receive(Wire.DATA, 0, 0, 8);
                 case CREDITS -> receive(Wire.GRANT, 1, 0, 0);
                 case GOODBYE -> receive(Wire.GOODBYE, 0, 0, 0);
@@ -266,7 +270,8 @@ class ChannelStateTest {
     @ParameterizedTest
     @EnumSource
     void channelsDoInEachStateWhatTheTableSays(Deed deed) {
-        for (ChannelState state : EnumSet.complementOf(EnumSet.of(ChannelState.PREPARING))) { // of the other side
+        for (ChannelState state : EnumSet.complementOf(
+                EnumSet.of(ChannelState.PREPARING, ChannelState.PROVING))) { // of the other side, and with a secret
             Probe probe = new Probe(state);
             ChannelException before = probe.core.cause();
             int earlier = opened();

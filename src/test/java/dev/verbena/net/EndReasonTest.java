@@ -16,7 +16,10 @@ class EndReasonTest {
             EndReason.HANDSHAKE_TIMEOUT,
             EndReason.PEER_FAILED,
             EndReason.REFUSED,
-            EndReason.STALLED);
+            EndReason.STALLED,
+            EndReason.WRONG_SECRET,
+            EndReason.OTHER_PROTECTION,
+            EndReason.TAMPERED);
 
     @Test
     void codesNeverChange() {

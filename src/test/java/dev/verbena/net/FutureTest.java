@@ -493,7 +493,9 @@ class FutureTest {
     private record Table(LocalMemory local, RemoteMemory remote, MemorySegment bytes) {
         static Table of(NodePair nodes, Channel channel) throws InterruptedException {
             MemorySegment bytes = nodes.arena.allocate(64, 64);
-            nodes.server.export("table", bytes, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC);
+            nodes.server
+                    .export("table", bytes, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC)
+                    .inTheClear();
             LocalMemory local = nodes.client.register(nodes.arena.allocate(64, 64), AccessFlag.LOCAL_WRITE);
             return new Table(local, channel.remote("table", DEADLINE), bytes);
         }

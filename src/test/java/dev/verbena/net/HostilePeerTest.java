@@ -276,7 +276,12 @@ class HostilePeerTest {
         GRANT_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
         OTHER_VERSION(EndReason.OTHER_VERSION, peer -> {
             new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
-            peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 2);
+            peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 3);
+            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+        }),
+        SECRET(EndReason.OTHER_PROTECTION, peer -> {
+            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
+            peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) Wire.SECRET_VERSION);
             peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
         });
 

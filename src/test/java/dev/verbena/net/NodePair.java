@@ -9,6 +9,7 @@ import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairState;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -23,7 +24,10 @@ final class NodePair implements AutoCloseable {
     static final NodeOptions SMALL =
             NodeOptions.defaults().window(4).sends(4).calls(4).messageSize(256);
 
+    private static final byte[] SECRET = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+
     private static volatile Transport transport = Transport.RDMA;
+    private static volatile Protection protection = Protection.NONE;
 
     final VerbsArena arena = VerbsArena.ofShared();
     final Node client;
@@ -49,6 +53,11 @@ final class NodePair implements AutoCloseable {
         transport = changed;
     }
 
+    /** Sets the protection of the nodes that are opened from now on. */
+    static void protect(Protection changed) {
+        protection = changed;
+    }
+
     /** Returns the address of the nodes. */
     static InetSocketAddress own() {
         return transport == Transport.RDMA ? OWN : new InetSocketAddress("127.0.0.1", 0);
@@ -59,7 +68,9 @@ final class NodePair implements AutoCloseable {
     }
 
     static Node open(NodeOptions options, InetSocketAddress own, VerbsArena arena) {
-        return Node.open(own, options.transport(transport), arena);
+        NodeOptions all = options.transport(transport);
+        return Node.open(
+                own, protection == Protection.NONE ? all : all.secret(SECRET).protection(protection), arena);
     }
 
     /** Both ends of one connection. */

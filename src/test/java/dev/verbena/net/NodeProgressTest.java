@@ -314,9 +314,9 @@ class NodeProgressTest {
 
     /** A server that is no node of this release says why it ends the channel before it has greeted. */
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 0xffff})
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 0xffff})
     void goodbyeInPlaceOfAGreetingTellsItsReason(int code) throws Exception {
-        EndReason reason = code < 8 ? EndReason.of(code) : EndReason.PEER_FAILED;
+        EndReason reason = code < 11 ? EndReason.of(code) : EndReason.PEER_FAILED;
         try (NodePair nodes = new NodePair();
                 VerbsArena others = VerbsArena.ofShared()) {
             Listener listener = Listener.open(OWN, others);

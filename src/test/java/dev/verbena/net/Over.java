@@ -22,6 +22,15 @@ import org.junit.jupiter.api.extension.ExtensionContext;
     enum Wire {
         /** The nodes of {@link NodePair} use TCP. */
         TCP(on -> NodePair.over(on ? Transport.TCP : Transport.RDMA)),
+        /** The nodes of {@link NodePair} have a secret. */
+        SEALED_RDMA(on -> NodePair.protect(on ? Protection.SEALED : Protection.NONE)),
+        /** They have a secret, and use TCP. */
+        SEALED_TCP(on -> {
+            NodePair.over(on ? Transport.TCP : Transport.RDMA);
+            NodePair.protect(on ? Protection.SEALED : Protection.NONE);
+        }),
+        /** They prove a secret, and do not seal. */
+        AUTHENTICATED_RDMA(on -> NodePair.protect(on ? Protection.AUTHENTICATED : Protection.NONE)),
         /** The provider has only what iWARP has. */
         IWARP(Fenced::iwarp);
 

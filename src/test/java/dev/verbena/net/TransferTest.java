@@ -55,7 +55,7 @@ class TransferTest {
 
     @Test
     void offerHasRoomForSomeBytesAbout() {
-        int most = ends.client().maxMessageSize() - 20;
+        int most = ends.client().maxMessageSize() - nodes.client.options().offerBytes();
         MemorySegment data = MemorySegment.ofArray(new byte[8]);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> ends.client().offer(data, new byte[most + 1], DEADLINE))

@@ -16,4 +16,7 @@ import jdk.jfr.StackTrace;
 public final class ChannelOpenEvent extends Event {
     @Label("Channel")
     public String channel = "";
+
+    @Label("Protection")
+    public String protection = "";
 }

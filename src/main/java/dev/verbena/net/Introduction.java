@@ -1,0 +1,212 @@
+package dev.verbena.net;
+
+import dev.verbena.internal.noise.NoiseHandshake;
+import dev.verbena.internal.noise.NoiseHandshake.Pattern;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The greetings of two sides that know a secret, version 2: the handshake {@code Noise_NNpsk0_25519_AESGCM_SHA256} between
+ * the limits of the sides. The first greeting begins with the limits in the clear, which are the prologue of the handshake.
+ * Those of the second one are in its payload. An instance is one side of one channel, and the channel's lock guards it.
+ */
+final class Introduction {
+    /** The number of bytes in the clear before the second message of the handshake. */
+    private static final int HEAD = 8;
+
+    /** The number of bytes in the payload of the first message: the length of the token, and the token. */
+    private static final int TOKEN_BYTES = 1 + Wire.MAX_TOKEN;
+
+    private static final int LIMITS_BYTES = 24;
+
+    private static final int PROTECTION_AT = 5;
+    private static final int TRANSPORT_AT = 6;
+    private static final long NAME_LENGTH_AT = 20;
+    private static final long NAME_AT = 24;
+
+    private final NodeOptions options;
+    private final Secrets secrets;
+    private final Transport transport;
+    private @Nullable NoiseHandshake handshake;
+
+    Introduction(NodeOptions options, Secrets secrets, Transport transport) {
+        this.options = options;
+        this.secrets = secrets;
+        this.transport = transport;
+    }
+
+    /** A reason not to read a greeting. */
+    record Refusal(EndReason reason, String details) {}
+
+    /** Checks that a peer asks for the protection that this side demands. Returns null if it does. */
+    static @Nullable Refusal refusal(NodeOptions options, MemorySegment greeting) {
+        int version = Wire.version(greeting);
+        if (version == Wire.SECRET_VERSION
+                && protection(greeting) == options.protection().code()) {
+            return null;
+        }
+        if (version == Wire.SECRET_VERSION || version == Wire.VERSION) {
+            return new Refusal(
+                    EndReason.OTHER_PROTECTION,
+                    "This side demands " + options.protection() + ", and the peer another protection or none");
+        }
+        return version < 0
+                ? new Refusal(EndReason.PROTOCOL_ERROR, "Greeting of " + greeting.byteSize() + " bytes is malformed")
+                : new Refusal(
+                        EndReason.OTHER_VERSION,
+                        "It speaks version " + version + ", this side version " + Wire.SECRET_VERSION);
+    }
+
+    private static int protection(MemorySegment greeting) {
+        return greeting.get(ValueLayout.JAVA_BYTE, PROTECTION_AT);
+    }
+
+    /**
+     * Reads the peer's greeting.
+     *
+     * @param first true if the peer has connected
+     * @param failed gets what the program throws that is asked for a secret
+     * @return the limits of the peer; null if it has not made the greeting with the secret
+     */
+    Wire.@Nullable Greeting read(MemorySegment greeting, boolean first, Consumer<Throwable> failed) {
+        try {
+            return first ? readFirst(greeting) : readSecond(greeting);
+        } catch (RuntimeException | Error thrown) {
+            failed.accept(thrown);
+            return null;
+        }
+    }
+
+    /** Generators of the first use: they take a while to start. */
+    private static final class Generator {
+        private static final SecureRandom RANDOM = new SecureRandom();
+    }
+
+    static byte[] random(int bytes) {
+        byte[] made = new byte[bytes];
+        Generator.RANDOM.nextBytes(made);
+        return made;
+    }
+
+    private NoiseHandshake begin(boolean initiator, byte[] prologue, byte[] key) {
+        return new NoiseHandshake(Pattern.NN, initiator, prologue, key, random(NoiseHandshake.HASH_BYTES), null);
+    }
+
+    /** Writes the bytes with which a greeting begins. */
+    private MemorySegment head(byte[] greeting, int tokenLength) {
+        MemorySegment bytes = MemorySegment.ofArray(greeting);
+        new Wire.Greeting(options.window(), options.messageSize(), options.calls(), new byte[tokenLength])
+                .writeTo(bytes);
+        bytes.set(ValueLayout.JAVA_BYTE, Wire.VERSION_AT, (byte) Wire.SECRET_VERSION);
+        bytes.set(ValueLayout.JAVA_BYTE, PROTECTION_AT, (byte)
+                options.protection().code());
+        bytes.set(ValueLayout.JAVA_BYTE, TRANSPORT_AT, (byte) transport.code());
+        return bytes;
+    }
+
+    /**
+     * Returns the greeting of the side that connects.
+     *
+     * @throws IllegalStateException if the program has no secret of the name that it gives
+     */
+    byte[] first() {
+        byte[] name = secrets.currentName();
+        byte[] key = secrets.key(name);
+        if (key == null) {
+            throw new IllegalStateException(
+                    "NodeOptions.secrets() has no secret of the name that this node connects with");
+        }
+        byte[] head = new byte[Wire.GREETING_BYTES];
+        MemorySegment.copy(name, 0, head(head, name.length), ValueLayout.JAVA_BYTE, NAME_AT, name.length);
+        byte[] token = options.token();
+        byte[] payload = new byte[TOKEN_BYTES];
+        payload[0] = (byte) token.length;
+        System.arraycopy(token, 0, payload, 1, token.length);
+        NoiseHandshake begun = begin(true, head, key);
+        handshake = begun;
+        byte[] greeting = joined(head, begun.write(payload));
+        Arrays.fill(key, (byte) 0);
+        return greeting;
+    }
+
+    private static byte[] joined(byte[] one, byte[] other) {
+        byte[] both = Arrays.copyOf(one, one.length + other.length);
+        System.arraycopy(other, 0, both, one.length, other.length);
+        return both;
+    }
+
+    /**
+     * Reads the greeting of the side that connects. One that was made without the secret is found out by one cheap check. A
+     * name that no secret has takes as long.
+     *
+     * @return the limits of the peer; null if the greeting was made without the secret, or is malformed
+     */
+    private Wire.@Nullable Greeting readFirst(MemorySegment greeting) {
+        byte[] bytes = greeting.toArray(ValueLayout.JAVA_BYTE);
+        int nameLength = greeting.get(Wire.INT, NAME_LENGTH_AT);
+        if (nameLength < 0 || nameLength > Secrets.MAX_NAME) {
+            return null;
+        }
+        byte[] known = secrets.key(Arrays.copyOfRange(bytes, (int) NAME_AT, (int) NAME_AT + nameLength));
+        byte[] key = known == null ? random(NoiseHandshake.HASH_BYTES) : known;
+        NoiseHandshake begun = begin(false, Arrays.copyOf(bytes, Wire.GREETING_BYTES), key);
+        byte[] payload = begun.read(Arrays.copyOfRange(bytes, Wire.GREETING_BYTES, bytes.length));
+        Arrays.fill(key, (byte) 0);
+        if (payload == null || payload.length != TOKEN_BYTES || payload[0] < 0 || payload[0] > Wire.MAX_TOKEN) {
+            return null;
+        }
+        Wire.Greeting limits = Wire.readGreeting(greeting);
+        boolean matches = limits != null && greeting.get(ValueLayout.JAVA_BYTE, TRANSPORT_AT) == transport.code();
+        handshake = begun;
+        return matches
+                ? new Wire.Greeting(
+                        limits.window(),
+                        limits.messageSize(),
+                        limits.calls(),
+                        Arrays.copyOfRange(payload, 1, 1 + payload[0]))
+                : null;
+    }
+
+    /** Returns the greeting of the side that is connected to, which {@link #readFirst} has read the other one for. */
+    byte[] second() {
+        byte[] head = new byte[Wire.GREETING_BYTES];
+        head(head, 0);
+        NoiseHandshake begun = begun();
+        return joined(Arrays.copyOf(head, HEAD), begun.write(Arrays.copyOf(head, LIMITS_BYTES)));
+    }
+
+    /**
+     * Reads the greeting of the side that is connected to.
+     *
+     * @return the limits of the peer; null if the greeting was made without the secret, or for another one, or is malformed
+     */
+    private Wire.@Nullable Greeting readSecond(MemorySegment greeting) {
+        byte[] bytes = greeting.toArray(ValueLayout.JAVA_BYTE);
+        byte[] payload = begun().read(Arrays.copyOfRange(bytes, HEAD, bytes.length));
+        if (payload == null || payload.length != LIMITS_BYTES) {
+            return null;
+        }
+        MemorySegment limits = MemorySegment.ofArray(Arrays.copyOf(payload, Wire.GREETING_BYTES));
+        boolean matches = Arrays.equals(bytes, 0, HEAD, payload, 0, HEAD) // that in the clear could be changed
+                && protection(limits) == options.protection().code()
+                && limits.get(ValueLayout.JAVA_BYTE, TRANSPORT_AT) == transport.code();
+        return matches ? Wire.readGreeting(limits) : null;
+    }
+
+    /** Ends the greetings. */
+    Seal seal() {
+        return new Seal(begun().split());
+    }
+
+    private NoiseHandshake begun() {
+        NoiseHandshake known = handshake;
+        if (known == null) {
+            throw new IllegalStateException("No greeting has begun");
+        }
+        return known;
+    }
+}

@@ -1,0 +1,74 @@
+package dev.verbena.net;
+
+import dev.verbena.internal.jfr.AdmitFailureEvent;
+import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.jfr.StrangerEvent;
+import java.net.InetSocketAddress;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** The counters of a node that its channels do not keep, and the events beside them. All threads may use an instance. */
+final class NodeCounts {
+    static final Node.Statistics NONE = new Node.Statistics(0, 0, 0, 0, 0, 0);
+
+    private final AtomicLong opened = new AtomicLong();
+    private final AtomicLong ended = new AtomicLong();
+    private final AtomicLong strangers = new AtomicLong();
+    private final AtomicLong tampered = new AtomicLong();
+
+    /** The exception that the program threw last when it was asked about a peer; null if there was none. */
+    private volatile @Nullable Throwable admitFailure;
+
+    /** Notes that a channel is open. */
+    void opened() {
+        opened.incrementAndGet();
+    }
+
+    /** Notes that a channel that was open has ended. */
+    void ended() {
+        ended.incrementAndGet();
+    }
+
+    /** Notes that a peer has not proved that it knows the secret. */
+    void stranger(InetSocketAddress peer) {
+        strangers.incrementAndGet();
+        if (Recorder.isPresent()) {
+            StrangerEvent event = new StrangerEvent();
+            if (event.shouldCommit()) {
+                event.peer = Engine.text(peer);
+                event.commit();
+            }
+        }
+    }
+
+    /** Notes that a sealed channel got a message that its peer has not sealed. Its end is an event. */
+    void tampered() {
+        tampered.incrementAndGet();
+    }
+
+    /** Notes that the program's test of a peer has thrown. The peer is told no more than other peers that are refused. */
+    void couldNotAdmit(InetSocketAddress peer, Throwable thrown) {
+        admitFailure = thrown;
+        if (Recorder.isPresent()) {
+            AdmitFailureEvent event = new AdmitFailureEvent();
+            if (event.shouldCommit()) {
+                event.peer = Engine.text(peer);
+                event.thrown = thrown.toString();
+                event.commit();
+            }
+        }
+    }
+
+    @Nullable
+    Throwable admitFailure() {
+        return admitFailure;
+    }
+
+    Node.Statistics statistics() {
+        return new Node.Statistics(0, 0, 0, 0, opened.get(), ended.get());
+    }
+
+    Node.Attacks attacks() {
+        return new Node.Attacks(strangers.get(), tampered.get());
+    }
+}

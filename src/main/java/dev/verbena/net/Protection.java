@@ -1,0 +1,33 @@
+package dev.verbena.net;
+
+import java.util.Locale;
+
+/**
+ * The protection of the channels of a {@link Node} against others on its network. Both nodes of a channel need the same
+ * one. See {@link NodeOptions#protection}.
+ */
+public enum Protection {
+    /** Who can reach the node can connect to it. Who can see its packets can read and change them. */
+    NONE,
+    /**
+     * Both sides prove that they know a secret, and then send messages as they are. Strangers can't connect. Who can see the
+     * packets can read and change them.
+     */
+    AUTHENTICATED,
+    /**
+     * Both sides prove that they know a secret. What they say to each other is encrypted, and a change of it ends the channel
+     * with {@link EndReason#TAMPERED}: messages, requests, replies, names, transfers and goodbyes. Reads, writes and atomics
+     * on exports move memory as it is: see {@link Export#inTheClear}.
+     */
+    SEALED;
+
+    /** Returns this for the text of a channel. */
+    String words() {
+        return this == NONE ? "" : name().toLowerCase(Locale.ROOT) + ", ";
+    }
+
+    /** Returns the number in a greeting. */
+    int code() {
+        return ordinal();
+    }
+}

@@ -1,0 +1,750 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.receive;
+import static dev.verbena.net.NodePair.send;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.verbena.support.Await;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.RemoteMemory;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Nodes with a secret, and what others on the network try: strangers, men in the middle, old recordings. */
+@Timeout(120)
+class SecretTest {
+    private static final byte[] SECRET = "a secret of some 32 random bytes".getBytes(US_ASCII);
+    private static final NodeOptions SEALED = SMALL.secret(SECRET).transport(Transport.TCP);
+
+    private NodePair nodes;
+
+    @BeforeEach
+    void open() {
+        NodePair.over(Transport.TCP);
+        use(SEALED, SEALED);
+    }
+
+    private void use(NodeOptions ofClient, NodeOptions ofServer) {
+        if (nodes != null) {
+            nodes.close();
+        }
+        nodes = new NodePair(ofClient, ofServer);
+    }
+
+    @AfterEach
+    void close() {
+        nodes.close();
+        NodePair.over(Transport.RDMA);
+    }
+
+    private EndReason refusal() {
+        AtomicReference<EndReason> reason = new AtomicReference<>();
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                .satisfies(refused -> reason.set(refused.reason()));
+        assertThat(nodes.server.pollAccept()).isNull();
+        return reason.get();
+    }
+
+    private static EndReason end(Channel channel) {
+        AtomicReference<EndReason> reason = new AtomicReference<>();
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> channel.receive(DEADLINE))
+                .satisfies(ended -> reason.set(ended.reason()));
+        return reason.get();
+    }
+
+    // Who is admitted
+
+    @ParameterizedTest
+    @EnumSource(names = {"AUTHENTICATED", "SEALED"})
+    void nodesThatKnowTheSecretExchangeMessages(Protection protection) throws Exception {
+        use(SEALED.protection(protection), SEALED.protection(protection));
+        NodePair.Ends ends = nodes.connect();
+        for (int i = 0; i < 20; i++) {
+            send(ends.client(), i);
+            assertThat(receive(ends.server())).isEqualTo(i);
+            send(ends.server(), -i);
+            assertThat(receive(ends.client())).isEqualTo(-i);
+        }
+        assertThat(ends.client().protection())
+                .isEqualTo(protection)
+                .isEqualTo(ends.server().protection());
+        ends.client().close();
+        assertThat(end(ends.server())).isEqualTo(EndReason.CLOSED_BY_PEER);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 100, 255})
+    void secretWithOneBitChangedIsRefused(int bit) {
+        byte[] guess = SECRET.clone();
+        guess[bit / 8] ^= (byte) (1 << bit % 8);
+        use(SMALL.secret(guess), SEALED);
+        assertThat(refusal()).isEqualTo(EndReason.WRONG_SECRET);
+        assertThat(nodes.server.attacks().strangers()).isEqualTo(1);
+        assertThat(nodes.server.statistics().opened()).isZero();
+    }
+
+    @Test
+    void nodesThatDemandAnotherProtectionAreRefused() {
+        List<NodeOptions> all = List.of(SMALL, SEALED.protection(Protection.AUTHENTICATED), SEALED);
+        for (NodeOptions client : all) {
+            for (NodeOptions server : all) {
+                if (client != server) {
+                    use(client, server);
+                    assertThat(refusal()).as(client + " to " + server).isEqualTo(EndReason.OTHER_PROTECTION);
+                }
+            }
+        }
+    }
+
+    @Test
+    void protectionNeedsASecret() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> NodePair.open(SMALL.protection(Protection.SEALED), nodes.arena))
+                .withMessageContaining("needs a secret");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> NodePair.open(SEALED.protection(Protection.NONE), nodes.arena))
+                .withMessageContaining("no use for a secret");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SMALL.secret(new byte[15]))
+                .withMessageContaining("at least 16 bytes, got 15");
+    }
+
+    @Test
+    void textsShowTheProtectionAndNeverTheSecret() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        String all = SEALED + " " + nodes.server + " " + ends.client() + " " + nodes.client.options();
+        assertThat(all).contains("secret", "SEALED", "sealed").doesNotContain("random");
+        assertThat(SEALED).isEqualTo(SMALL.transport(Transport.TCP).secret(SECRET.clone()));
+        assertThat(SEALED.secret(new byte[16])).isNotEqualTo(SEALED);
+    }
+
+    @Test
+    void secretsAreReplacedWhileChannelsLive() throws Exception {
+        byte[] fresh = "another secret, of other bytes..".getBytes(US_ASCII);
+        Map<String, byte[]> known = new ConcurrentHashMap<>(Map.of("old", SECRET));
+        AtomicReference<String> current = new AtomicReference<>("old");
+        NodeOptions options = SMALL.secrets(current::get, name -> Optional.ofNullable(known.get(name)));
+        use(options, options);
+        NodePair.Ends old = nodes.connect();
+        known.put("new", fresh);
+        current.set("new");
+        NodePair.Ends next = nodes.connect();
+        known.remove("old");
+        for (NodePair.Ends ends : List.of(old, next)) {
+            send(ends.client(), 7);
+            assertThat(receive(ends.server())).isEqualTo(7);
+        }
+        current.set("old");
+        known.put("old", fresh); // this node has another secret of that name by now
+        nodes.connect();
+        current.set("none");
+        assertThat(refusal()).isEqualTo(EndReason.FAILED); // of this side
+    }
+
+    @Test
+    void secretsThatCanNotBeFoundRefuseThePeer() {
+        NodeOptions throwing = SMALL.secrets(() -> "", name -> {
+            throw new IllegalStateException("for a test");
+        });
+        use(SEALED, throwing);
+        assertThat(refusal()).isEqualTo(EndReason.WRONG_SECRET);
+        assertThat(nodes.server.admitFailure())
+                .hasValueSatisfying(thrown -> assertThat(thrown).hasMessage("for a test"));
+    }
+
+    @Test
+    void tokenIsTestedAfterTheProofAndNotBefore() throws Exception {
+        List<byte[]> tested = new ArrayList<>();
+        NodeOptions server = SEALED.admit((peer, token) -> {
+            tested.add(token);
+            return token.length == 3;
+        });
+        use(SEALED.token(new byte[] {1, 2, 3}), server);
+        nodes.connect();
+        assertThat(tested).containsExactly(new byte[] {1, 2, 3});
+        use(SEALED.token(new byte[] {1}), server);
+        assertThat(refusal()).isEqualTo(EndReason.REFUSED);
+        tested.clear();
+        use(SMALL.secret(new byte[16]), server);
+        assertThat(refusal()).isEqualTo(EndReason.WRONG_SECRET);
+        assertThat(tested).isEmpty();
+    }
+
+    @Test
+    void strangersLeaveHonestPeersAndMemoryAsTheyWere() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        try (Node stranger = NodePair.open(SMALL.secret(new byte[16]), dev.verbena.VerbsArena.ofShared())) {
+            for (int i = 0; i < 200; i++) {
+                assertThatExceptionOfType(ChannelException.class)
+                        .isThrownBy(() -> stranger.connect(nodes.server.address(), DEADLINE))
+                        .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.WRONG_SECRET));
+                send(ends.client(), i);
+                assertThat(receive(ends.server())).isEqualTo(i);
+            }
+        }
+        assertThat(nodes.server.attacks().strangers()).isEqualTo(200);
+        Await.until("the strangers have left", () -> nodes.server.toString().contains("(1 of 64 channels, 0 waiting)"));
+        nodes.connect();
+    }
+
+    @Test
+    void strangersAndTamperedChannelsAreEvents(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("events.jfr");
+        try (Recording recording = new Recording()) {
+            recording.enable("dev.verbena.Stranger");
+            recording.enable("dev.verbena.ChannelOpen");
+            recording.start();
+            nodes.connect();
+            Node stranger = NodePair.open(SMALL.secret(new byte[16]), nodes.arena);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> stranger.connect(nodes.server.address(), DEADLINE));
+            recording.dump(file);
+        }
+        Map<String, String> events = new HashMap<>();
+        for (RecordedEvent event : RecordingFile.readAllEvents(file)) {
+            String name = event.getEventType().getName();
+            events.put(name, event.getString(name.endsWith("Open") ? "protection" : "peer"));
+        }
+        assertThat(events).containsEntry("dev.verbena.ChannelOpen", "SEALED").containsKey("dev.verbena.Stranger");
+    }
+
+    // False servers
+
+    /** Serves one connection as a node over TCP does, with a greeting of the test's own. */
+    private EndReason connectToFalseServer(byte[] greeting) throws Exception {
+        try (ServerSocket listener = new ServerSocket(0, 0, InetAddress.getLoopbackAddress())) {
+            Future<Void> server = nodes.start(() -> {
+                try (Socket socket = listener.accept()) {
+                    DataInputStream in = new DataInputStream(socket.getInputStream());
+                    in.readNBytes(TcpFrame.HELLO_BYTES);
+                    socket.getOutputStream().write(TcpFrame.hello(false, 0).array());
+                    in.readNBytes(TcpFrame.BYTES + Wire.GREETING_BYTES);
+                    TcpFrame frame = new TcpFrame().begin(TcpFrame.SEND);
+                    frame.length = greeting.length;
+                    frame.number = Wire.immediate(Wire.GREETING, 0, 0);
+                    java.nio.ByteBuffer header = java.nio.ByteBuffer.allocate(TcpFrame.BYTES);
+                    frame.writeTo(header);
+                    socket.getOutputStream().write(header.array());
+                    socket.getOutputStream().write(greeting);
+                    in.readAllBytes();
+                } catch (IOException closed) {
+                    // It has seen enough.
+                }
+                return null;
+            });
+            AtomicReference<EndReason> reason = new AtomicReference<>();
+            InetSocketAddress address = (InetSocketAddress) listener.getLocalSocketAddress();
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> nodes.client.connect(address, DEADLINE))
+                    .satisfies(refused -> reason.set(refused.reason()));
+            NodePair.end(server);
+            return reason.get();
+        }
+    }
+
+    private static byte[] greeting(int version, Protection protection, int bytes) {
+        byte[] greeting = new byte[bytes];
+        new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
+        greeting[4] = (byte) version;
+        greeting[5] = (byte) protection.code();
+        return greeting;
+    }
+
+    @Test
+    void serverWithoutTheSecretIsFoundOut() throws Exception {
+        assertThat(connectToFalseServer(greeting(2, Protection.SEALED, 80))).isEqualTo(EndReason.WRONG_SECRET);
+        assertThat(connectToFalseServer(greeting(2, Protection.AUTHENTICATED, 80)))
+                .isEqualTo(EndReason.OTHER_PROTECTION);
+        assertThat(connectToFalseServer(greeting(1, Protection.NONE, 64))).isEqualTo(EndReason.OTHER_PROTECTION);
+        assertThat(connectToFalseServer(greeting(3, Protection.SEALED, 80))).isEqualTo(EndReason.OTHER_VERSION);
+    }
+
+    @Test
+    void recordedAnswerOfTheServerIsFoundOut() throws Exception {
+        AtomicReference<byte[]> answer = new AtomicReference<>();
+        try (TamperingProxy proxy = new TamperingProxy(nodes.server.address(), frame -> {
+            if (!frame.toServer() && frame.is(Wire.GREETING) && answer.get() == null) {
+                answer.set(Arrays.copyOfRange(frame.bytes(), TcpFrame.BYTES, frame.bytes().length));
+            }
+            return List.of(frame.bytes());
+        })) {
+            nodes.client.connect(proxy.address(), DEADLINE);
+        }
+        assertThat(connectToFalseServer(answer.get())).isEqualTo(EndReason.WRONG_SECRET);
+    }
+
+    // Men in the middle
+
+    /** A channel through a proxy, and the proxy. */
+    private record Tapped(TamperingProxy proxy, Channel client, Channel server) implements AutoCloseable {
+        @Override
+        public void close() throws IOException {
+            proxy.close();
+        }
+    }
+
+    private Tapped tap(TamperingProxy.Tampering tampering) throws Exception {
+        TamperingProxy proxy = new TamperingProxy(nodes.server.address(), tampering);
+        Future<Channel> accepted = nodes.start(() -> nodes.server.accept(DEADLINE));
+        return new Tapped(proxy, nodes.client.connect(proxy.address(), DEADLINE), NodePair.end(accepted));
+    }
+
+    private static void sendBytes(Channel on, int bytes) throws InterruptedException {
+        try (Message message = on.message(DEADLINE).length(bytes)) {
+            on.send(message, DEADLINE);
+        } catch (ChannelException ended) {
+            assertThat(ended.reason()).isIn(EndReason.TAMPERED, EndReason.LOST);
+        }
+    }
+
+    @Test
+    void eachChangedByteOfAMessageEndsTheChannel() throws Exception {
+        int bytes = TcpFrame.BYTES + 8 + Seal.BYTES;
+        for (int i = 0; i < bytes; i++) {
+            int at = i;
+            try (Tapped tapped = tap(frame -> List.of(
+                    frame.is(Wire.DATA) && frame.bytes().length == bytes ? frame.changed(at) : frame.bytes()))) {
+                sendBytes(tapped.client, 8);
+                sendBytes(tapped.client, 200); // for a frame that has become longer
+                assertThat(end(tapped.server)).as("byte " + i).isEqualTo(EndReason.TAMPERED);
+                assertThat(end(tapped.client)).as("byte " + i).isIn(EndReason.TAMPERED, EndReason.LOST);
+                tapped.client.close();
+                tapped.server.close();
+            }
+        }
+        assertThat(nodes.server.attacks().tampered()).isEqualTo(bytes);
+        assertThat(nodes.server.statistics().received()).isZero();
+    }
+
+    /** What happens to the second of three messages. */
+    enum Deed {
+        DROP,
+        REPEAT,
+        SWAP,
+        EARLIER_ONE,
+        OTHER_KIND
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void droppedRepeatedAndMovedMessagesEndTheChannel(Deed deed) throws Exception {
+        List<byte[]> sent = new ArrayList<>();
+        TamperingProxy.Tampering tampering = frame -> {
+            if (!frame.is(Wire.DATA)) {
+                return List.of(frame.bytes());
+            }
+            sent.add(frame.bytes());
+            return switch (sent.size()) {
+                case 2 ->
+                    switch (deed) {
+                        case DROP, SWAP -> List.of();
+                        case REPEAT -> List.of(frame.bytes(), frame.bytes());
+                        case EARLIER_ONE -> List.of(sent.get(0));
+                        case OTHER_KIND -> List.of(withKind(frame.bytes(), Wire.GRANT));
+                    };
+                case 3 -> deed == Deed.SWAP ? List.of(frame.bytes(), sent.get(1)) : List.of(frame.bytes());
+                default -> List.of(frame.bytes());
+            };
+        };
+        try (Tapped tapped = tap(tampering)) {
+            for (int i = 0; i < 3; i++) {
+                sendBytes(tapped.client, 8);
+            }
+            int good = deed == Deed.REPEAT ? 2 : 1;
+            for (int i = 0; i < good; i++) {
+                tapped.server.receive(DEADLINE).close();
+            }
+            assertThat(end(tapped.server)).isEqualTo(EndReason.TAMPERED);
+            assertThat(nodes.server.statistics().received()).isEqualTo(good);
+        }
+    }
+
+    private static byte[] withKind(byte[] frame, int kind) {
+        byte[] copy = frame.clone();
+        copy[20] = (byte) (kind << 4 | copy[20] & 0xf);
+        return copy;
+    }
+
+    @Test
+    void messagesOfAnotherChannelEndTheChannel() throws Exception {
+        Map<Integer, byte[]> first = new ConcurrentHashMap<>();
+        try (Tapped one = tap(TamperingProxy.NONE)) {
+            one.proxy.tamper(frame -> {
+                if (frame.is(Wire.DATA)) {
+                    first.put(frame.connection(), frame.bytes());
+                    return List.of(frame.connection() == 1 ? first.get(0) : frame.bytes());
+                }
+                return List.of(frame.bytes());
+            });
+            Future<Channel> accepted = nodes.start(() -> nodes.server.accept(DEADLINE));
+            Channel other = nodes.client.connect(one.proxy.address(), DEADLINE);
+            send(one.client, 1);
+            assertThat(receive(one.server)).isEqualTo(1);
+            send(other, 1);
+            assertThat(end(NodePair.end(accepted))).isEqualTo(EndReason.TAMPERED);
+            send(one.client, 2);
+            assertThat(receive(one.server)).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void forgedGoodbyeIsNoOrderlyEnd() throws Exception {
+        try (Tapped tapped = tap(frame -> {
+            if (frame.is(Wire.DATA)) {
+                byte[] goodbye = withKind(Arrays.copyOf(frame.bytes(), TcpFrame.BYTES), Wire.GOODBYE);
+                Arrays.fill(goodbye, 4, 8, (byte) 0); // without bytes, and with reason 0
+                return List.of(goodbye);
+            }
+            return List.of(frame.bytes());
+        })) {
+            sendBytes(tapped.client, 8);
+            assertThat(end(tapped.server)).isEqualTo(EndReason.TAMPERED);
+        }
+    }
+
+    @Test
+    void eachChangedByteOfTheGreetingsIsFound() throws Exception {
+        Set<EndReason> reasons = Set.of(
+                EndReason.WRONG_SECRET, EndReason.OTHER_PROTECTION, EndReason.OTHER_VERSION, EndReason.PROTOCOL_ERROR);
+        for (boolean toServer : new boolean[] {true, false}) {
+            int bytes = toServer ? Wire.GREETING_BYTES + 32 + 41 + 16 : 8 + 32 + 24 + 16;
+            for (int i = 0; i < bytes; i++) {
+                int at = TcpFrame.BYTES + i;
+                try (TamperingProxy proxy = new TamperingProxy(
+                        nodes.server.address(),
+                        frame -> List.of(
+                                frame.toServer() == toServer && frame.is(Wire.GREETING) && frame.bytes().length > 100
+                                        ? frame.changed(at)
+                                        : frame.bytes()))) {
+                    assertThatExceptionOfType(ChannelException.class)
+                            .as("byte " + i + (toServer ? " to the server" : " to the client"))
+                            .isThrownBy(() -> nodes.client.connect(proxy.address(), DEADLINE))
+                            .satisfies(refused -> assertThat(refused.reason()).isIn(reasons));
+                }
+            }
+        }
+        assertThat(nodes.server.pollAccept()).isNull();
+        assertThat(nodes.server.statistics().opened()).isZero();
+    }
+
+    @Test
+    void changedProofIsFound() throws Exception {
+        try (TamperingProxy proxy = new TamperingProxy(
+                nodes.server.address(),
+                frame -> List.of(
+                        frame.toServer() && frame.is(Wire.GREETING) && frame.bytes().length == TcpFrame.BYTES + 16
+                                ? frame.changed(TcpFrame.BYTES)
+                                : frame.bytes()))) {
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> nodes.client.connect(proxy.address(), DEADLINE));
+        }
+        assertThat(nodes.server.attacks().strangers()).isEqualTo(1);
+        assertThat(nodes.server.statistics().opened()).isZero();
+    }
+
+    @Test
+    void recordedConnectionOpensNothing() throws Exception {
+        List<byte[]> tokens = new ArrayList<>();
+        use(SEALED, SEALED.admit((peer, token) -> tokens.add(token)));
+        byte[] recorded;
+        try (Tapped tapped = tap(TamperingProxy.NONE)) {
+            send(tapped.client, 1);
+            assertThat(receive(tapped.server)).isEqualTo(1);
+            recorded = tapped.proxy.recorded(0);
+        }
+        TamperingProxy.replay(nodes.server.address(), recorded);
+        Await.until("the stranger is counted", () -> nodes.server.attacks().strangers() == 1);
+        assertThat(nodes.server.statistics().opened()).isEqualTo(1);
+        assertThat(tokens).hasSize(1);
+    }
+
+    /** Returns true if bytes have a run of 8 bytes of a text. */
+    private static boolean hasRunOf(byte[] seen, byte[] text) {
+        Set<Long> runs = new java.util.HashSet<>();
+        java.nio.ByteBuffer all = java.nio.ByteBuffer.wrap(text);
+        for (int i = 0; i + 8 <= text.length; i++) {
+            runs.add(all.getLong(i));
+        }
+        java.nio.ByteBuffer bytes = java.nio.ByteBuffer.wrap(seen);
+        for (int i = 0; i + 8 <= seen.length; i++) {
+            if (runs.contains(bytes.getLong(i))) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static final byte[] TEXT =
+            "message|request|reply..|fault...|token...|name....|about...|transfer of some bytes|".getBytes(US_ASCII);
+
+    /** Says the text in each way that a channel has. */
+    private byte[] sayAll(NodeOptions options) throws Exception {
+        NodeOptions saying = options.token(Arrays.copyOf(TEXT, 40));
+        use(saying, saying);
+        nodes.server
+                .export(new String(TEXT, 0, 40, US_ASCII), nodes.arena.allocate(8), AccessFlag.REMOTE_READ)
+                .inTheClear();
+        try (Tapped tapped = tap(TamperingProxy.NONE)) {
+            MemorySegment text = MemorySegment.ofArray(TEXT);
+            for (int i = 0; i < 2; i++) {
+                Message message = tapped.client.message(DEADLINE).length(TEXT.length);
+                message.segment().copyFrom(text);
+                if (i == 0) {
+                    message.send();
+                    tapped.server.receive(DEADLINE).close();
+                } else {
+                    long ticket = tapped.client.tryCall(message);
+                    try (Message request = tapped.server.receive(DEADLINE)) {
+                        Message reply = request.reply().length(TEXT.length);
+                        reply.segment().copyFrom(request.segment());
+                        reply.send();
+                    }
+                    Await.until("the reply has come", () -> {
+                        try (Message reply = tapped.client.pollReply(ticket)) {
+                            return reply != null && reply.segment().mismatch(text) == -1;
+                        }
+                    });
+                }
+            }
+            Future<Void> faulty = nodes.start(() -> {
+                tapped.client.call(tapped.client.message(DEADLINE), DEADLINE);
+                return null;
+            });
+            try (Message request = tapped.server.receive(DEADLINE)) {
+                request.refuse(new String(TEXT, US_ASCII));
+            }
+            assertThat(faulty).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(CallException.class);
+            tapped.client.remote(new String(TEXT, 0, 40, US_ASCII), DEADLINE);
+            Future<Void> offered = nodes.start(() -> {
+                tapped.client.offer(text, Arrays.copyOf(TEXT, 60), DEADLINE);
+                return null;
+            });
+            byte[] target = new byte[TEXT.length];
+            try (Message offer = tapped.server.receive(DEADLINE);
+                    Transfer transfer = offer.transfer()) {
+                transfer.accept(MemorySegment.ofArray(target), DEADLINE);
+            }
+            NodePair.end(offered);
+            assertThat(target).isEqualTo(TEXT);
+            tapped.client.close();
+            return tapped.proxy.seen();
+        }
+    }
+
+    @Test
+    void nothingThatIsSaidTravelsInTheClear() throws Exception {
+        assertThat(hasRunOf(sayAll(SEALED), TEXT)).isFalse();
+        assertThat(hasRunOf(sayAll(SMALL), TEXT)).as("without a secret").isTrue();
+    }
+
+    @Test
+    void changedPieceOfATransferEndsTheChannel() throws Exception {
+        for (int i = 0; i < 3; i++) {
+            int piece = i;
+            List<byte[]> pieces = new ArrayList<>();
+            try (Tapped tapped = tap(frame -> {
+                if (frame.type() == TcpFrame.DATA) {
+                    pieces.add(frame.bytes());
+                    if (pieces.size() == piece + 1) {
+                        return List.of(piece == 2 ? pieces.get(0) : frame.changed(frame.bytes().length / 2));
+                    }
+                }
+                return List.of(frame.bytes());
+            })) {
+                byte[] data = new byte[3 * SealedOffer.PIECE];
+                Future<Void> offered = nodes.start(() -> {
+                    tapped.client.offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
+                    return null;
+                });
+                try (Message offer = tapped.server.receive(DEADLINE);
+                        Transfer transfer = offer.transfer()) {
+                    assertThatExceptionOfType(ChannelException.class)
+                            .as("piece " + i)
+                            .isThrownBy(() -> transfer.accept(nodes.arena.allocate(data.length), DEADLINE))
+                            .satisfies(ended -> assertThat(ended.reason()).isEqualTo(EndReason.TAMPERED));
+                }
+                assertThat(offered).failsWithin(DEADLINE);
+            }
+        }
+        assertThat(nodes.server.attacks().tampered()).isEqualTo(3);
+    }
+
+    // Exports
+
+    @Test
+    void onlyExportsInTheClearAreFound() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        Export hidden = nodes.server.export("hidden", nodes.arena.allocate(8), AccessFlag.REMOTE_READ);
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> ends.client().remote("hidden", DEADLINE))
+                .withMessageContaining("inTheClear");
+        assertThat(hidden.isInTheClear()).isFalse();
+        assertThat(hidden.inTheClear().isInTheClear()).isTrue();
+        RemoteMemory found = ends.client().remote("hidden", DEADLINE);
+        LocalMemory local = nodes.client
+                .register(nodes.arena.allocate(16), AccessFlag.LOCAL_WRITE)
+                .slice(0, 8);
+        ends.client().read(local, found, DEADLINE);
+    }
+
+    @Test
+    void operationsOnOtherMemoryAreRefusedBeforeAnythingIsSent() throws Exception {
+        nodes.server
+                .export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC)
+                .inTheClear();
+        NodePair.Ends ends = nodes.connect();
+        NodePair.Ends others = nodes.connect();
+        RemoteMemory found = ends.client().remote("table", DEADLINE);
+        LocalMemory local = nodes.client
+                .register(nodes.arena.allocate(64), AccessFlag.LOCAL_WRITE)
+                .slice(0, 8);
+        List<RemoteMemory> wrong = List.of(
+                others.client().remote("table", DEADLINE),
+                new RemoteMemory(found.address() - 8, found.key(), 8),
+                new RemoteMemory(found.address() + 64, found.key(), 8),
+                new RemoteMemory(found.address(), found.key(), 65),
+                new RemoteMemory(found.address(), found.key() + 1, 8));
+        for (RemoteMemory each : wrong) {
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryRead(local, each));
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryWrite(local, each));
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryFetchAndAdd(each, 1));
+            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryCompareAndSwap(each, 1, 2));
+        }
+        assertThat(ends.client().fetchAndAdd(found.slice(8, 8), 1, DEADLINE)).isZero();
+        assertThat(ends.client().isOpen()).isTrue();
+    }
+
+    // Transfers
+
+    @Test
+    void filesArriveWholeAndEndOfAFileIsFoundBefore(@TempDir Path folder) throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        byte[] data = new byte[2 * SealedOffer.PIECE + 12345];
+        new java.util.Random(5).nextBytes(data);
+        Path from = Files.write(folder.resolve("from"), data);
+        Path to = folder.resolve("to");
+        try (var source = java.nio.channels.FileChannel.open(from);
+                var target = java.nio.channels.FileChannel.open(
+                        to,
+                        java.nio.file.StandardOpenOption.CREATE,
+                        java.nio.file.StandardOpenOption.READ,
+                        java.nio.file.StandardOpenOption.WRITE)) {
+            Future<Void> offered = nodes.start(() -> {
+                ends.client().offer(source, 45, data.length - 45, new byte[0], DEADLINE);
+                return null;
+            });
+            try (Message offer = ends.server().receive(DEADLINE);
+                    Transfer transfer = offer.transfer()) {
+                transfer.fetch(target, 7, done -> {}, DEADLINE);
+                transfer.confirm();
+            }
+            NodePair.end(offered);
+            assertThat(Arrays.copyOfRange(Files.readAllBytes(to), 7, 7 + data.length - 45))
+                    .isEqualTo(Arrays.copyOfRange(data, 45, data.length));
+            assertThatExceptionOfType(java.io.EOFException.class)
+                    .isThrownBy(() -> ends.client().offer(source, 1, data.length, new byte[0], DEADLINE));
+        }
+        send(ends.client(), 3);
+        assertThat(receive(ends.server())).isEqualTo(3);
+    }
+
+    @Test
+    void offersNeedNoCredits() throws Exception {
+        use(SEALED.window(1), SEALED.window(1));
+        NodePair.Ends ends = nodes.connect();
+        send(ends.server(), 1); // fills the window of the side that offers, which receives nothing
+        byte[] data = new byte[2 * SealedOffer.PIECE];
+        Future<Void> offered = nodes.start(() -> {
+            ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
+            return null;
+        });
+        try (Message offer = ends.server().receive(DEADLINE);
+                Transfer transfer = offer.transfer()) {
+            transfer.accept(MemorySegment.ofArray(new byte[data.length]), DEADLINE);
+        }
+        NodePair.end(offered);
+        assertThat(receive(ends.client())).isEqualTo(1);
+    }
+
+    @Test
+    void keysAreReplacedOnBothSidesAtTheSameMessage() {
+        byte[] up = new byte[32];
+        byte[] down = new byte[32];
+        down[0] = 1;
+        Seal one = seal(up, down);
+        Seal other = seal(down, up);
+        Seal never = new Seal(ciphers(down, up));
+        byte[] message = new byte[8 + Seal.BYTES];
+        for (int i = 0; i < 10; i++) {
+            MemorySegment bytes = MemorySegment.ofArray(message);
+            bytes.fill((byte) 0).set(java.lang.foreign.ValueLayout.JAVA_BYTE, 0, (byte) i);
+            one.seal(bytes, 8, i);
+            MemorySegment copy = MemorySegment.ofArray(message.clone());
+            assertThat(never.open(copy, message.length, i))
+                    .as("message " + i + " with the first key")
+                    .isEqualTo(i < 4);
+            assertThat(other.open(bytes, message.length, i)).as("message " + i).isTrue();
+            assertThat(message[0]).isEqualTo((byte) i);
+        }
+    }
+
+    private static Seal seal(byte[] sends, byte[] receives) {
+        return new Seal(ciphers(sends, receives), 4);
+    }
+
+    private static List<dev.verbena.internal.noise.NoiseCipher> ciphers(byte[] sends, byte[] receives) {
+        return List.of(
+                dev.verbena.internal.noise.NoiseCipher.sealing(sends),
+                dev.verbena.internal.noise.NoiseCipher.opening(receives));
+    }
+
+    @Test
+    void idleSealedChannelsStayOpen() throws Exception {
+        NodeOptions quick = SEALED.alive(Duration.ofMillis(100));
+        use(quick, quick);
+        NodePair.Ends ends = nodes.connect();
+        long before = System.nanoTime();
+        Await.until(
+                "some signs of life",
+                () -> System.nanoTime() - before > Duration.ofMillis(600).toNanos());
+        send(ends.client(), 1);
+        assertThat(receive(ends.server())).isEqualTo(1);
+    }
+}

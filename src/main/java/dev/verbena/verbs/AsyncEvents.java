@@ -337,6 +337,6 @@ public final class AsyncEvents {
         try (var _ = lock.held()) {
             closed = false;
         }
-        source.join(this);
+        source.rejoin(this);
     }
 }

@@ -71,8 +71,15 @@ final class AsyncSource {
         }
     }
 
-    /** Adds a reader; or adds it again, after C refused to close its context. */
-    void join(AsyncEvents reader) {
+    /** Adds a reader again, after C refused to close its context: contexts that come later share this source. */
+    void rejoin(AsyncEvents reader) {
+        try (var _ = OPENING.held()) {
+            join(reader);
+            OPEN.putIfAbsent(address, this);
+        }
+    }
+
+    private void join(AsyncEvents reader) {
         try (var _ = lock.held()) {
             readers.add(reader);
             if (waits != null) {

@@ -12,6 +12,7 @@ import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.access.VerbsAccess;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -47,6 +48,17 @@ class SharedEventsTest {
         Fenced.fail("ibv_close_device", 1, Errno.EBUSY);
         assertThatThrownBy(context::close).isInstanceOf(VerbsException.class);
         assertThat(OtherThread.call(events::poll)).isNull();
+    }
+
+    /** Events of a port go to all contexts of the struct, which read them from one source. */
+    @Test
+    void contextsShareTheirEventsAfterARefusedClose() {
+        Fenced.fail("ibv_close_device", 1, Errno.EBUSY);
+        assertThatThrownBy(context::close).isInstanceOf(VerbsException.class);
+        Context same = VerbsAccess.get().adoptContext(VerbsAccess.get().address(context), arena, () -> {});
+        Fenced.raise(context, AsyncEvent.Type.PORT_ACTIVE.code());
+        assertThat(same.events().poll()).isInstanceOf(AsyncEvent.OfPort.class);
+        assertThat(context.events().poll()).isInstanceOf(AsyncEvent.OfPort.class);
     }
 
     @Test

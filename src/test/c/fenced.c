@@ -2213,6 +2213,7 @@ static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_att
 	base->handle = next_handle++;
 	if (init->cap.max_inline_data < 64)
 		init->cap.max_inline_data = 64;
+	copy_answer("ibv_create_qp", &init->cap, sizeof(init->cap)); /* a device may grant more than was asked for */
 	qp->cap = init->cap;
 	qp->srq = (struct fenced_srq *)init->srq;
 	qp->sq_sig_all = init->sq_sig_all;

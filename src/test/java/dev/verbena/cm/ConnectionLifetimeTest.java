@@ -16,6 +16,8 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.WorkCompletion;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,6 +71,39 @@ class ConnectionLifetimeTest extends ConnectionEnds {
                 .isNotInstanceOf(ConnectionException.class);
         assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.REJECTED);
         assertThat(Fenced.liveObjects()).as("all but the id of the request").isEqualTo(before - 1);
+    }
+
+    /** Has the device grant queue pairs of 300 sends and 200 receives, whatever was asked for. */
+    private void grantMore() {
+        Fenced.answer("ibv_create_qp", ends.arena.allocateFrom(ValueLayout.JAVA_INT, 300, 200, 1, 1, 64));
+    }
+
+    @Test
+    void ownQueueHasRoomForAllRequestsThatTheDeviceGrants() throws Exception {
+        grantMore();
+        AcceptingListener.Ends both = connected();
+        for (Connection each : List.of(both.client(), both.server())) {
+            assertThat(each.queuePair().capabilities().sendDepth()).isEqualTo(300);
+            assertThat(each.completionQueue().capacity()).isGreaterThanOrEqualTo(500);
+        }
+    }
+
+    @Test
+    void connectionIsMadeAlthoughItsQueueCannotGrow() throws Exception {
+        grantMore();
+        Future<Connection> accepted = ends.start(() -> listener.accept(DEADLINE));
+        Fenced.fail("ibv_resize_cq", 1, Errno.EOPNOTSUPP);
+        Connection client = Connection.open(listener.address(), DEADLINE, ends.arena);
+        Connection server = end(accepted);
+        assertThat(List.of(
+                        client.completionQueue().capacity(),
+                        server.completionQueue().capacity()))
+                .as("one of them could not grow")
+                .anyMatch(capacity -> capacity < 500)
+                .allMatch(capacity -> capacity >= 128);
+        server.queuePair().postReceive(2, buffer(server));
+        client.queuePair().postSend(1, buffer(client));
+        assertThat(client.awaitCompletion(DEADLINE).orThrow().id()).isEqualTo(1);
     }
 
     @Test

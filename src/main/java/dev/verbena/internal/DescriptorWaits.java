@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Virtual threads never lead, because a thread in C keeps its carrier. If one waits and no thread leads, the event
  * thread watches the descriptor, and no thread leads until the last virtual thread has gone.
  *
+ * <p>A thread can wait for events of a second descriptor as well: see {@link Wait#beside}. It leads there while it leads at the
+ * first one and no other thread waits at the second.
+ *
  * <p>The owner calls {@link #close} before C closes the descriptor, and {@link #reopen} if C refused to.
  *
  * <p>All threads may use an instance at once.
@@ -152,29 +155,86 @@ public final class DescriptorWaits {
         /** What has ended this wait. */
         private volatile @Nullable Throwable end;
 
+        /** Returns the waits for the second descriptor, which may change; null without one. */
+        private @Nullable Supplier<DescriptorWaits> others;
+
+        /** The wait at the second descriptor, which leads there; null while it does not. */
+        private @Nullable Wait second;
+
         private Wait(Waiters waiters, Object owner, boolean interruptible) {
             this.waiters = waiters;
             this.owner = owner;
             this.interruptible = interruptible;
         }
 
+        /**
+         * Has this thread see the events of a second descriptor too, whenever it would sleep in C and no thread waits there.
+         *
+         * @param waits returns the waits for the second descriptor, which may change; null for none
+         */
+        public Wait beside(@Nullable Supplier<DescriptorWaits> waits) {
+            others = waits;
+            return this;
+        }
+
         @Override
         public Wait ask() {
+            boolean leads;
             try (var _ = lock.held()) {
                 enter();
                 if (closed) {
                     return this; // the caller's next attempt throws
                 }
-                if (leader == null && !ofVirtualThread && virtual == 0 && hasPlace()) {
-                    leader = this;
-                    if (!events.mayBlock()) {
-                        endWatch(); // the event thread would take the events
-                    }
+                if (!ofVirtualThread && virtual == 0) {
+                    lead();
                 }
                 if (leader == null && !events.isBusy()) {
                     watch(owner);
                 }
-                return this;
+                leads = leader == this;
+            }
+            if (others != null) {
+                askBeside(leads ? others.get() : null);
+            }
+            return this;
+        }
+
+        /** Leads at the waits for the second descriptor, or at none. */
+        private void askBeside(@Nullable DescriptorWaits waits) {
+            Wait known = second;
+            if (known != null && (known.waits() != waits || !known.leads())) {
+                second = null;
+                known.close();
+            }
+            if (waits != null && second == null) {
+                Wait made = waits.new Wait(waiters, owner, interruptible);
+                second = made.leadAlone() ? made : null;
+            }
+        }
+
+        private DescriptorWaits waits() {
+            return DescriptorWaits.this;
+        }
+
+        /** Leads if no other thread waits. Returns false if this wait has not begun. */
+        private boolean leadAlone() {
+            try (var _ = lock.held()) {
+                if (closed || first != null || !hasPlace()) {
+                    return false;
+                }
+                enter();
+                lead();
+                return true;
+            }
+        }
+
+        /** Leads if no thread does. The caller holds the lock. */
+        private void lead() {
+            if (leader == null && hasPlace()) {
+                leader = this;
+                if (!events.mayBlock()) {
+                    endWatch(); // the event thread would take the events
+                }
             }
         }
 
@@ -249,28 +309,43 @@ public final class DescriptorWaits {
                 return false;
             }
             seen = before;
-            Runnable ticker = events.ticker();
-            long longest = ticker == null ? Long.MAX_VALUE : LONGEST_SLEEP;
+            Wait other = second;
+            boolean ticks = events.ticker() != null
+                    || (other != null && other.waits().events.ticker() != null);
+            long longest = ticks ? LONGEST_SLEEP : Long.MAX_VALUE;
             long start = System.nanoTime();
             for (long left = nanoseconds;
                     left > 0 && mayFallAsleep() && fallAsleep(own, before);
                     left = nanoseconds - (System.nanoTime() - start)) {
-                boolean some = false;
+                SleepInC beside = null;
                 try {
-                    some = own.sleep(!deaf, interruptible, Math.min(left, longest));
+                    beside = other == null ? null : other.fallAsleepBeside(before);
+                    own.sleep(beside, interruptible, Math.min(left, longest));
                 } finally {
                     waiters.awake(own);
                     wakeUp(own);
+                    if (beside != null) {
+                        Objects.requireNonNull(other).wakeUp(beside);
+                    }
                 }
-                if (some && goesOn()) {
-                    events.take(this);
-                }
-                if (ticker != null && System.nanoTime() - ticked >= LONGEST_SLEEP) {
-                    ticked = System.nanoTime();
-                    ticker.run();
+                takeAndTick(own);
+                if (beside != null) {
+                    Objects.requireNonNull(other).takeAndTick(beside);
                 }
             }
             return true;
+        }
+
+        /** Takes events if the sleep has seen one, unless the thread was woken. Ticks when a second is over. */
+        private void takeAndTick(SleepInC own) {
+            if (own.hasSeen() && goesOn()) {
+                events.take(this);
+            }
+            Runnable ticker = events.ticker();
+            if (ticker != null && System.nanoTime() - ticked >= LONGEST_SLEEP) {
+                ticked = System.nanoTime();
+                ticker.run();
+            }
         }
 
         private boolean mayFallAsleep() {
@@ -288,14 +363,27 @@ public final class DescriptorWaits {
             if (!waiters.fallAsleep(own, before)) {
                 return false;
             }
+            boolean may = maySleepAt(own);
+            if (!may) {
+                waiters.awake(own);
+            }
+            return may;
+        }
+
+        /** Returns the place at the second descriptor, where the thread is about to sleep too; null if it leads there no more. */
+        private @Nullable SleepInC fallAsleepBeside(long before) {
+            seen = before;
+            SleepInC own = ownPlace();
+            return own != null && maySleepAt(own) ? own : null;
+        }
+
+        private boolean maySleepAt(SleepInC own) {
             try (var _ = lock.held()) {
                 asleep = leader == this;
                 deaf = events.isBusy();
+                own.listen(!deaf);
+                return asleep;
             }
-            if (!asleep) {
-                waiters.awake(own);
-            }
-            return asleep;
         }
 
         private void wakeUp(SleepInC own) {
@@ -312,6 +400,7 @@ public final class DescriptorWaits {
         /** Ends the wait. Another thread leads from now on, if one waits. */
         @Override
         public void close() {
+            askBeside(null);
             Wait next = null;
             try (var _ = lock.held()) {
                 if (!entered) {

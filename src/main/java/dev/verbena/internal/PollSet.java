@@ -14,6 +14,9 @@ public final class PollSet {
     /** {@code POLLIN}. */
     public static final int IN = 1;
 
+    /** A descriptor that has no events. */
+    static final int NONE = -1;
+
     /** {@code POLLOUT}. */
     public static final int OUT = 4;
 

@@ -19,10 +19,16 @@ final class SleepInC {
     private final WakeUp wakeUp = new WakeUp();
     private final Interruption interruption = new Interruption(wakeUp);
 
-    /** Two descriptors: first the one that wakes, because the other one may be left out. */
-    private final PollSet entries = new PollSet(2);
+    /** The descriptors of this place and of one beside it: of each place, the one that wakes, and the one with events. */
+    private final PollSet entries = new PollSet(4);
 
     private final int descriptor;
+
+    /** True if events of the descriptor end the sleep. */
+    private boolean listens = true;
+
+    /** True if the last sleep has seen an event. */
+    private boolean seen;
 
     /**
      * Makes the place of one descriptor, and opens a descriptor that wakes the thread.
@@ -31,32 +37,51 @@ final class SleepInC {
      */
     SleepInC(int descriptor) {
         this.descriptor = descriptor;
-        entries.set(0, wakeUp.event(), PollSet.IN);
-        entries.set(1, descriptor, PollSet.IN);
+    }
+
+    /** Has the next sleep end at events of the descriptor, or not. */
+    void listen(boolean toEvents) {
+        listens = toEvents;
+    }
+
+    /** Returns true if the last sleep has seen that the descriptor has an event, or an error that reading reports. */
+    boolean hasSeen() {
+        return seen;
     }
 
     /**
      * Sleeps until the descriptor has an event, the thread is woken or interrupted, or the time is over. May end early.
      *
-     * @param listens false to sleep through events of the descriptor
+     * @param beside another place, whose events and wake-ups end the sleep too; null for none
      * @param interruptible false if an interrupt does not end the sleep
      * @param nanoseconds the longest sleep, more than 0
-     * @return true if the descriptor has an event, or an error that reading reports
      */
-    boolean sleep(boolean listens, boolean interruptible, long nanoseconds) {
+    void sleep(@Nullable SleepInC beside, boolean interruptible, long nanoseconds) {
         int milliseconds = (int) Math.min(Integer.MAX_VALUE, (nanoseconds - 1) / MILLISECOND + 1);
-        int count;
+        enter(entries, 0);
+        if (beside != null) {
+            beside.enter(entries, 2);
+        }
+        int count = 0;
         if (interruptible) {
             interruption.begins();
         }
         try {
-            count = entries.poll(listens ? 2 : 1, milliseconds);
+            count = entries.poll(beside == null ? 2 : 4, milliseconds);
         } finally {
             if (interruptible) {
                 interruption.ends();
             }
         }
-        return listens && count > 0 && entries.reported(1) != 0;
+        seen = count > 0 && entries.reported(1) != 0;
+        if (beside != null) {
+            beside.seen = count > 0 && entries.reported(3) != 0;
+        }
+    }
+
+    private void enter(PollSet into, int index) {
+        into.set(index, wakeUp.event(), PollSet.IN);
+        into.set(index + 1, listens ? descriptor : PollSet.NONE, PollSet.IN);
     }
 
     /** Wakes the thread that sleeps, or else the next one as soon as it sleeps. */

@@ -64,9 +64,15 @@ class DescriptorWaitsTest {
             return known > 0 ? "event" : null;
         }
 
+        /** The waits of the thread that waits, and of the descriptor beside it; null without one. */
+        DescriptorWaits at = waits;
+
+        @Nullable
+        DescriptorWaits beside;
+
         @Nullable
         String await(Duration timeout) throws InterruptedException {
-            try (DescriptorWaits.Wait wait = waits.begin(waiters, this)) {
+            try (DescriptorWaits.Wait wait = at.begin(waiters, this).beside(beside == null ? null : () -> beside)) {
                 return waiters.await(this::tryToTake, this::tryToTake, wait, timeout);
             }
         }
@@ -428,6 +434,138 @@ class DescriptorWaitsTest {
         Await.until("the event thread ends", () -> RunningEventThread.pollDescriptor() == -1);
         send(box);
         assertThat(later.end()).isEqualTo("event");
+    }
+
+    /** A second descriptor, whose events are for a box. */
+    private final class Second implements DescriptorWaits.Events, AutoCloseable {
+        final int descriptor = SystemCall.EVENTFD.call(0, SEMAPHORE_NON_BLOCKING);
+        final DescriptorWaits its = new DescriptorWaits(descriptor, this);
+        final Box box;
+
+        Second(Box box) {
+            this.box = box;
+        }
+
+        /** Makes a box whose threads wait at the first descriptor, and beside that at this one. */
+        Box besideThis() {
+            Box made = new Box();
+            made.beside = its;
+            return made;
+        }
+
+        void send() {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment one = arena.allocateFrom(ValueLayout.JAVA_LONG, 1L);
+                SystemCall.WRITE.call(descriptor, one.address(), Long.BYTES);
+            }
+        }
+
+        @Override
+        public void take(DescriptorWaits.Wait wait) {
+            takeAll();
+        }
+
+        @Override
+        public void takeAll() {
+            try (Arena arena = Arena.ofConfined()) {
+                SystemCall.READ.call(descriptor, arena.allocate(Long.BYTES).address(), Long.BYTES);
+            }
+            box.events.incrementAndGet();
+            box.waiters.wake();
+        }
+
+        @Override
+        public boolean areWanted() {
+            return true;
+        }
+
+        @Override
+        public RuntimeException cannotWait(Object owner, Throwable cause) {
+            return new IllegalArgumentException(cause);
+        }
+
+        @Override
+        public void close() {
+            its.close();
+            SystemCall.close(descriptor);
+        }
+    }
+
+    @Test
+    void leaderSeesEventsOfASecondDescriptor() throws Exception {
+        Box other = new Box();
+        try (Second second = new Second(other)) {
+            Sleeper leader = second.besideThis().sleeper();
+            Sleeper follower = other.sleeper();
+            assertThat(leader.isInC()).isTrue();
+            assertThat(follower.isInC()).isFalse();
+            second.send();
+            assertThat(follower.end()).isEqualTo("event");
+            assertThat(RunningEventThread.pollDescriptor())
+                    .as("nothing is watched")
+                    .isEqualTo(-1);
+        }
+    }
+
+    @Test
+    void secondDescriptorIsLeftToTheThreadThatWaitsThere() throws Exception {
+        Box there = new Box();
+        try (Second second = new Second(there)) {
+            there.at = second.its;
+            Sleeper own = there.sleeper();
+            Box box = second.besideThis();
+            Sleeper leader = box.sleeper();
+            assertThat(own.isInC()).isTrue();
+            assertThat(leader.isInC()).isTrue();
+            second.send();
+            assertThat(own.end()).isEqualTo("event");
+            send(box);
+            assertThat(leader.end()).isEqualTo("event");
+        }
+    }
+
+    @Test
+    void leaderThatLeavesHandsTheSecondDescriptorOn() throws Exception {
+        Box there = new Box();
+        try (Second second = new Second(there)) {
+            there.at = second.its;
+            Box box = second.besideThis();
+            Sleeper leader = box.sleeper();
+            Sleeper own = there.sleeper();
+            assertThat(own.isInC()).isFalse();
+            send(box);
+            assertThat(leader.end()).isEqualTo("event");
+            Await.until("the thread leads", own::isInC);
+            second.send();
+            assertThat(own.end()).isEqualTo("event");
+        }
+    }
+
+    /** No thread sleeps in C at the second descriptor: the event thread sees its events. */
+    @Test
+    void followerLeavesTheSecondDescriptorToTheEventThread() throws Exception {
+        Box box = new Box();
+        try (Second second = new Second(box)) {
+            second.its.released();
+            Sleeper leader = new Box().sleeper();
+            Sleeper follower = second.besideThis().sleeper();
+            assertThat(leader.isInC()).isTrue();
+            assertThat(follower.isInC()).isFalse();
+            Sleeper target = box.sleeper();
+            second.send();
+            assertThat(target.end()).isEqualTo("event");
+        }
+    }
+
+    @Test
+    void secondDescriptorCanBeClosedWhileTheLeaderSleeps() throws Exception {
+        Second second = new Second(new Box());
+        Box box = second.besideThis();
+        Sleeper leader = box.sleeper();
+        second.close();
+        Await.until("the leader sleeps at the first", leader::isInC);
+        send(box);
+        assertThat(leader.end()).isEqualTo("event");
     }
 
     /** A wake-up between the asking and the sleep. */

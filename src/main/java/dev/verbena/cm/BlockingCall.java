@@ -2,24 +2,32 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Daemons;
-import dev.verbena.internal.Deadline;
+import dev.verbena.internal.Mutex;
+import dev.verbena.internal.Waiters;
 import java.time.Duration;
-import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A call of C that may block for long in a name service or in the kernel. A daemon thread of its own makes the call, so that
- * a thread that waits for the result can give up.
+ * a thread that waits for the result can give up. A result that no thread gets is undone.
  */
 final class BlockingCall<T> {
     private final String verb;
     private final String arguments;
-    private final CompletableFuture<T> result = new CompletableFuture<>();
+    private final Consumer<T> undo;
+    private final Waiters waiters = new Waiters();
+    private final Mutex lock = new Mutex();
+
+    /** The result of C, until a thread takes it; null without one. The lock guards this, and the next two. */
+    private @Nullable T result;
+
+    /** What the waiting thread throws; null for nothing. */
+    private @Nullable Throwable failure;
+
+    /** True once no thread will take the result. */
+    private boolean over;
 
     /**
      * Starts the call.
@@ -31,54 +39,84 @@ final class BlockingCall<T> {
     BlockingCall(String verb, String arguments, Supplier<T> work, Consumer<T> undo) {
         this.verb = verb;
         this.arguments = arguments;
-        Daemons.named(verb).start(() -> run(work, undo));
+        this.undo = undo;
+        Daemons.named(verb).start(() -> run(work));
     }
 
-    private void run(Supplier<T> work, Consumer<T> undo) {
-        T found;
+    private void run(Supplier<T> work) {
         try {
-            found = work.get();
+            T found = work.get();
+            if (!keep(found)) {
+                undo.accept(found);
+            }
         } catch (Throwable t) {
-            result.completeExceptionally(t);
-            return;
+            fail(t);
         }
-        if (!result.complete(found)) {
-            undo.accept(found);
+        waiters.wakeAll();
+    }
+
+    private boolean keep(T found) {
+        try (var _ = lock.held()) {
+            if (!over) {
+                result = found;
+            }
+            return !over;
+        }
+    }
+
+    private void fail(Throwable why) {
+        try (var _ = lock.held()) {
+            if (!over && result == null) {
+                over = true;
+                failure = why;
+            }
         }
     }
 
     /** Makes the waiting thread throw an exception, unless C has returned. */
     void end(RuntimeException why) {
-        result.completeExceptionally(why);
+        fail(why);
+        waiters.wakeAll();
     }
 
+    /** Waits for the result of C. The call is over when this returns or throws. */
     T await(Duration timeout) throws InterruptedException {
-        VerbsTimeoutException late = new VerbsTimeoutException(verb, arguments, timeout, "");
-        while (true) {
-            try {
-                return result.get(Deadline.after(timeout).remaining(), TimeUnit.NANOSECONDS);
-            } catch (TimeoutException e) {
-                result.completeExceptionally(late); // or the call has just ended: the loop asks once more
-            } catch (InterruptedException e) {
-                result.completeExceptionally(late);
-                if (result.isCompletedExceptionally()) {
-                    throw e;
-                }
-                Thread.currentThread().interrupt(); // C has returned: the next wait is interrupted
-                return result.resultNow();
-            } catch (ExecutionException e) {
-                throw thrown(Objects.requireNonNull(e.getCause()));
+        try {
+            T found = waiters.await(this::take, timeout);
+            if (found == null) {
+                throw new VerbsTimeoutException(verb, arguments, timeout, "");
             }
+            return found;
+        } finally {
+            giveUp();
         }
     }
 
-    private static RuntimeException thrown(Throwable cause) {
-        if (cause instanceof Error error) {
-            throw error;
+    private @Nullable T take() {
+        try (var _ = lock.held()) {
+            if (failure instanceof Error error) {
+                throw error;
+            }
+            if (failure != null) {
+                throw (RuntimeException) failure; // C's functions and this class throw no other
+            }
+            T found = result;
+            result = null;
+            over |= found != null;
+            return found;
         }
-        if (cause instanceof RuntimeException e) {
-            return e;
+    }
+
+    /** Has the result undone that no thread took, now or when C returns. Allocates nothing: memory may be what is missing. */
+    void giveUp() {
+        T left;
+        try (var _ = lock.held()) {
+            over = true;
+            left = result;
+            result = null;
         }
-        throw new AssertionError(cause);
+        if (left != null) {
+            undo.accept(left);
+        }
     }
 }

@@ -193,14 +193,14 @@ public final class EventChannel extends VerbsObject {
         lifetime.checkOpen();
         IdFactory.checkMakesIn(this, arena);
         BlockingCall<Long> lookup = IdFactory.lookUp(info);
-        lookups.add(lookup);
         long made;
         try {
+            lookups.add(lookup);
             lifetime.checkOpen(); // a thread may have closed the channel before the lookup was added
             made = lookup.await(timeout);
         } finally {
             lookups.remove(lookup);
-            lookup.end(closedMeanwhile());
+            lookup.giveUp();
         }
         return IdFactory.endpoint(this, info, made, arena);
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -56,6 +57,34 @@ class BlockingCallTest {
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> call.await(DEADLINE)).isInstanceOf(InterruptedException.class);
         assertThat(whatWasUndone()).isEqualTo("result");
+    }
+
+    /** Stands for a wait that memory is missing for. */
+    @Test
+    void awaitThatFailsUndoesTheResult() throws Exception {
+        BlockingCall<String> call = call();
+        assertThatThrownBy(() -> call.await(null)).isInstanceOf(NullPointerException.class);
+        assertThat(whatWasUndone()).isEqualTo("result");
+    }
+
+    @Test
+    void resultThatNoThreadWaitsForIsUndone() throws Exception {
+        BlockingCall<String> call = call();
+        call.giveUp();
+        assertThat(whatWasUndone()).isEqualTo("result");
+    }
+
+    @Test
+    void resultThatCameBeforeIsUndoneToo() throws Exception {
+        BlockingCall<String> call = call();
+        end.countDown();
+        Await.until(
+                "the end of the call",
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .noneMatch(thread -> thread.getName().equals("verbena-c_function")));
+        assertThat(undone).isNotDone();
+        call.giveUp();
+        assertThat(undone).isCompletedWithValue("result");
     }
 
     @Test

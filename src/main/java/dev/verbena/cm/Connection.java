@@ -74,10 +74,12 @@ public final class Connection implements AutoCloseable {
         Optional<InetSocketAddress> peer = id.peerAddress();
         ConnectionParts parts = options.make(id);
         return CmFailures.orUndo(parts::close, () -> {
-            parts.endWith(() -> {
-                IdEvents.End end = id.end();
-                return end == null ? null : ConnectionException.ended(end, peer.orElse(null));
-            });
+            parts.endWith(
+                    () -> {
+                        IdEvents.End end = id.end();
+                        return end == null ? null : ConnectionException.ended(end, peer.orElse(null));
+                    },
+                    id::waits);
             id.atEnd(parts::wakeWaits);
             return new Connection(own, id, parts, request, peer);
         });

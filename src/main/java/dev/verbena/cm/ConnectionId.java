@@ -6,6 +6,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Failures;
@@ -113,6 +114,11 @@ public final class ConnectionId extends VerbsObject {
     void atEnd(Runnable function) {
         id.events.atEnd = function;
         id.events.channel.reader().watchEnds();
+    }
+
+    /** Returns the waits for events of the channel, which changes when the id moves. */
+    DescriptorWaits waits() {
+        return id.events.channel.reader().waits();
     }
 
     /** Returns the event that has ended the connection; null while there is none. */

@@ -2,6 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -36,9 +37,12 @@ record ConnectionParts(
         }
     }
 
-    /** Has waits and flushed requests tell the end, for which the function makes an exception, or returns null. */
-    void endWith(Supplier<? extends @Nullable VerbsException> end) {
-        VerbsAccess.get().endsWith(queuePair, ownsCompletions() ? completions : null, end);
+    /**
+     * Has waits and flushed requests tell the end, for which the function makes an exception, or returns null. The waits look
+     * for events that may be the end themselves.
+     */
+    void endWith(Supplier<? extends @Nullable VerbsException> end, Supplier<DescriptorWaits> events) {
+        VerbsAccess.get().endsWith(queuePair, ownsCompletions() ? completions : null, end, events);
     }
 
     /** Makes the threads that wait for the connection's own queue try again. */

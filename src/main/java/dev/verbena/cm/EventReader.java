@@ -187,6 +187,11 @@ final class EventReader {
 
     // Waits
 
+    /** Returns the waits for events of C: another descriptor's wait can see them too. */
+    DescriptorWaits waits() {
+        return waits;
+    }
+
     /** A wait of the calling thread for an event of a reader. The reader changes if an id moves. */
     static final class Wait implements Waiters.Asking, AutoCloseable {
         private final Waiters waiters;

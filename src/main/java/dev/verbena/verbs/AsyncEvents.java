@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * belong to the arena's thread.
  */
 public final class AsyncEvents {
+    /** The time until a thread that ran out of memory tries again. */
+    private static final long PAUSE_NANOS = 10_000_000;
+
     private final Context context;
     private final AsyncSource source;
 
@@ -258,15 +262,23 @@ public final class AsyncEvents {
     // Listeners
 
     private void listen(DescriptorWaits events) {
+        AsyncEvent untold = null;
         try {
             while (!endWithoutListeners()) {
                 try {
-                    Optional<AsyncEvent> next = source.await(events, this::takeForListeners, Deadline.FOREVER);
-                    if (next != null && next.isPresent()) {
-                        tellListeners(next.get());
+                    if (untold == null) {
+                        Optional<AsyncEvent> next = source.await(events, this::takeForListeners, Deadline.FOREVER);
+                        untold = next == null ? null : next.orElse(null);
+                    }
+                    if (untold != null) {
+                        tellListeners(untold);
+                        untold = null;
                     }
                 } catch (InterruptedException stray) {
                     Daemons.interrupted(); // the thread ends with its listeners, or with the context
+                } catch (OutOfMemoryError shortage) { // it may be over soon, and the thread must go on then
+                    report(shortage);
+                    LockSupport.parkNanos(PAUSE_NANOS);
                 }
             }
         } catch (IllegalStateException contextClosed) {
@@ -319,7 +331,11 @@ public final class AsyncEvents {
     /** Reports an exception of a listener, which concerns neither the other listeners nor later events. */
     private static void report(Throwable t) {
         Thread thread = Thread.currentThread();
-        thread.getUncaughtExceptionHandler().uncaughtException(thread, t);
+        try {
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, t);
+        } catch (OutOfMemoryError shortage) {
+            // There is no memory for the report.
+        }
     }
 
     // Closing

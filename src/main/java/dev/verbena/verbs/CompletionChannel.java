@@ -9,7 +9,6 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.time.Duration;
-import java.util.LinkedHashSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,8 +29,10 @@ public final class CompletionChannel extends ContextObject {
     private final CompletionSource source;
     private final Waiters waiters = new Waiters();
 
-    /** The queues that reported an event. The source's lock guards this. */
-    private final LinkedHashSet<CompletionQueue> ready = new LinkedHashSet<>();
+    /** The oldest and the newest of the queues that reported an event, linked. The source's lock guards this. */
+    private @Nullable CompletionEvents firstReady;
+
+    private @Nullable CompletionEvents lastReady;
 
     private CompletionChannel(ObjectLifetime lifetime, Context context, CompletionSource source) {
         super(lifetime, context, source.address());
@@ -63,15 +64,58 @@ public final class CompletionChannel extends ContextObject {
 
     void remove(CompletionQueue queue) {
         source.remove(queue);
-        try (var _ = source.taking.held()) {
-            ready.remove(queue);
-        }
     }
 
-    /** Adds a queue that reported an event. The caller holds the source's lock. */
-    void report(CompletionQueue queue) {
-        ready.add(queue);
+    /** Adds a queue that reported an event. The caller holds the source's lock. Allocates nothing: the event is lost else. */
+    void report(CompletionEvents events) {
+        if (!events.ready) {
+            events.ready = true;
+            if (lastReady == null) {
+                firstReady = events;
+            } else {
+                lastReady.nextReady = events;
+            }
+            lastReady = events;
+        }
         waiters.wake();
+    }
+
+    private @Nullable CompletionQueue takeReady() {
+        CompletionEvents events = firstReady;
+        if (events == null) {
+            return null;
+        }
+        firstReady = events.nextReady;
+        if (firstReady == null) {
+            lastReady = null;
+        }
+        events.nextReady = null;
+        events.ready = false;
+        return events.queue;
+    }
+
+    /** Forgets the events of a queue that C has destroyed. */
+    void forget(CompletionEvents gone) {
+        try (var _ = source.taking.held()) {
+            CompletionEvents before = null;
+            CompletionEvents each = firstReady;
+            while (each != null && each != gone) {
+                before = each;
+                each = each.nextReady;
+            }
+            if (each != null) {
+                if (before == null) {
+                    firstReady = gone.nextReady;
+                } else {
+                    before.nextReady = gone.nextReady;
+                }
+                if (lastReady == gone) {
+                    lastReady = before;
+                }
+                gone.nextReady = null;
+                gone.ready = false;
+            }
+        }
     }
 
     /**
@@ -86,7 +130,7 @@ public final class CompletionChannel extends ContextObject {
         try (var _ = lifetime.held()) {
             source.takeAll();
             try (var _ = source.taking.held()) {
-                return ready.isEmpty() ? null : ready.removeFirst();
+                return takeReady();
             }
         }
     }

@@ -19,9 +19,16 @@ final class CompletionEvents {
     /** The value of {@link #owed} once C was asked to destroy the queue, which waits for acknowledgements. */
     private static final int DESTROYING = -1;
 
-    private final CompletionQueue queue;
+    final CompletionQueue queue;
     private final CompletionChannel channel;
     private final Waiters waiters = new Waiters();
+
+    /** True while the channel has an event of this queue for a thread. The source's lock guards this, and the next one. */
+    boolean ready;
+
+    /** The next queue that the channel has an event of. */
+    @Nullable
+    CompletionEvents nextReady;
 
     /** The number of events that were taken and not acknowledged. */
     private final AtomicInteger owed = new AtomicInteger();
@@ -29,9 +36,17 @@ final class CompletionEvents {
     /** The number of threads that wait for any completion. While there is one, all completions must raise an event. */
     private final AtomicInteger unselective = new AtomicInteger();
 
+    /** Returns the waits for events that may end the queue's connection; null without a connection. */
+    private volatile @Nullable Supplier<DescriptorWaits> ofConnection;
+
     CompletionEvents(CompletionQueue queue, CompletionChannel channel) {
         this.queue = queue;
         this.channel = channel;
+    }
+
+    /** Has threads that wait for completions see the events of a connection too. */
+    void alsoSee(Supplier<DescriptorWaits> events) {
+        ofConnection = events;
     }
 
     /** Waits until an attempt finds something, and returns it; null on timeout. */
@@ -48,7 +63,7 @@ final class CompletionEvents {
 
     /** A wait of the calling thread, which asks for events of the queue. */
     private final class Asking implements Waiters.Asking, AutoCloseable {
-        private final DescriptorWaits.Wait wait = channel.begin(waiters, queue);
+        private final DescriptorWaits.Wait wait = channel.begin(waiters, queue).beside(ofConnection);
 
         @Override
         public DescriptorWaits.Wait ask() {
@@ -90,8 +105,8 @@ final class CompletionEvents {
 
     /** Reports an event that was taken to the threads that wait here or at the channel. The source's lock is held. */
     void report() {
-        waiters.wake(); // first, because it allocates nothing
-        channel.report(queue);
+        waiters.wake();
+        channel.report(this);
     }
 
     /** Wakes all threads that wait for completions of this queue. */
@@ -111,5 +126,6 @@ final class CompletionEvents {
     /** Removes the queue from its channel once C has destroyed it. */
     void destroyed() {
         channel.remove(queue);
+        channel.forget(this);
     }
 }

@@ -9,6 +9,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Errno;
@@ -512,9 +513,15 @@ public final class CompletionQueue extends ContextObject {
         return end == null ? null : end.get();
     }
 
-    /** Sets the function that makes the exception for the end of the connection that owns the queue, or returns null. */
-    void endsWith(Supplier<? extends @Nullable VerbsException> end) {
+    /**
+     * Sets the function that makes the exception for the end of the connection that owns the queue, or returns null; and the
+     * events of the connection manager that a thread sees while it waits for completions.
+     */
+    void endsWith(Supplier<? extends @Nullable VerbsException> end, Supplier<DescriptorWaits> ofConnection) {
         connection = end;
+        if (events != null) {
+            events.alsoSee(ofConnection);
+        }
     }
 
     /** Waits until an attempt finds something, and returns it. */

@@ -16,6 +16,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A {@code struct ibv_comp_channel}, and the events that completion queues report to it. Several completion channels of one
@@ -44,6 +45,10 @@ final class CompletionSource {
 
     private final Runnable lookForLosses = this::lookForLosses;
     private int users = 1;
+
+    /** The address of a queue whose event could not be handed on for want of memory; 0 if there is none. */
+    private long missed;
+
     private boolean destroying;
 
     private CompletionSource(String device, long context, long address, int number, MemorySegment event) {
@@ -193,14 +198,20 @@ final class CompletionSource {
     }
 
     private boolean takeOne() {
+        if (missed != 0) {
+            CompletionEvents events = eventsOf(missed);
+            missed = 0;
+            if (events != null) {
+                events.report();
+            }
+        }
         event.set(ValueLayout.JAVA_LONG, 0, 0);
         boolean counted = false;
         try {
             if (!get()) {
                 return false;
             }
-            CompletionQueue queue = queues.get(event.get(ValueLayout.JAVA_LONG, 0));
-            CompletionEvents events = queue == null ? null : queue.events();
+            CompletionEvents events = eventsOf(event.get(ValueLayout.JAVA_LONG, 0));
             if (events != null) {
                 events.taken();
                 counted = true;
@@ -208,7 +219,8 @@ final class CompletionSource {
             }
             return true;
         } catch (OutOfMemoryError shortage) {
-            waits.wakeAll(); // the thread that the event is for looks itself
+            missed = event.get(ValueLayout.JAVA_LONG, 0);
+            waits.wakeAll(); // another thread hands it on
             throw shortage;
         } finally {
             long cq = event.get(ValueLayout.JAVA_LONG, 0);
@@ -217,6 +229,11 @@ final class CompletionSource {
                 Ibv.ACK_CQ_EVENTS.callQuietly(cq, 1, 0, 0);
             }
         }
+    }
+
+    private @Nullable CompletionEvents eventsOf(long cq) {
+        CompletionQueue queue = queues.get(cq);
+        return queue == null ? null : queue.events();
     }
 
     /** Gets an event, if there is one. */

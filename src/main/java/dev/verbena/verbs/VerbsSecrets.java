@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.failures.Failures;
@@ -125,10 +126,13 @@ final class VerbsSecrets implements VerbsAccess {
 
     @Override
     public void endsWith(
-            QueuePair pair, @Nullable CompletionQueue own, Supplier<? extends @Nullable VerbsException> end) {
+            QueuePair pair,
+            @Nullable CompletionQueue own,
+            Supplier<? extends @Nullable VerbsException> end,
+            Supplier<DescriptorWaits> events) {
         pair.states.endsWith(end);
         if (own != null) {
-            own.endsWith(end);
+            own.endsWith(end, events);
         }
     }
 

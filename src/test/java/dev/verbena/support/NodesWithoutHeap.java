@@ -78,7 +78,7 @@ public final class NodesWithoutHeap {
             while (System.nanoTime() - end < 0) {
                 takeHeap();
             }
-            taken = null;
+            giveHeapBack();
             for (Channel channel : channels) {
                 over |= endedOrWorks(channel);
             }
@@ -95,7 +95,12 @@ public final class NodesWithoutHeap {
         return over;
     }
 
-    private static void takeHeap() {
+    static void giveHeapBack() {
+        taken = null;
+    }
+
+    /** Takes all of the heap that is free. */
+    static void takeHeap() {
         int size = 1 << 20;
         while (size > 0) {
             try {

@@ -3,6 +3,7 @@ package dev.verbena.verbs.access;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
@@ -181,8 +182,13 @@ public interface VerbsAccess {
      * @param pair the queue pair of a connection
      * @param own the completion queue that serves this queue pair alone; null if others share it
      * @param end makes an exception for the end of the connection; returns null while the connection goes on
+     * @param events returns the waits for the events that may end the connection: waits for completions see them too
      */
-    void endsWith(QueuePair pair, @Nullable CompletionQueue own, Supplier<? extends @Nullable VerbsException> end);
+    void endsWith(
+            QueuePair pair,
+            @Nullable CompletionQueue own,
+            Supplier<? extends @Nullable VerbsException> end,
+            Supplier<DescriptorWaits> events);
 
     /**
      * Has posts refuse more sends than a queue pair has slots, if the device is software, which does not. Another device does

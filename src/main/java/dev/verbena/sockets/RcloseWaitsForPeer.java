@@ -6,6 +6,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The end of a connection in steps that wait for no peer. In all releases of librdmacm, {@code rclose} and {@code rshutdown}
@@ -33,6 +34,8 @@ final class RcloseWaitsForPeer implements Runnable {
 
     private final SocketDescriptor descriptor;
     private final CountDownLatch gone = new CountDownLatch(1);
+    private final Runnable stepping = this::step; // made now: memory may be missing later
+    private final Runnable finishing = this::finish;
     private long start;
     private long pause = SHORTEST_PAUSE;
     private boolean there;
@@ -46,20 +49,46 @@ final class RcloseWaitsForPeer implements Runnable {
         Future<?> _ = APART.schedule(work, nanoseconds, TimeUnit.NANOSECONDS);
     }
 
+    /** Makes the threads' pool, which has no thread yet, before there is a socket to close. */
+    static void prepare() {
+        assert APART.getCorePoolSize() == CLOSERS;
+    }
+
     /** Has other threads close the rsocket, which nobody uses any more. */
     void begin() {
         start = System.nanoTime();
-        APART.execute(this);
+        try {
+            APART.execute(this);
+        } catch (OutOfMemoryError noThread) {
+            run();
+        }
     }
 
-    /** Takes a step of closing. The channel of a connection that is not there yet is not looked for: C would wait then. */
+    /** Takes a step of closing. */
     @Override
     public void run() {
+        untilDone(stepping);
+    }
+
+    /** Does work again after a pause while memory is missing for it: nobody else closes the rsocket. */
+    private static void untilDone(Runnable work) {
+        while (true) {
+            try {
+                work.run();
+                return;
+            } catch (OutOfMemoryError shortage) {
+                LockSupport.parkNanos(LONGEST_PAUSE);
+            }
+        }
+    }
+
+    /** Takes a step. The channel of a connection that is not there yet is not looked for: C would wait then. */
+    private void step() {
         there = there || descriptor.isThere(); // C says so until the peer is told the end
         if (!there) {
             finish(); // there is no data
         } else if (!descriptor.findChannel()) {
-            Daemons.named("socket-last-data").start(this::finish); // C waits
+            Daemons.named("socket-last-data").start(() -> untilDone(finishing)); // C waits
         } else if (isEnded() || System.nanoTime() - start > LONGEST) {
             finish();
         } else {
@@ -79,10 +108,16 @@ final class RcloseWaitsForPeer implements Runnable {
     }
 
     private void finish() {
+        boolean over = true;
         try {
             descriptor.finish();
+        } catch (OutOfMemoryError shortage) {
+            over = false;
+            throw shortage;
         } finally {
-            gone.countDown();
+            if (over) {
+                gone.countDown();
+            }
         }
     }
 

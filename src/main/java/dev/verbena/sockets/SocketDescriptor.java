@@ -86,6 +86,9 @@ final class SocketDescriptor {
     /** Gives back the place in a service thread. */
     private Runnable atEnd = () -> {};
 
+    /** True once C has closed the rsocket. The thread that closes it uses this. */
+    private boolean closedInC;
+
     /** The number of uses, and the bit {@link #CLOSED}. */
     @SuppressWarnings("unused") // the handle uses it
     private volatile int state;
@@ -113,6 +116,7 @@ final class SocketDescriptor {
     static SocketDescriptor open(boolean six) throws IOException {
         Rsocket.prepare();
         MovedServiceLists.prepare();
+        RcloseWaitsForPeer.prepare();
         int number = (int) Rsocket.SOCKET.call(six ? IpAddresses.INET6 : IpAddresses.INET, STREAM, 0);
         if (number < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());
@@ -126,7 +130,12 @@ final class SocketDescriptor {
             Rsocket.CLOSE.call(number);
             throw SocketFailures.of("rfcntl", errno);
         }
-        return new SocketDescriptor(number, phase);
+        try {
+            return new SocketDescriptor(number, phase);
+        } catch (Throwable t) {
+            Rsocket.CLOSE.call(number);
+            throw t;
+        }
     }
 
     /** Returns the number for functions of C. */
@@ -276,9 +285,25 @@ final class SocketDescriptor {
         }
     }
 
-    /** Has C close the rsocket: {@link RcloseWaitsForPeer} calls this when C does not wait. */
+    /**
+     * Has C close the rsocket: {@link RcloseWaitsForPeer} calls this when C does not wait, and again if memory was missing.
+     */
     void finish() {
+        boolean over = true;
         try {
+            closeInC();
+        } catch (OutOfMemoryError shortage) {
+            over = false;
+            throw shortage;
+        } finally {
+            if (over) {
+                atEnd.run();
+            }
+        }
+    }
+
+    private void closeInC() {
+        if (!closedInC) {
             if (phase != Phase.UNCONNECTED && phase != Phase.LISTENING) {
                 shutdown(SHUTDOWN_BOTH); // C disconnects
             }
@@ -287,8 +312,7 @@ final class SocketDescriptor {
                 closeWaiting();
             }
             Rsocket.CLOSE.call(number);
-        } finally {
-            atEnd.run();
+            closedInC = true; // another socket may get the number now
         }
     }
 

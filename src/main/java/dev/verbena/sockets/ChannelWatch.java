@@ -89,6 +89,7 @@ final class ChannelWatch {
                 try {
                     left = HURRIES.awaitNanos(left);
                 } catch (InterruptedException nobodyAsksForIt) {
+                    Daemons.interrupted();
                     break; // a look too many
                 }
             }

@@ -137,7 +137,9 @@ final class JdkChannels {
         try {
             while (awaitTurn()) {
                 selector.select();
-                Thread.interrupted(); // nobody asked for an interrupt, and selections would not sleep any more
+                if (Thread.interrupted()) { // nobody asked for that, and selections would not sleep any more
+                    Daemons.interrupted();
+                }
                 rest(selector.selectedKeys().isEmpty() ? State.RESTING : State.READY);
             }
         } catch (ClosedSelectorException e) {

@@ -97,6 +97,45 @@ class EventThreadTest {
         raise(wakeUp);
     }
 
+    private static List<Thread> threads(String... names) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> List.of(names).contains(thread.getName()))
+                .toList();
+    }
+
+    /** A handler reads its descriptor and awaits, which an interrupt that is left over would end. */
+    @Test
+    void threadsGoOnAfterInterrupts() throws Exception {
+        List<Integer> descriptors = List.of(eventDescriptor(0), eventDescriptor(0));
+        List<AtomicInteger> handled = List.of(new AtomicInteger(), new AtomicInteger());
+        List<Recorded> handlers = new ArrayList<>();
+        List<EventThread.Watch> watches = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            int descriptor = descriptors.get(i);
+            AtomicInteger count = handled.get(i);
+            Recorded handler = new Recorded(() -> {
+                try (Arena arena = Arena.ofConfined()) {
+                    SystemCall.READ.call(descriptor, arena.allocate(Long.BYTES).address(), Long.BYTES);
+                }
+                count.incrementAndGet();
+            });
+            handlers.add(handler);
+            watches.add(EventThread.watch(descriptor, i == 1, handler)); // the second one has a reader call the handler
+        }
+        Thread events = threads("verbena-events").getFirst();
+        for (int i = 1; i <= 1_000; i++) {
+            int round = i;
+            descriptors.forEach(EventThreadTest::raise);
+            threads("verbena-events", "verbena-reader").forEach(Thread::interrupt);
+            Await.until("both events", () -> handled.stream().allMatch(count -> count.get() >= round));
+        }
+        descriptors.forEach(EventThreadTest::raise);
+        Await.until("the interrupt is over", () -> !events.isInterrupted());
+        assertThat(events.isAlive()).isTrue();
+        assertThat(handlers).noneMatch(handler -> handler.failure.isDone());
+        watches.forEach(EventThread.Watch::close);
+    }
+
     /** More descriptors than the kernel reports at once become readable while the thread is in a handler. */
     @Test
     void eventsOfManyDescriptorsAtOnceAreAllHandled() throws Exception {

@@ -36,6 +36,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -382,7 +383,7 @@ class SelectorTest {
         try (IdleServer idle = new IdleServer(RdmaSelectorProvider.shared(), 32);
                 SocketPair pair = SocketPair.connected()) {
             List<String> before = idle.schedulings();
-            echo(pair, 200);
+            echo(pair, 200, false);
             assertThat(idle.schedulings()).isEqualTo(before);
         }
     }
@@ -431,14 +432,60 @@ class SelectorTest {
     @Test
     void noWakeUpIsLost() throws Exception {
         try (SocketPair pair = SocketPair.connected()) {
-            echo(pair, 300);
+            echo(pair, 300, false);
+        }
+    }
+
+    private static List<Thread> socketThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().matches("verbena-(selector|socket-.*|events|reader)"))
+                .toList();
+    }
+
+    /** A virtual thread echoes, for which a thread of the library selects. Others select a pipe, watch and close sockets. */
+    @Test
+    void threadsOfSocketsGoOnAfterInterrupts() throws Exception {
+        Pipe pipe = RdmaSelectorProvider.shared().openPipe();
+        try (Pipe.SinkChannel sink = pipe.sink();
+                Pipe.SourceChannel source = pipe.source()) {
+            source.configureBlocking(false);
+            SelectionKey piped = source.register(selector, SelectionKey.OP_READ);
+            AtomicBoolean enough = new AtomicBoolean();
+            FutureTask<Integer> interrupting = start(false, () -> {
+                int times = 0;
+                while (times < 1_000 || !enough.get()) {
+                    List<Thread> threads = socketThreads();
+                    for (int i = 0; i < 50; i++, times++) {
+                        threads.forEach(Thread::interrupt);
+                        Thread.yield();
+                    }
+                }
+                return times;
+            });
+            try (SocketPair pair = SocketPair.connected()) {
+                echo(pair, 100, true);
+                SocketPair.connected().close();
+                enough.set(true);
+                get(interrupting);
+                for (Thread thread : socketThreads()) {
+                    Await.until(
+                            "the end of the interrupt of " + thread.getName(),
+                            () -> !thread.isAlive() || !thread.isInterrupted() || Await.isAsleep(thread));
+                }
+                sink.write(ByteBuffer.allocate(1));
+                assertThat(select()).containsExactly(piped);
+            }
+            Await.until(
+                    "all sockets are closed",
+                    () -> socketThreads().stream()
+                            .noneMatch(thread -> thread.getName().matches("verbena-socket-(closer|last-data)")));
         }
     }
 
     /** Sends single bytes, which a thread with the selector echoes. */
-    private void echo(SocketPair pair, int rounds) throws Exception {
+    private void echo(SocketPair pair, int rounds, boolean virtual) throws Exception {
         SelectionKey key = register(selector, pair.client, SelectionKey.OP_READ);
-        FutureTask<Integer> selecting = start(false, () -> {
+        FutureTask<Integer> selecting = start(virtual, () -> {
             int bytes = 0;
             ByteBuffer buffer = ByteBuffer.allocateDirect(16);
             while (bytes < rounds) {

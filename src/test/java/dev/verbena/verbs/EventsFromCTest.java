@@ -23,6 +23,7 @@ import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -119,6 +120,25 @@ class EventsFromCTest {
         assertThat(context.events().poll()).isNull();
         Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), queue.address());
         assertThat(next()).isEqualTo(new AsyncEvent.OfCompletionQueue(context, AsyncEvent.Type.CQ_ERR, 0, queue, 1));
+    }
+
+    @Test
+    void listenersThreadGoesOnAfterInterrupts() {
+        AtomicInteger events = new AtomicInteger();
+        try (AsyncEvents.Subscription _ = context.events().subscribe(event -> events.incrementAndGet())) {
+            Thread listening = Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().startsWith("verbena-async-events-"))
+                    .findFirst()
+                    .orElseThrow();
+            for (int i = 1; i <= 1_000; i++) {
+                int round = i;
+                Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+                listening.interrupt();
+                Await.until("the event", () -> events.get() == round);
+            }
+            Await.until("the interrupt is over", () -> !listening.isInterrupted());
+            assertThat(listening.isAlive()).isTrue();
+        }
     }
 
     @Test

@@ -24,6 +24,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
@@ -338,5 +339,37 @@ class CopyTest {
         assertThat(refused.err()).contains("does not admit").hasLineCount(1);
         assertThat(cp(file, OWN + ":").status()).isEqualTo(Tool.FAILED);
         assertThat(cp(file, OWN + ":", "--token=secret").status()).isZero();
+    }
+
+    private static Path secret(Path at, String permissions, int bytes) throws IOException {
+        byte[] secret = new byte[bytes];
+        Arrays.fill(secret, (byte) 7);
+        return Files.setPosixFilePermissions(Files.write(at, secret), PosixFilePermissions.fromString(permissions));
+    }
+
+    @Test
+    void serverWithASecretTakesFilesOfThoseWhoKnowIt(@TempDir Path secrets) throws Exception {
+        String known = "--secret-file=" + secret(secrets.resolve("known"), "rw-------", 32);
+        serve(known);
+        Path file = file("name", 300_000);
+        assertThat(cp(file, OWN + ":", known).status()).isZero();
+        assertThat(cp(file, OWN + ":").err()).contains("another protection").hasLineCount(1);
+        ToolRun guess = cp(file, OWN + ":", "--secret-file=" + secret(secrets.resolve("guess"), "rw-------", 31));
+        assertThat(guess.err()).contains("has not proved").hasLineCount(1);
+    }
+
+    @Test
+    void secretThatOthersCanReadIsRefused(@TempDir Path secrets) throws Exception {
+        serve("--token=shown");
+        assertThat(served()).contains("warning: --token");
+        Path file = file("name", 10);
+        for (String permissions : List.of("rw-r-----", "rw----r--", "rw--w----", "rw-----w-")) {
+            Path open = secret(secrets.resolve(permissions), permissions, 32);
+            assertThat(cp(file, OWN + ":", "--secret-file=" + open).err())
+                    .contains("chmod 600")
+                    .hasLineCount(1);
+        }
+        Path few = secret(secrets.resolve("few"), "rw-------", 15);
+        assertThat(cp(file, OWN + ":", "--secret-file=" + few).err()).contains("16 to 4096 bytes, got 15");
     }
 }

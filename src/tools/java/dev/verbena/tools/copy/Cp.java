@@ -25,7 +25,11 @@ public final class Cp {
               -b ADDRESS     address of a device of this machine (default: the one that the
                              routes to HOST lead through)
               -p PORT        port of 'verbena serve' (default: 7174)
-              --token=TEXT   the token of 'verbena serve', of 1 to 40 bytes
+              --secret-file=FILE
+                             a file with the same bytes as that of 'verbena serve', 16 or
+                             more, which others can't read; encrypts all that travels
+              --token=TEXT   the token of 'verbena serve', of 1 to 40 bytes, which travels
+                             unencrypted without --secret-file
 
             Copies FILE into the folder of 'verbena serve' on HOST, as PATH in that folder
             (default: the name of FILE; PATH/ puts it into the folder PATH). An IPv6
@@ -82,7 +86,8 @@ public final class Cp {
         }
         try (FileChannel file = FileChannel.open(source);
                 VerbsArena arena = VerbsArena.ofShared()) {
-            NodeOptions sizes = NodeOptions.defaults().token(token).maxExports(0);
+            NodeOptions sizes =
+                    Serve.protect(options, NodeOptions.defaults().token(token).maxExports(0), out);
             Node node = options.has("-b")
                     ? Node.open(new InetSocketAddress(options.text("-b", ""), 0), sizes, arena)
                     : Node.openTowards(server, sizes, arena);

@@ -9,6 +9,7 @@ import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
 import dev.verbena.net.Transfer;
 import dev.verbena.tools.command.Options;
+import dev.verbena.tools.command.SecretFile;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.verbs.Device;
 import java.io.IOException;
@@ -28,14 +29,18 @@ public final class Serve {
               -b ADDRESS     address of a device of this machine (default: that of the
                              first device)
               -p PORT        port (default: 7174)
-              --token=TEXT   take files only from 'verbena cp' with the same token
+              --secret-file=FILE
+                             take files only from 'verbena cp' with the same bytes in a
+                             file, and encrypt all that travels
+              --token=TEXT   take files only from 'verbena cp' with the same token, which
+                             travels unencrypted
 
             Receives files into the folder DIR until Ctrl-C. A file that exists is
             replaced when the new one is whole and its SHA-256 is right. Nothing outside
             DIR is written, and no link is followed. Unfinished files stay as
             .verbena-SHA256, so that the next 'verbena cp' of the same file goes on.
-            Without --token, all who reach the port can write into DIR. The token and the
-            files travel unencrypted.""";
+            Without --secret-file and --token, all who reach the port can write into DIR.
+            Make the file by 'head -c 32 /dev/urandom'; others must not be able to read it.""";
 
     /** The longest time for a piece, and for the peer to begin with the next one. */
     private static final Duration PATIENCE = Duration.ofMinutes(5);
@@ -70,6 +75,7 @@ public final class Serve {
                 .maxTransferSize(Inbox.PIECE)
                 .maxExports(0)
                 .handshakeTimeout(HANDSHAKE);
+        sizes = protect(options, sizes, out);
         if (token.length > 0) {
             sizes = sizes.admit((peer, given) -> MessageDigest.isEqual(given, token));
         }
@@ -81,6 +87,18 @@ public final class Serve {
             new Serve(out, inbox).serve(node);
         }
         return Tool.OK;
+    }
+
+    /** Returns sizes with the secret of the file, if there is one. */
+    static NodeOptions protect(Options options, NodeOptions sizes, PrintStream out) throws IOException {
+        byte[] secret = SecretFile.read(options);
+        if (secret != null) {
+            return sizes.secret(secret);
+        }
+        if (options.has("--token")) {
+            out.println("warning: --token and the files travel unencrypted, for all to read: take --secret-file");
+        }
+        return sizes;
     }
 
     static byte[] token(Options options) {

@@ -10,12 +10,14 @@ import dev.verbena.net.NodeOptions;
 import dev.verbena.net.NodeOptions.Progress;
 import dev.verbena.net.Transfer;
 import dev.verbena.tools.command.Options;
+import dev.verbena.tools.command.SecretFile;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.page.Json;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
@@ -45,6 +47,8 @@ final class PerfNet {
               -b ADDRESS            address of a device of this machine (default: by the
                                     routes to HOST; of a server, the first device)
               -p, --port=PORT       port of the connection manager (default: 18515)
+              --secret-file=FILE    seal messages and transfers with the secret in a file,
+                                    the same at both ends; reads are in the clear
               --json                print JSON instead of a table
               --net                 through nodes and channels, as above
               --self                both ends in this process, as above
@@ -65,8 +69,9 @@ final class PerfNet {
     private final int depth;
     private final int port;
     private final boolean events;
+    private final byte @Nullable [] secret;
 
-    private PerfNet(Options options, PrintStream out) {
+    private PerfNet(Options options, PrintStream out) throws IOException {
         this.options = options;
         this.out = out;
         size = options.number("-s", 64, 1, LARGEST);
@@ -75,6 +80,7 @@ final class PerfNet {
         depth = options.number("-t", 32, 1, 4095);
         port = options.number("-p", 18_515, 1, 65_535);
         events = options.has("-e");
+        secret = SecretFile.read(options);
     }
 
     /** A result: the times in nanoseconds, or the bandwidth in MB/s. */
@@ -152,11 +158,12 @@ final class PerfNet {
     }
 
     private NodeOptions sizes() {
-        return NodeOptions.defaults()
+        NodeOptions sizes = NodeOptions.defaults()
                 .messageSize(Math.max(4096, size))
                 .operations(Math.max(32, depth))
                 .maxTransferSize(LARGEST_TRANSFER)
                 .progress(events ? Progress.BACKGROUND : Progress.CALLER);
+        return secret == null ? sizes : sizes.secret(secret);
     }
 
     private InetSocketAddress own(VerbsArena arena) {
@@ -171,7 +178,8 @@ final class PerfNet {
     /** Opens a node with its export, which a client of this process asks for at once. */
     private Node openServer(InetSocketAddress own, VerbsArena arena) {
         Node node = open(own, arena);
-        node.export(EXPORT, arena.allocate(LARGEST, 4096), AccessFlag.REMOTE_READ);
+        node.export(EXPORT, arena.allocate(LARGEST, 4096), AccessFlag.REMOTE_READ)
+                .inTheClear();
         return node;
     }
 

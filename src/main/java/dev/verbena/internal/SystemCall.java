@@ -8,11 +8,13 @@ import java.lang.foreign.ValueLayout;
 public enum SystemCall {
     OPEN("open"),
     DUP("dup"),
+    DUP3("dup3"),
     FCNTL("fcntl"),
     EPOLL_CREATE("epoll_create1"),
     EPOLL_CTL("epoll_ctl"),
     EPOLL_WAIT("epoll_wait"),
     EVENTFD("eventfd"),
+    PIPE2("pipe2"),
     POLL("poll"),
     READ("read"),
     WRITE("write"),

@@ -2,21 +2,17 @@ package dev.verbena.sockets;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.FullPipe;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.OpenFiles;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.Rsocket;
+import dev.verbena.internal.SystemCallException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.net.Inet6Address;
-import java.net.InetAddress;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
-import java.net.NetworkInterface;
-import java.net.ServerSocket;
 import java.net.SocketException;
-import java.net.UnknownHostException;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -39,12 +35,6 @@ final class MovedServiceLists {
     /** The entries that a starting thread adds. One of them is the thread's own. */
     private static final int GROWTH = 4;
 
-    /** The connects to an address that may fail at once, one after another, before another address is tried. */
-    private static final int FAILURES = 4;
-
-    private static final int PORT = 9;
-    private static final int ACCEPT_MILLISECONDS = 10;
-    private static final byte LAST_HOST = (byte) 254;
     private static final int STREAM = 1;
 
     private static final AtomicInteger CONNECTIONS = new AtomicInteger();
@@ -71,7 +61,7 @@ final class MovedServiceLists {
     static void prepare() throws IOException {
         if (connectionRoom == 0) {
             try (var _ = PREPARING.held()) {
-                if (connectionRoom == 0) { // a few hundred microseconds for each four sockets
+                if (connectionRoom == 0) { // some 200 microseconds for each four sockets
                     connectionRoom = room(limit(), false);
                 }
             }
@@ -120,112 +110,51 @@ final class MovedServiceLists {
     /** Opens and closes sockets until there is room. Returns the number of sockets there is room for. */
     private static int grow(int wanted, boolean listen) throws IOException {
         int room = GROWTH - 1; // what the first thread will have
-        if (listen) {
-            return grow(
-                    room,
-                    wanted,
-                    new InetSocketAddress(AddressRules.FOUR.forBind(null).getAddress(), 0),
-                    true,
-                    null);
-        }
-        room = grow(room, wanted, new InetSocketAddress(InetAddress.getLoopbackAddress(), PORT), false, null);
-        List<InetAddress> own = own();
-        for (InetAddress address : own) {
-            room = grow(room, wanted, new InetSocketAddress(address, PORT), false, null);
-        }
-        for (InetAddress address : room < wanted ? own : List.<InetAddress>of()) {
-            try (ServerSocket server = new ServerSocket(0, 1, address)) {
-                server.setSoTimeout(ACCEPT_MILLISECONDS);
-                room = grow(room, wanted, new InetSocketAddress(address, server.getLocalPort()), false, server);
-            } catch (IOException e) {
-                // the other addresses are left
+        try (Arena scratch = Arena.ofConfined();
+                FullPipe pipe = FullPipe.open()) {
+            InetSocketAddress any =
+                    new InetSocketAddress(AddressRules.FOUR.forBind(null).getAddress(), 0);
+            MemorySegment address = IpAddresses.write(any, scratch);
+            while (room < wanted && startThread(address.address(), IpAddresses.length(any), listen ? null : pipe)) {
+                room += GROWTH;
             }
-        }
-        for (InetAddress address : own) {
-            room = grow(room, wanted, new InetSocketAddress(beside(address), PORT), false, null);
-        }
-        return room;
-    }
-
-    /** Opens and closes sockets until there is room, or until too many fail at once. Returns the room then. */
-    private static int grow(int before, int wanted, InetSocketAddress to, boolean listen, @Nullable ServerSocket server)
-            throws IOException {
-        int room = before;
-        int failures = 0;
-        try (Arena scratch = Arena.ofConfined()) {
-            long address = IpAddresses.write(to, scratch).address();
-            while (room < wanted && failures < FAILURES) {
-                if (startThread(address, IpAddresses.length(to), listen, server)) {
-                    room += GROWTH;
-                    failures = 0;
-                } else {
-                    failures++;
-                }
-            }
-        }
-        return room;
-    }
-
-    /**
-     * Returns this machine's addresses, but for those of the loopback interface.
-     *
-     * <p>A connect over RDMA must be in progress for a moment. To the loopback address, the kernel resolves it, finds no
-     * device, and sends nothing. But with one processor, its answer is there before C looks for it, and the connect fails at
-     * once. One to this machine's own addresses takes a little longer, but over iWARP it fails at once too, unless there is a
-     * TCP server: then it waits for an answer over iWARP. One to the addresses beside them takes longest, and only that may
-     * send ARP requests.
-     */
-    private static List<InetAddress> own() {
-        try {
-            return NetworkInterface.networkInterfaces()
-                    .flatMap(NetworkInterface::inetAddresses)
-                    .filter(address -> !address.isLoopbackAddress())
-                    .toList();
-        } catch (SocketException e) {
-            return List.of(); // the loopback address is left
-        }
-    }
-
-    private static InetAddress beside(InetAddress address) {
-        byte[] bytes = address.getAddress();
-        bytes[bytes.length - 1] += (byte) (bytes[bytes.length - 1] == LAST_HOST ? -1 : 1);
-        try {
-            return address instanceof Inet6Address six
-                    ? Inet6Address.getByAddress(null, bytes, six.getScopeId())
-                    : InetAddress.getByAddress(bytes);
-        } catch (UnknownHostException impossible) {
-            throw new AssertionError(impossible);
+            return room;
+        } catch (SystemCallException refused) {
+            throw SocketFailures.of(refused.call(), refused.errno());
         }
     }
 
     /**
-     * Has a service thread start and end. Returns false if none started, as when a connect fails at once.
+     * Has a service thread start and end. Returns false if none started.
      *
-     * @param server the TCP server of the address, or null. It ends the connect, which would wait for ten seconds
-     * @throws SocketException if this process has too many open files, which may be over soon
+     * @param pipe what keeps a connect in progress; null to listen
      */
-    private static boolean startThread(long address, int length, boolean listen, @Nullable ServerSocket server)
-            throws SocketException {
+    private static boolean startThread(long address, int length, @Nullable FullPipe pipe) throws IOException {
         int socket = (int) Rsocket.SOCKET.call(IpAddresses.INET, STREAM, 0);
         if (socket < 0) {
-            int errno = CFunction.errno();
-            if (OpenFiles.areTooMany(errno)) {
-                throw new SocketException("rsocket: " + Errno.describe(errno) + ". " + OpenFiles.hint(errno));
-            }
-            return false;
+            throw SocketFailures.of("rsocket", CFunction.errno());
         }
-        Rsocket.setNonBlocking(socket, true);
-        boolean started = listen
-                ? (int) Rsocket.BIND.call(socket, address, length) == 0 && (int) Rsocket.LISTEN.call(socket, 1) == 0
-                : (int) Rsocket.CONNECT.call(socket, address, length) != 0 && CFunction.errno() == Errno.EINPROGRESS;
-        if (started && server != null) {
-            try {
-                server.accept().close();
-            } catch (IOException notOverTcp) {
-                // as over RoCE
-            }
+        try {
+            return pipe == null
+                    ? (int) Rsocket.BIND.call(socket, address, length) == 0 && (int) Rsocket.LISTEN.call(socket, 1) == 0
+                    : connects(socket, address, length, pipe);
+        } finally {
+            Rsocket.CLOSE.call(socket);
         }
-        Rsocket.CLOSE.call(socket);
-        return started;
+    }
+
+    /**
+     * Begins a connect that stays in progress, for a service thread takes over only such a one. The number of an rsocket is
+     * that of the descriptor by which librdmacm tells the kernel what to do. While the full pipe has that number, the kernel
+     * hears nothing, and librdmacm takes its EAGAIN for the begin of a connect. So nothing is sent, and it does not matter
+     * which addresses this machine has, or how fast its kernel answers.
+     */
+    private static boolean connects(int socket, long address, int length, FullPipe pipe) {
+        int kernel = pipe.replace(socket);
+        try {
+            return (int) Rsocket.CONNECT.call(socket, address, length) != 0 && CFunction.errno() == Errno.EINPROGRESS;
+        } finally {
+            pipe.restore(kernel, socket);
+        }
     }
 }

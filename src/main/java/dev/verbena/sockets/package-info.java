@@ -36,9 +36,6 @@
  *       connect.
  *   <li>With rdma-core before 59, a process may have 255 connected sockets, or as many as the system property
  *       {@code dev.verbena.sockets.limit} says, and 31 server sockets. One more fails with {@code SocketException}.
- *       The first socket makes room for them: it begins connects to port 9 of this machine, over iWARP to TCP servers that it
- *       opens there for a moment, and closes them at once. On a machine with one processor, it also tries an address
- *       beside each of this machine's, which may send ARP requests.
  *   <li>librdmacm accepts one connection at a time. A client that dies amid its connect delays the others.
  * </ul>
  */

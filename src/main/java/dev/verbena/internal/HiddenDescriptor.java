@@ -21,8 +21,8 @@ public final class HiddenDescriptor {
     private static final String COMPLETION_CHANNEL = "anon_inode:[infinibandevent]";
     private static final int ROUNDS = 3;
 
-    /** A completion channel is opened soon after its rsocket, and mostly has one of the next numbers. */
-    private static final int NEAR = 16;
+    /** A completion channel is opened soon after its rsocket, even among many, and mostly has one of the next numbers. */
+    private static final int NEAR = 64;
 
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
     private static final Mutex LOCK = new Mutex();
@@ -68,12 +68,13 @@ public final class HiddenDescriptor {
         }
     }
 
+    /** The kind is asked last: a link of the kernel's is read in a hundred times the time of a flag. */
     private static int find(List<Integer> candidates, String kind, int socket) {
-        candidates.removeIf(candidate -> !isOfKind(candidate, kind));
         for (int round = 0; round < ROUNDS && !candidates.isEmpty(); round++) {
             keep(candidates, socket, false);
             keep(candidates, socket, true);
         }
+        candidates.removeIf(candidate -> !isOfKind(candidate, kind));
         return candidates.size() == 1 ? candidates.getFirst() : NOT_FOUND;
     }
 

@@ -10,7 +10,7 @@ import jdk.jfr.Name;
 /** A registration of memory, with its size and duration. */
 @Name("dev.verbena.Registration")
 @Label("Memory registration")
-@Description("Memory was registered with an RDMA device")
+@Description("Memory was registered with an RDMA device. Nodes over TCP register with none, and record no such event")
 @Category("RDMA")
 public final class RegistrationEvent extends Event {
     @Label("Device")

@@ -50,6 +50,9 @@ public final class Channel implements AutoCloseable {
     private final Pace pace = new Pace();
     private final Mutex closing = new Mutex();
 
+    /** True once a close has begun, until one has ended: memory may be missing. {@link #closing} guards this. */
+    private boolean unfinished;
+
     Channel(Engine engine, ChannelCore core, Messages messages, Operations operations) {
         this.engine = engine;
         this.core = core;
@@ -835,7 +838,7 @@ public final class Channel implements AutoCloseable {
      *
      * <p>Messages that have arrived and were not received are dropped, and messages that the program still holds can't be
      * read any more. Threads that wait in a method of this channel get an {@link IllegalStateException}. An interrupted
-     * thread does not wait for the peer. Closing a channel twice does nothing.
+     * thread does not wait for the peer. Closing a channel twice does nothing, unless memory was missing the first time.
      *
      * @throws ChannelException if it is not sure that the peer's node has got all messages. The channel is closed
      * @throws VerbsException if C refused to destroy an object. Its memory stays allocated until the node is closed
@@ -844,11 +847,13 @@ public final class Channel implements AutoCloseable {
     public void close() {
         // a second thread returns when the first one has closed the channel
         try (var _ = closing.held()) {
-            if (core.beginClose()) {
-                ChannelException lost = finishClose(engine.options.closeTimeout());
-                if (lost != null) {
-                    throw lost;
-                }
+            boolean again = unfinished;
+            unfinished = true; // first: the next step may lack memory
+            boolean closes = core.beginClose() || again;
+            ChannelException lost = closes ? finishClose(engine.options.closeTimeout()) : null;
+            unfinished = false;
+            if (lost != null) {
+                throw lost;
             }
         }
     }

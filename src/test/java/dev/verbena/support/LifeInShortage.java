@@ -3,6 +3,7 @@ package dev.verbena.support;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.net.Channel;
+import dev.verbena.net.ChannelException;
 import dev.verbena.net.Message;
 import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
@@ -59,6 +60,9 @@ public final class LifeInShortage {
                 .transport(Transport.valueOf(System.getProperty("transport")));
         private final InetSocketAddress own = new InetSocketAddress(System.getProperty("address"), 0);
 
+        private Node client;
+        private Channel sending;
+
         private static @Nullable Object taken;
 
         @Override
@@ -114,6 +118,7 @@ public final class LifeInShortage {
             try {
                 assert room.length == bytes;
                 room = null;
+                closeChannel();
                 arena.close();
                 closed = true;
             } catch (OutOfMemoryError hungry) {
@@ -121,9 +126,23 @@ public final class LifeInShortage {
             }
             taken = null;
             if (!closed) {
-                arena.close();
+                closeChannel();
+                if (client.toString().contains("(1 of")) {
+                    throw new AssertionError("a closed channel keeps its place: " + client);
+                }
+                if (arena.scope().isAlive()) { // else only freeing the memory has failed
+                    arena.close();
+                }
             }
             return closed;
+        }
+
+        private void closeChannel() {
+            try {
+                sending.close();
+            } catch (ChannelException lost) {
+                // A node that lacked memory may be over, and says so.
+            }
         }
 
         private static void takeHeap() {
@@ -138,8 +157,8 @@ public final class LifeInShortage {
 
         private void use(VerbsArena arena) throws InterruptedException {
             Node server = Node.open(own, options, arena);
-            Node client = Node.open(own, options, arena);
-            Channel sending = client.connect(server.address(), Loopback.DEADLINE);
+            client = Node.open(own, options, arena);
+            sending = client.connect(server.address(), Loopback.DEADLINE);
             Channel receiving = server.accept(Loopback.DEADLINE);
             sending.send(sending.message(Loopback.DEADLINE).length(8), Loopback.DEADLINE);
             try (Message message = receiving.receive(Loopback.DEADLINE)) {

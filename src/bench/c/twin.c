@@ -12,10 +12,11 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define MOST 16
 #define LENGTH 64
+#define INLINED 32
 #define DEPTH 128
 #define SLICES 64
 
-enum { EXTENDED_QUEUE = 1, EXTENDED_PAIR = 2, ONE_QUEUE = 4, TWO_DRIVERS = 8 };
+enum { EXTENDED_QUEUE = 1, EXTENDED_PAIR = 2, ONE_QUEUE = 4, TWO_DRIVERS = 8, INLINE = 16, THREAD_DOMAIN = 1 << 30 };
 
 /* A part of the peer's memory. */
 struct remote {
@@ -37,6 +38,7 @@ struct twin {
 	struct ibv_recv_wr receive;
 	struct ibv_sge receive_sge;
 	struct ibv_wc wc[MOST];
+	unsigned int inlined; /* the flag of requests that have their data in them, or 0 */
 	struct twin *second; /* on the other device, or NULL */
 };
 
@@ -48,7 +50,7 @@ static inline void fill(struct twin *t, int i, uint64_t id, uint64_t slice)
 	wr->wr_id = id;
 	wr->num_sge = 1;
 	wr->opcode = IBV_WR_RDMA_WRITE;
-	wr->send_flags = IBV_SEND_SIGNALED;
+	wr->send_flags = IBV_SEND_SIGNALED | t->inlined;
 	wr->wr.rdma.remote_addr = t->remotes[slice].address;
 	wr->wr.rdma.rkey = t->remotes[slice].key;
 }
@@ -94,6 +96,13 @@ static struct twin *open_on(struct ibv_device *device, int kinds, int gid_index)
 	t->remote = t->local + 4096;
 	t->lkey = mr->lkey;
 	t->rkey = mr->rkey;
+	if (kinds & THREAD_DOMAIN) {
+		struct ibv_td_init_attr none = { 0 };
+		struct ibv_parent_domain_init_attr parent = { .pd = pd, .td = ibv_alloc_td(context, &none) };
+		pd = parent.td ? ibv_alloc_parent_domain(context, &parent) : NULL;
+		if (!pd)
+			return NULL;
+	}
 	if (kinds & EXTENDED_QUEUE) {
 		struct ibv_cq_init_attr_ex how = { .cqe = DEPTH, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN };
 		t->sent_ex = ibv_create_cq_ex(context, &how);
@@ -104,14 +113,17 @@ static struct twin *open_on(struct ibv_device *device, int kinds, int gid_index)
 	t->received = kinds & ONE_QUEUE ? t->sent : ibv_create_cq(context, DEPTH, NULL, NULL, 0);
 	struct ibv_qp_init_attr_ex init = {
 		.send_cq = t->sent, .recv_cq = t->received, .qp_type = IBV_QPT_RC, .pd = pd,
-		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1,
+			 .max_inline_data = kinds & INLINE ? INLINED : 0 },
 		.comp_mask = IBV_QP_INIT_ATTR_PD | (kinds & EXTENDED_PAIR ? IBV_QP_INIT_ATTR_SEND_OPS_FLAGS : 0),
 		.send_ops_flags = kinds & EXTENDED_PAIR ? IBV_QP_EX_WITH_RDMA_WRITE : 0,
 	};
 	t->qp = ibv_create_qp_ex(context, &init);
 	t->ex = ibv_qp_to_qp_ex(t->qp);
+	t->inlined = kinds & INLINE ? IBV_SEND_INLINE : 0;
+	uint32_t length = kinds & INLINE ? INLINED : LENGTH;
 	for (int i = 0; i < SLICES; i++) {
-		t->slices[i] = (struct ibv_sge){ .addr = t->local + i * LENGTH, .length = LENGTH, .lkey = t->lkey };
+		t->slices[i] = (struct ibv_sge){ .addr = t->local + i * LENGTH, .length = length, .lkey = t->lkey };
 		t->remotes[i] = (struct remote){ .address = t->remote + i * LENGTH, .key = t->rkey };
 	}
 	for (int i = 0; i < MOST; i++) {
@@ -161,8 +173,7 @@ static inline long take_batch(struct twin *t, int size, uint64_t id)
 /* What is new in a request that is posted: its id, or all of it, with the first piece of memory or all by turns. */
 enum change { ID, ALL, ALL_BY_TURNS };
 
-/* Posts requests, and polls their completions. */
-ALWAYS_INLINE long turn(struct twin *t, uint64_t id, int size, enum change change)
+ALWAYS_INLINE long post(struct twin *t, uint64_t id, int size, enum change change)
 {
 	struct ibv_send_wr *bad;
 	for (int i = 0; i < size; i++)
@@ -170,16 +181,31 @@ ALWAYS_INLINE long turn(struct twin *t, uint64_t id, int size, enum change chang
 			t->wr[i].wr_id = id + i;
 		else
 			fill(t, i, id + i, change == ALL ? 0 : (id + i) % SLICES);
-	long wrong = ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
-	return wrong + (size == 1 ? take_one(t, t->sent, id) : take_batch(t, size, id));
+	return ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
+}
+
+ALWAYS_INLINE long take(struct twin *t, uint64_t id, int size)
+{
+	return size == 1 ? take_one(t, t->sent, id) : take_batch(t, size, id);
+}
+
+/* Posts requests, and polls their completions. */
+ALWAYS_INLINE long turn(struct twin *t, uint64_t id, int size, enum change change)
+{
+	return post(t, id, size, change) + take(t, id, size);
+}
+
+static inline void link_requests(struct twin *t, int size)
+{
+	for (int i = 0; i + 1 < size; i++)
+		t->wr[i].next = &t->wr[i + 1];
 }
 
 /* n counts work requests */
 ALWAYS_INLINE long turns(struct twin *t, long n, int size, enum change change)
 {
 	long wrong = 0;
-	for (int i = 0; i + 1 < size; i++)
-		t->wr[i].next = &t->wr[i + 1];
+	link_requests(t, size);
 	for (long id = 0; id < n; id += size)
 		wrong += turn(t, id, size, change);
 	return wrong;
@@ -191,6 +217,58 @@ API long twin_slices(struct twin *t, long n) { return turns(t, n, 1, ALL_BY_TURN
 API long twin_batch16(struct twin *t, long n) { return turns(t, n, 16, ID); }
 API long twin_batch16_rebuilt(struct twin *t, long n) { return turns(t, n, 16, ALL); }
 API long twin_batch16_slices(struct twin *t, long n) { return turns(t, n, 16, ALL_BY_TURNS); }
+
+/* The same, with requests that are posted before the completion of the first of them is polled. */
+API long twin_steady64(struct twin *t, long n)
+{
+	const long ahead = 63;
+	long wrong = 0;
+	for (long id = 0; id < n + ahead; id++) {
+		if (id < n)
+			wrong += post(t, id, 1, ID);
+		if (id >= ahead)
+			wrong += take(t, id - ahead, 1);
+	}
+	return wrong;
+}
+
+/* Posts alone, and polls alone, of requests from one id on. */
+#define PHASES(name, size, change) \
+	API long name##_posts(struct twin *t, long id, long n) \
+	{ \
+		long wrong = 0; \
+		link_requests(t, size); \
+		for (long end = id + n; id < end; id += size) \
+			wrong += post(t, id, size, change); \
+		return wrong; \
+	} \
+	API long name##_takes(struct twin *t, long id, long n) \
+	{ \
+		long wrong = 0; \
+		for (long end = id + n; id < end; id += size) \
+			wrong += take(t, id, size); \
+		return wrong; \
+	}
+PHASES(twin_post_poll, 1, ID)
+PHASES(twin_rebuilt, 1, ALL)
+PHASES(twin_batch16, 16, ID)
+
+/* The adapter without hardware, if it is preloaded. */
+void mlx5_adapter_stop(void) __attribute__((weak));
+void mlx5_adapter_start(void) __attribute__((weak));
+void mlx5_adapter_step(void) __attribute__((weak));
+
+/* Keeps the adapter from working but in steps, or lets it work. */
+API void twin_hold(int held)
+{
+	if (held)
+		mlx5_adapter_stop();
+	else
+		mlx5_adapter_start();
+}
+
+/* Has the adapter complete what is posted. */
+API void twin_step(void) { mlx5_adapter_step(); }
 
 API long twin_read(struct twin *t, long n)
 {
@@ -241,41 +319,66 @@ API long twin_both_empty(struct twin *t, long n)
 }
 
 /* Posted by ibv_post_send, polled by the extended functions. Reads all fields that Java's cursor offers. */
-API long twin_extended_poll(struct twin *t, long n)
+static inline long take_extended(struct twin *t, long id)
 {
 	struct ibv_poll_cq_attr how = { 0 };
 	struct ibv_cq_ex *cq = t->sent_ex;
-	struct ibv_send_wr *bad;
-	long wrong = 0;
-	for (long i = 0; i < n; i++) {
-		t->wr[0].wr_id = i;
-		wrong += ibv_post_send(t->qp, &t->wr[0], &bad) != 0;
-		while (ibv_start_poll(cq, &how))
-			;
-		wrong += cq->status != IBV_WC_SUCCESS || cq->wr_id != (uint64_t)i;
-		wrong += ibv_wc_read_opcode(cq) != IBV_WC_RDMA_WRITE;
-		wrong += ibv_wc_read_wc_flags(cq) != 0;
-		wrong += ibv_wc_read_byte_len(cq) != LENGTH;
-		ibv_end_poll(cq);
-	}
+	while (ibv_start_poll(cq, &how))
+		;
+	long wrong = cq->status != IBV_WC_SUCCESS || cq->wr_id != (uint64_t)id;
+	wrong += ibv_wc_read_opcode(cq) != IBV_WC_RDMA_WRITE;
+	wrong += ibv_wc_read_wc_flags(cq) != 0;
+	wrong += ibv_wc_read_byte_len(cq) != LENGTH;
+	ibv_end_poll(cq);
 	return wrong;
+}
+
+API long twin_extended_poll(struct twin *t, long n)
+{
+	long wrong = 0;
+	for (long i = 0; i < n; i++)
+		wrong += post(t, i, 1, ID) + take_extended(t, i);
+	return wrong;
+}
+
+static inline long post_extended(struct twin *t, long id)
+{
+	struct ibv_qp_ex *qp = t->ex;
+	ibv_wr_start(qp);
+	qp->wr_id = id;
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_rdma_write(qp, t->rkey, t->remote);
+	ibv_wr_set_sge(qp, t->lkey, t->local, LENGTH);
+	return ibv_wr_complete(qp) != 0;
 }
 
 API long twin_extended_post(struct twin *t, long n)
 {
-	struct ibv_qp_ex *qp = t->ex;
 	long wrong = 0;
-	for (long i = 0; i < n; i++) {
-		ibv_wr_start(qp);
-		qp->wr_id = i;
-		qp->wr_flags = IBV_SEND_SIGNALED;
-		ibv_wr_rdma_write(qp, t->rkey, t->remote);
-		ibv_wr_set_sge(qp, t->lkey, t->local, LENGTH);
-		wrong += ibv_wr_complete(qp) != 0;
-		wrong += take_one(t, t->sent, i);
-	}
+	for (long i = 0; i < n; i++)
+		wrong += post_extended(t, i) + take_one(t, t->sent, i);
 	return wrong;
 }
+
+API long twin_extended_poll_posts(struct twin *t, long id, long n) { return twin_post_poll_posts(t, id, n); }
+
+API long twin_extended_poll_takes(struct twin *t, long id, long n)
+{
+	long wrong = 0;
+	for (long end = id + n; id < end; id++)
+		wrong += take_extended(t, id);
+	return wrong;
+}
+
+API long twin_extended_post_posts(struct twin *t, long id, long n)
+{
+	long wrong = 0;
+	for (long end = id + n; id < end; id++)
+		wrong += post_extended(t, id);
+	return wrong;
+}
+
+API long twin_extended_post_takes(struct twin *t, long id, long n) { return twin_post_poll_takes(t, id, n); }
 
 /* Gives bare calls from Java the addresses of objects and functions that verbs.h has inline. */
 API void twin_addresses(struct twin *t, uint64_t *into)

@@ -37,7 +37,7 @@ final class Bare extends Subject {
     private static final long FLAGS = 32;
     private static final long REMOTE_ADDRESS = 40;
     private static final long REMOTE_KEY = 48;
-    private static final int SIGNALED = 2;
+    private static final int SIGNALED = INLINE ? 2 | 8 : 2; // IBV_SEND_SIGNALED, IBV_SEND_INLINE
     private static final int RDMA_READ = 4;
     // struct ibv_sge
     private static final long PIECE = 16;
@@ -125,8 +125,34 @@ final class Bare extends Subject {
     @Override
     long run(int operations) {
         long bad = 0;
+        if (AHEAD > 0) {
+            for (long id = 0; id < operations + AHEAD; id++) {
+                bad += id < operations ? post(id) : 0;
+                bad += id >= AHEAD ? takeOne(id - AHEAD) : 0;
+            }
+            return bad;
+        }
         for (long id = 0; id < operations; id += SIZE) {
             bad += once(id);
+        }
+        return bad;
+    }
+
+    @Override
+    long posts(long id) {
+        return EXTENDED_PAIR ? ExtendedPair.write(id) : post(id);
+    }
+
+    @Override
+    long takes(long id) {
+        return takeAll(id);
+    }
+
+    @Override
+    long half(boolean posts, long from, int operations) {
+        long bad = 0;
+        for (long id = from; id < from + operations; id += SIZE) {
+            bad += posts ? posts(id) : takeAll(id);
         }
         return bad;
     }
@@ -135,11 +161,14 @@ final class Bare extends Subject {
         if (CHANGE == Change.NOTHING) {
             return poll();
         }
-        long bad = EXTENDED_PAIR ? ExtendedPair.write(id) : post(id);
+        return (EXTENDED_PAIR ? ExtendedPair.write(id) : post(id)) + takeAll(id);
+    }
+
+    private static long takeAll(long id) {
         if (EXTENDED_QUEUE) {
-            return bad + ExtendedQueue.take(id);
+            return ExtendedQueue.take(id);
         }
-        return bad + (SIZE == 1 ? takeOne(id) : takeBatch(id));
+        return SIZE == 1 ? takeOne(id) : takeBatch(id);
     }
 
     private static long post(long id) {

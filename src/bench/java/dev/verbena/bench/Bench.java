@@ -24,13 +24,13 @@ final class Bench {
         this.rounds = rounds;
     }
 
-    /** Arguments: folder of the stub providers, folder for results, short or full, the core, rows (default: all). */
+    /** Arguments: folder of what is measured, folder for results, short, full or mlx5, the core, rows (default: all). */
     public static void main(String[] args) throws IOException, InterruptedException {
         boolean brief = args[2].equals("short");
         Path folder = Path.of(args[1]);
         Child child = new Child(Path.of(args[0]), Integer.parseInt(args[3]));
         List<String> rows = List.of(args).subList(4, args.length);
-        List<Case> cases = (brief ? Plan.brief() : Plan.full())
+        List<Case> cases = (brief ? Plan.brief() : args[2].equals("mlx5") ? Plan.mlx5() : Plan.full())
                 .stream()
                         .filter(one -> rows.isEmpty() || rows.contains(one.row().key()))
                         .toList();
@@ -89,9 +89,9 @@ final class Bench {
     }
 
     private void measure(Result result, boolean withBare) throws IOException, InterruptedException {
-        result.verbena().add(child.measure(result.of(), false, warm, rounds));
+        result.verbena().add(child.measure(result.of(), "verbena", warm, rounds));
         if (withBare && !result.of().row().is(Row.Kind.TWO_DRIVERS)) { // bare calls take the function as an argument
-            result.bare().add(child.measure(result.of(), true, warm, rounds));
+            result.bare().add(child.measure(result.of(), "bare", warm, rounds));
         }
     }
 }

@@ -6,7 +6,7 @@ import java.util.Locale;
 /**
  * One row in one setting: a provider, an arena, and a way to call C.
  *
- * @param profile the stub provider
+ * @param profile what is below the calls
  * @param row the row
  * @param arena confined or shared
  * @param calls critical or plain
@@ -14,9 +14,11 @@ import java.util.Locale;
  * @param target the target of the library
  */
 record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, Target target) {
-    /** A variant of the stub provider. */
+    /** What is below the calls. */
     enum Profile {
+        /** The stub provider, which completes requests as they are posted. */
         LEAN,
+        /** The system's libmlx5, and an adapter without hardware on another processor. */
         MLX5;
 
         String key() {
@@ -37,6 +39,8 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
     /** A kind of downcall: critical calls do not change the thread's state. */
     enum Calls {
         CRITICAL("critical", "-Ddev.verbena.critical=post"),
+        /** As the library chooses them for a driver. */
+        BY_DRIVER("by driver"),
         PLAIN("plain", "-Ddev.verbena.critical=none"),
         /** Plain calls in a virtual machine that leaves the fence of each change to the kernel. */
         PLAIN_BARRIER("plain, barrier", "-Ddev.verbena.critical=none", "-XX:+UseSystemMemoryBarrier");
@@ -135,6 +139,14 @@ record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, 
                 && profile == other.profile
                 && calls == other.calls
                 && frames == other.frames;
+    }
+
+    /**
+     * Returns true if posts and polls are measured apart, while the adapter does nothing, which works in between. Otherwise
+     * its work on another processor would be the longest part.
+     */
+    boolean isHeld() {
+        return profile == Profile.MLX5 && !row.is(Row.Kind.STEADY) && row != Row.EMPTY_POLL;
     }
 
     String settings() {

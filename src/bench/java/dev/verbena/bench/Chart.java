@@ -32,9 +32,9 @@ final class Chart {
                 last = result.of().profile();
                 svg.append(String.format(
                         Locale.ROOT,
-                        "<text x=\"10\" y=\"%d\" font-weight=\"bold\">provider like %s: ns per operation, C and Java</text>%n",
+                        "<text x=\"10\" y=\"%d\" font-weight=\"bold\">%s: ns per operation, C and Java</text>%n",
                         y + 20,
-                        last.key()));
+                        last == Profile.LEAN ? "lean provider" : "libmlx5"));
                 y += HEIGHT;
             }
             double scale = (WIDTH - LEFT - 120) / most;
@@ -74,7 +74,7 @@ final class Chart {
         String frames = of.frames() == 1 ? "" : ", " + of.frames() + " deep";
         String arena = of.arena() == ArenaKind.CONFINED ? "" : ", shared arena";
         String calls = switch (of.calls()) {
-            case CRITICAL -> "";
+            case CRITICAL, BY_DRIVER -> "";
             case PLAIN -> ", plain calls";
             case PLAIN_BARRIER -> ", plain calls with barrier";
         };

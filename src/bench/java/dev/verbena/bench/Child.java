@@ -21,8 +21,8 @@ final class Child {
         this.core = core;
     }
 
-    /** Measures one row, through Verbena or by bare calls. */
-    Figures measure(Case one, boolean bare, int warm, int rounds) throws IOException, InterruptedException {
+    /** Measures one row: "verbena", "bare" for bare calls, or "domain" for C with a thread domain. */
+    Figures measure(Case one, String subject, int warm, int rounds) throws IOException, InterruptedException {
         List<String> options = new ArrayList<>(one.calls().options());
         options.add("-Xms256m");
         List<String> output = run(
@@ -37,7 +37,8 @@ final class Child {
                 OPERATIONS,
                 GID_INDEX,
                 Integer.toString(one.frames()),
-                bare ? "bare" : "verbena");
+                subject,
+                one.isHeld() ? "held" : "");
         for (String line : output) {
             String[] words = line.split(" ");
             if (words.length == 6 && words[0].equals("measured")) {
@@ -58,7 +59,8 @@ final class Child {
     /** Runs a program on a stub provider and returns its output. */
     List<String> run(Case.Profile profile, List<String> options, String program, String... arguments)
             throws IOException, InterruptedException {
-        return run(onOneCore(), command(profile, options, program, arguments)).output();
+        return run(profile, onOneCore(), command(profile, options, program, arguments))
+                .output();
     }
 
     /**
@@ -73,7 +75,7 @@ final class Child {
         if (oneCore) {
             prefix.addAll(onOneCore());
         }
-        return run(prefix, command(profile, options, program));
+        return run(profile, prefix, command(profile, options, program));
     }
 
     private List<String> onOneCore() {
@@ -85,7 +87,9 @@ final class Child {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:+UseSerialGC",
                 "--enable-native-access=ALL-UNNAMED",
-                "-Ddev.verbena.libibverbs=" + folder(profile).resolve("libibverbs.so.1"),
+                profile == Case.Profile.LEAN
+                        ? "-Ddev.verbena.libibverbs=" + folder(profile).resolve("libibverbs.so.1")
+                        : "-Ddev.verbena.libibverbs=libibverbs.so.1",
                 "-cp",
                 System.getProperty("java.class.path")));
         command.addAll(options);
@@ -94,10 +98,18 @@ final class Child {
         return command;
     }
 
-    private static Ended run(List<String> prefix, List<String> program) throws IOException, InterruptedException {
+    private Ended run(Case.Profile profile, List<String> prefix, List<String> program)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(prefix);
         command.addAll(program);
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        if (profile == Case.Profile.MLX5) {
+            Path folder = folder(profile);
+            builder.environment().put("SYSFS_PATH", folder.resolve("sysfs").toString());
+            builder.environment()
+                    .put("LD_PRELOAD", folder.resolve("libadapter.so").toString());
+        }
+        Process process = builder.start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         if (process.waitFor() != 0) {
             throw new IOException(String.join(" ", command) + " failed:\n" + output);

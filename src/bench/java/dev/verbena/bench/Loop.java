@@ -35,6 +35,25 @@ final class Loop {
         };
     }
 
+    /**
+     * Posts, or polls, for a number of operations from an id on, and returns the number of errors. Frames are those of
+     * {@link #run}.
+     */
+    long half(boolean posts, long from, int operations) {
+        if (frames == 1) {
+            return subject.half(posts, from, operations);
+        }
+        long bad = 0;
+        for (long id = from; id < from + operations; id += SIZE) {
+            if (posts) {
+                bad += frames == 8 ? eighthPost(id) : fourthPost(id);
+            } else {
+                bad += frames == 8 ? eighthTake(id) : fourthTake(id);
+            }
+        }
+        return bad;
+    }
+
     private long fromFour(int operations) {
         long bad = 0;
         for (int id = 0; id < operations; id += SIZE) {
@@ -82,6 +101,56 @@ final class Loop {
     private long fourth(long id) {
         check(id);
         return subject.turn(id);
+    }
+
+    private long eighthPost(long id) {
+        check(id);
+        return seventhPost(id);
+    }
+
+    private long seventhPost(long id) {
+        check(id);
+        return sixthPost(id);
+    }
+
+    private long sixthPost(long id) {
+        check(id);
+        return fifthPost(id);
+    }
+
+    private long fifthPost(long id) {
+        check(id);
+        return fourthPost(id);
+    }
+
+    private long fourthPost(long id) {
+        check(id);
+        return subject.posts(id);
+    }
+
+    private long eighthTake(long id) {
+        check(id);
+        return seventhTake(id);
+    }
+
+    private long seventhTake(long id) {
+        check(id);
+        return sixthTake(id);
+    }
+
+    private long sixthTake(long id) {
+        check(id);
+        return fifthTake(id);
+    }
+
+    private long fifthTake(long id) {
+        check(id);
+        return fourthTake(id);
+    }
+
+    private long fourthTake(long id) {
+        check(id);
+        return subject.takes(id);
     }
 
     private static void check(long id) {

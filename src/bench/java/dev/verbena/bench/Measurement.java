@@ -23,22 +23,31 @@ final class Measurement {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int FIXED = 7;
 
+    /** Operations that are posted, and then polled, while posts and polls are measured apart. */
+    private static final int BURST = 64;
+
     private static Row row;
+    private static boolean held;
 
     /**
      * Arguments: row, arena, library of the loops in C, warm-up rounds, rounds, operations in a round, GID index; then,
-     * if not 1, the number of frames between loop and library; then "bare" for bare calls in place of Verbena.
+     * if not 1, the number of frames between loop and library; then "bare" for bare calls in place of Verbena, or "domain"
+     * for C with a thread domain; then "held" to measure posts and polls apart, while an adapter without hardware waits.
      */
     public static void main(String[] args) throws Throwable {
         row = Row.of(args[0]).orElseThrow();
         Path library = Path.of(args[2]);
         int gidIndex = Integer.parseInt(args[6]);
         int frames = args.length > FIXED ? Integer.parseInt(args[FIXED]) : 1;
-        boolean bare = args.length > FIXED + 1 && args[FIXED + 1].equals("bare");
+        String of = args.length > FIXED + 1 ? args[FIXED + 1] : "verbena";
+        held = args.length > FIXED + 2 && args[FIXED + 2].equals("held");
         Twin twin = new Twin(library, row.function(), row.kinds(), gidIndex);
         try (VerbsArena arena = args[1].equals("shared") ? VerbsArena.ofShared() : VerbsArena.ofConfined()) {
             Loop loop;
-            if (bare) {
+            if (of.equals("domain")) {
+                int kinds = row.kinds() | Twin.THREAD_DOMAIN;
+                loop = new Loop(new InC(new Twin(library, row.function(), kinds, gidIndex)), null, 1);
+            } else if (of.equals("bare")) {
                 loop = new Loop(new Bare(new Twin(library, row.function(), row.kinds(), gidIndex)), null, frames);
             } else {
                 List<Device> devices = Device.list();
@@ -67,7 +76,55 @@ final class Measurement {
         this.operations = operations - operations % row.size();
     }
 
+    /** The time of a round's posts and polls, or of one of them, in nanoseconds. */
+    private double heldRound(Half half) {
+        boolean posts = !row.is(Row.Kind.POLLS_ONLY);
+        boolean polls = !row.is(Row.Kind.POSTS_ONLY);
+        long time = 0;
+        long bad = 0;
+        for (int id = 0; id < operations; id += BURST) {
+            long start = System.nanoTime();
+            bad += half.run(true, id, BURST);
+            long end = System.nanoTime();
+            time += posts ? end - start : 0;
+            twin.step();
+            start = System.nanoTime();
+            bad += half.run(false, id, BURST);
+            end = System.nanoTime();
+            time += polls ? end - start : 0;
+        }
+        check(bad);
+        return (double) time / operations;
+    }
+
+    /** One half of turns: see {@link Subject#half}. */
+    private interface Half {
+        long run(boolean posts, long from, int operations);
+    }
+
+    private void runHeld(int warm, int rounds) {
+        twin.hold();
+        for (int i = 0; i < warm; i++) {
+            heldRound(twin::half);
+            heldRound(loop::half);
+        }
+        double[] c = new double[rounds];
+        double[] java = new double[rounds];
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < rounds; i++) {
+            c[i] = heldRound(twin::half);
+            long before = THREADS.getCurrentThreadAllocatedBytes();
+            java[i] = heldRound(loop::half);
+            least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
+        }
+        print(c, java, least);
+    }
+
     private void run(int warm, int rounds) {
+        if (held) {
+            runHeld(warm, rounds);
+            return;
+        }
         for (int i = 0; i < warm; i++) {
             check(twin.run(operations) + loop.run(operations));
         }
@@ -87,6 +144,11 @@ final class Measurement {
             c[i] = (double) (middle - start) / operations;
             java[i] = (double) (end - again) / operations;
         }
+        print(c, java, least);
+    }
+
+    private void print(double[] c, double[] java, long least) {
+        int rounds = c.length;
         Arrays.sort(c);
         Arrays.sort(java);
         System.out.println("measured " + c[0] + " " + c[rounds / 2] + " " + java[0] + " " + java[rounds / 2] + " "

@@ -29,7 +29,7 @@ final class Report {
             text.append(String.format(
                     Locale.ROOT,
                     "%n" + LINE,
-                    "provider like " + last.key(),
+                    last == Case.Profile.LEAN ? "lean provider" : "libmlx5",
                     "",
                     "C min",
                     "med",

@@ -30,7 +30,12 @@ enum Row {
             "extended completion queue: post + poll", "twin_extended_poll", Change.ID, 1, 1, Kind.EXTENDED_QUEUE),
     EXTENDED_PAIR(
             "extended queue pair: queue pair's call", "twin_extended_post", Change.CALL, 1, 1, Kind.EXTENDED_PAIR),
-    EXTENDED_BATCH("extended queue pair: batch of one", "twin_extended_post", Change.REQUEST, 1, 1, Kind.EXTENDED_PAIR);
+    EXTENDED_BATCH("extended queue pair: batch of one", "twin_extended_post", Change.REQUEST, 1, 1, Kind.EXTENDED_PAIR),
+    POST("post of one", "twin_post_poll", Change.ID, 1, 1, Kind.POSTS_ONLY),
+    POLL("poll of one", "twin_post_poll", Change.ID, 1, 1, Kind.POLLS_ONLY),
+    INLINE("post + poll of one, 32 bytes inline", "twin_post_poll", Change.ID, 1, 1, Kind.INLINE),
+    STEADY_1("post + poll, one under way", "twin_post_poll", Change.ID, 1, 1, Kind.STEADY),
+    STEADY_64("post + poll, 64 under way", "twin_steady64", Change.ID, 1, 1, Kind.STEADY);
 
     /** What a turn writes before it posts. */
     enum Change {
@@ -44,7 +49,7 @@ enum Row {
         CALL
     }
 
-    /** What is special about a row. The twin in C has the first ones as bits, in the same order. */
+    /** What is special about a row. The twin in C has the first five as bits, in the same order. */
     enum Kind {
         EXTENDED_QUEUE,
         EXTENDED_PAIR,
@@ -52,10 +57,17 @@ enum Row {
         ONE_QUEUE,
         /** Two devices with drivers of their own are used by turns. */
         TWO_DRIVERS,
+        /** Requests have their data in them. */
+        INLINE,
         READ,
         RECEIVE,
         /** A range of a region is posted, without a slice. */
-        RANGE
+        RANGE,
+        /** Only posts, or polls, are measured. */
+        POSTS_ONLY,
+        POLLS_ONLY,
+        /** The adapter works meanwhile, on another processor. */
+        STEADY
     }
 
     private final String label;

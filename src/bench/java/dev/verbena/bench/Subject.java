@@ -20,12 +20,26 @@ abstract class Subject {
     static final boolean EXTENDED_QUEUE = ROW.is(Kind.EXTENDED_QUEUE);
     static final boolean EXTENDED_PAIR = ROW.is(Kind.EXTENDED_PAIR);
 
-    static final int LENGTH = 64;
+    static final boolean INLINE = ROW.is(Kind.INLINE);
+
+    /** Requests that are posted before the completion of the first of them is polled. */
+    static final int AHEAD = ROW == Row.STEADY_64 ? 63 : 0;
+
+    static final int LENGTH = INLINE ? 32 : 64;
     static final int DEPTH = 128;
 
     /** Takes a turn whose requests have ids from this one on, and returns the number of errors. */
     abstract long turn(long id);
 
+    /** Posts what a turn posts, and returns the number of errors. */
+    abstract long posts(long id);
+
+    /** Polls what a turn polls, and returns the number of errors. */
+    abstract long takes(long id);
+
     /** Takes turns of a number of operations, with all objects in local variables, and returns the number of errors. */
     abstract long run(int operations);
+
+    /** Does one half of the turns, as {@link #run} does. */
+    abstract long half(boolean posts, long from, int operations);
 }

@@ -42,6 +42,7 @@ final class Verbena extends Subject {
                 .sendDepth(DEPTH)
                 .receiveDepth(DEPTH)
                 .gidIndex(gidIndex);
+        options = INLINE ? options.inlineSize(LENGTH) : options;
         pair = domain.createQueuePair(EXTENDED_PAIR ? options.operations(OfferedOperation.RDMA_WRITE) : options);
         pair.connect(pair.endpoint());
         MemoryRegion region = domain.register(arena.allocate(8192, 4096), LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ);
@@ -55,6 +56,8 @@ final class Verbena extends Subject {
         for (int i = 0; i < SIZE; i++) {
             if (READS) {
                 sends.read(i, locals[0], remotes[0]);
+            } else if (INLINE) {
+                sends.writeInline(i, region.segment().asSlice(0, LENGTH), remotes[0]);
             } else {
                 sends.write(i, locals[0], remotes[0]);
             }
@@ -73,6 +76,44 @@ final class Verbena extends Subject {
         return run(pair, sends, receives, locals, remotes, done, operations);
     }
 
+    @Override
+    long posts(long id) {
+        return posts(pair, sends, receives, locals, remotes, id);
+    }
+
+    @Override
+    long takes(long id) {
+        return takes(done, id);
+    }
+
+    @Override
+    long half(boolean posts, long from, int operations) {
+        return posts ? posts(pair, sends, receives, locals, remotes, from, operations) : takes(done, from, operations);
+    }
+
+    private static long posts(
+            QueuePair to,
+            SendBatch batch,
+            ReceiveBatch receive,
+            LocalMemory[] here,
+            RemoteMemory[] there,
+            long from,
+            int operations) {
+        long bad = 0;
+        for (long id = from; id < from + operations; id += SIZE) {
+            bad += posts(to, batch, receive, here, there, id);
+        }
+        return bad;
+    }
+
+    private static long takes(Completions done, long from, int operations) {
+        long bad = 0;
+        for (long id = from; id < from + operations; id += SIZE) {
+            bad += takes(done, id);
+        }
+        return bad;
+    }
+
     private static long run(
             QueuePair to,
             SendBatch batch,
@@ -82,6 +123,13 @@ final class Verbena extends Subject {
             Completions from,
             int operations) {
         long bad = 0;
+        if (AHEAD > 0) {
+            for (long id = 0; id < operations + AHEAD; id++) {
+                bad += id < operations ? posts(to, batch, receive, here, there, id) : 0;
+                bad += id >= AHEAD ? takes(from, id - AHEAD) : 0;
+            }
+            return bad;
+        }
         for (long id = 0; id < operations; id += SIZE) {
             bad += turn(to, batch, receive, here, there, from, id);
         }
@@ -99,6 +147,11 @@ final class Verbena extends Subject {
         if (CHANGE == Change.NOTHING) {
             return from.poll();
         }
+        return posts(to, batch, receive, here, there, id) + takes(from, id);
+    }
+
+    private static long posts(
+            QueuePair to, SendBatch batch, ReceiveBatch receive, LocalMemory[] here, RemoteMemory[] there, long id) {
         if (RECEIVES) {
             receive.id(id).post();
         } else if (CHANGE == Change.CALL) {
@@ -106,6 +159,10 @@ final class Verbena extends Subject {
         } else {
             post(batch, here, there, id);
         }
+        return 0;
+    }
+
+    private static long takes(Completions from, long id) {
         return SIZE == 1 ? takeOne(from, id) : takeBatch(from, id);
     }
 

@@ -239,15 +239,16 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * the thread meanwhile. If the driver blocks in a critical poll, all Java threads stand still at the next garbage
      * collection. A <em>plain</em> call may block.
      *
-     * <p>Nearly all drivers poll in a bounded time. The driver of the mlx5 family does not. It writes failed completions to the
-     * standard error stream, except flushes and exceeded retries, or to the file that {@code MLX5_DEBUG_FILE} names. The write
-     * blocks if the stream is a pipe that nobody reads. With {@code MLX5_FREEZE_ON_ERROR_CQE} the driver sleeps for ever.
+     * <p>Nearly all drivers poll in a bounded time. The driver of the mlx4 family writes some failed completions to the
+     * standard output stream, which blocks if that is a pipe that nobody reads. The driver of the mlx5 family writes failed
+     * completions to the file that the environment variable {@code MLX5_DEBUG_FILE} names, and sleeps for ever after one with
+     * {@code MLX5_FREEZE_ON_ERROR_CQE}. Without these variables, its polls are bounded.
      */
     public enum PollingCalls {
-        /** Critical calls, but plain calls for drivers that may block in a poll, such as mlx5. */
+        /** Critical calls, but plain calls for drivers that may block in a poll, such as mlx4. */
         BY_DRIVER,
         /**
-         * Critical calls, also if the driver may block: for mlx5 where something always reads the standard error stream. An
+         * Critical calls, also if the driver may block: for mlx4 where something always reads the standard output stream. An
          * extended queue of a shared arena uses plain calls nevertheless, because polls wait there for the queue's lock.
          */
         CRITICAL,

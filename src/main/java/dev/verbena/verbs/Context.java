@@ -58,6 +58,7 @@ public final class Context extends VerbsObject {
     private final Device device;
     private final long address;
     private final DriverFunctions provider;
+    private volatile boolean withoutThreadDomains;
     private final ContextQueries queries;
     private final AsyncEvents events; // null while a constructor that fails closes the context
     private final @Nullable Runnable letGo;
@@ -162,6 +163,16 @@ public final class Context extends VerbsObject {
 
     DriverFunctions provider() {
         return provider;
+    }
+
+    /** Returns true if the device may have thread domains: it is hardware, and has not refused one yet. */
+    boolean triesThreadDomains() {
+        return !withoutThreadDomains && !provider.software();
+    }
+
+    /** Notes that the device refuses thread domains. */
+    void refusesThreadDomains() {
+        withoutThreadDomains = true;
     }
 
     /** Returns the queries of the device, for objects that keep this context open. */

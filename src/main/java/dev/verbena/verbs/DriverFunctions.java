@@ -7,6 +7,8 @@ import dev.verbena.internal.raw.ibv_context;
 import dev.verbena.internal.raw.ibv_context_ops;
 import dev.verbena.verbs.CompletionQueueOptions.PollingCalls;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -20,7 +22,10 @@ final class DriverFunctions {
             "mlx4_core", "mlx5_core", "bnxt_en", "efa", "hns_roce", "ice", "irdma", "i40e", "mana", "qede", "erdma");
 
     /** The drivers whose polls may block: see {@link PollingCalls}. */
-    private static final Set<String> POLLS_MAY_BLOCK = Set.of("mlx5_core");
+    private static final Set<String> POLLS_MAY_BLOCK = Set.of("mlx4_core");
+
+    /** The environment variables with which the polls of mlx5 may block. */
+    private static final List<String> MLX5_MAY_BLOCK = List.of("MLX5_DEBUG_FILE", "MLX5_FREEZE_ON_ERROR_CQE");
 
     /** The system property that overrides the choice: {@code none}, {@code poll}, or {@code post} for both. */
     private static final String CRITICAL = "dev.verbena.critical";
@@ -92,7 +97,13 @@ final class DriverFunctions {
 
     /** Returns true if polls are critical calls with a driver ("" for software), and a value of the property or null. */
     static boolean pollsCritically(String driver, @Nullable String wanted) {
-        return wanted == null ? !POLLS_MAY_BLOCK.contains(driver) : !wanted.equals("none");
+        return wanted == null ? !pollsMayBlock(driver, System.getenv()) : !wanted.equals("none");
+    }
+
+    /** Returns true if polls may block with a driver ("" for software), in an environment. */
+    static boolean pollsMayBlock(String driver, Map<String, String> environment) {
+        return POLLS_MAY_BLOCK.contains(driver)
+                || (driver.equals("mlx5_core") && MLX5_MAY_BLOCK.stream().anyMatch(environment::containsKey));
     }
 
     /** Returns true if posts are critical calls with a driver ("" for software), and a value of the property or null. */

@@ -14,6 +14,7 @@ import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_parent_domain_init_attr;
 import dev.verbena.internal.raw.ibv_pd;
 import dev.verbena.internal.raw.ibv_sge;
+import dev.verbena.internal.raw.ibv_td_init_attr;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Grh;
@@ -44,6 +45,14 @@ public final class ProtectionDomain extends ContextObject {
     private final @Nullable ProtectionDomain base;
 
     private final @Nullable ThreadDomain threadDomain;
+
+    /**
+     * A thread domain, and a parent domain of it and this domain, for the queue pairs of one thread; 0 if they are not made.
+     * They are part of this object: nobody sees them.
+     */
+    private long ownThreadDomain;
+
+    private long ownParent;
 
     /** The origin of the C object, which decides how to destroy it. */
     private enum Origin {
@@ -121,9 +130,57 @@ public final class ProtectionDomain extends ContextObject {
         return new ProtectionDomain(lifetime, base.context, made, Origin.ALLOCATED, base, threadDomain);
     }
 
+    /**
+     * Returns the struct to make a queue pair of. Where one thread alone can use the queue pair and this domain, it is a
+     * parent domain with a thread domain, if the device has them: the driver leaves out the locks of the queue pair.
+     *
+     * @param confined whether the queue pair's arena is confined
+     */
+    long addressForQueues(boolean confined) {
+        if (!confined || base != null || origin != Origin.ALLOCATED || !lifetime.isConfined()) {
+            return address;
+        }
+        if (ownParent == 0 && context.triesThreadDomains()) {
+            makeOwnParent();
+        }
+        return ownParent == 0 ? address : ownParent;
+    }
+
+    /** Makes the parent domain, or notes in the context that the device refuses it. */
+    private void makeOwnParent() {
+        try (Arena scratch = Arena.ofConfined()) {
+            CFunction allocate = context.verb(ContextVerb.ALLOC_TD);
+            CFunction allocateParent = context.verb(ContextVerb.ALLOC_PARENT_DOMAIN);
+            long none = ibv_td_init_attr.allocate(scratch).address();
+            MemorySegment init = ibv_parent_domain_init_attr.allocate(scratch);
+            ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(address));
+            ownThreadDomain = allocate.call(context.address(), none);
+            if (ownThreadDomain != 0) {
+                ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(ownThreadDomain));
+                ownParent = allocateParent.call(context.address(), init.address());
+            }
+            if (ownParent == 0) {
+                context.refusesThreadDomains();
+                destroyOwnParent();
+            }
+        }
+    }
+
+    private void destroyOwnParent() {
+        if (ownParent != 0) {
+            Calls.run(Ibv.DEALLOC_PD, this, ownParent);
+            ownParent = 0;
+        }
+        if (ownThreadDomain != 0) {
+            Calls.run(context.verb(ContextVerb.DEALLOC_TD), this, ownThreadDomain);
+            ownThreadDomain = 0;
+        }
+    }
+
     @CName({"ibv_dealloc_pd", "ibv_unimport_pd"})
     @Override
     void destroy() {
+        destroyOwnParent();
         switch (origin) {
             case ALLOCATED -> Calls.run(Ibv.DEALLOC_PD, this, address);
             case IMPORTED -> Ibv.UNIMPORT_PD.call(address);

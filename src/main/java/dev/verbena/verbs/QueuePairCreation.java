@@ -94,8 +94,12 @@ final class QueuePairCreation {
             ContextObject.checkIn(context, DOMAIN, used);
             long longest = context.queries().longestMessage(options.type(), options.port());
             MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
-            long mask = fill(init);
-            long qp = maker == null ? callCreate(init.address(), mask) : maker.applyAsLong(init.address());
+            long pd = domain.address();
+            if (maker == null && !options.locks()) {
+                pd = domain.addressForQueues(lifetime.isConfined());
+            }
+            long mask = fill(init, pd);
+            long qp = maker == null ? callCreate(init.address(), mask, pd) : maker.applyAsLong(init.address());
             QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
             QueuePair made = new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
             made.states.known(begins);
@@ -142,18 +146,18 @@ final class QueuePairCreation {
         }
     }
 
-    private long callCreate(long init, long mask) {
+    private long callCreate(long init, long mask, long pd) {
         boolean plain = mask == rdma_h.IBV_QP_INIT_ATTR_PD;
         return Calls.pointer(
                 plain ? Ibv.CREATE_QP : context.verb(ContextVerb.CREATE_QP_EX),
                 Calls.words(context.name(), options),
                 this::hint,
-                plain ? domain.address() : context.address(),
+                plain ? pd : context.address(),
                 init);
     }
 
     /** Fills the struct, and returns the mask of its later fields that are set. */
-    private int fill(MemorySegment init) {
+    private int fill(MemorySegment init, long pd) {
         if (options.sendQueue() != null) {
             ibv_qp_init_attr_ex.send_cq(
                     init, MemorySegment.ofAddress(options.sendQueue().address()));
@@ -170,7 +174,7 @@ final class QueuePairCreation {
         }
         int mask = 0;
         if (options.xrcDomain() == null) {
-            ibv_qp_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
+            ibv_qp_init_attr_ex.pd(init, MemorySegment.ofAddress(pd));
             mask |= rdma_h.IBV_QP_INIT_ATTR_PD;
         } else {
             ibv_qp_init_attr_ex.xrcd(

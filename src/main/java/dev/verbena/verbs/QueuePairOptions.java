@@ -35,6 +35,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
     private Set<OfferedOperation> operations = Set.of();
     private Set<Flag> flags = Set.of();
     private int sourceNumber;
+    private boolean locks;
     private @Nullable SharedReceiveQueue sharedReceiveQueue;
     private @Nullable XrcDomain xrcDomain;
     private @Nullable ReceiveHash receiveHash;
@@ -255,6 +256,22 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
                 .with(copy -> copy.sourceNumber = Checks.checkRange("queue pair number", number, QueuePair.MULTICAST));
     }
 
+    boolean locks() {
+        return locks;
+    }
+
+    /**
+     * Returns a copy with or without the driver's locks, where one thread alone can use the queue pair. By default, a queue
+     * pair of a confined arena and of a confined protection domain has none, if the device has thread domains
+     * ({@code ibv_alloc_td}). Ask for the locks if C code uses the queue pair in other threads.
+     *
+     * @param keep true to keep the locks
+     * @return a changed copy
+     */
+    public QueuePairOptions locks(boolean keep) {
+        return with(copy -> copy.locks = keep);
+    }
+
     @Nullable
     SharedReceiveQueue sharedReceiveQueue() {
         return sharedReceiveQueue;
@@ -296,6 +313,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
                 option("operations", operations, Set.of()),
                 option("flags", flags, Set.of()),
                 option("source number", sourceNumber, 0),
+                option("locks", locks, false),
                 option("shared receive queue", sharedReceiveQueue, null),
                 option("XRC domain", xrcDomain, null),
                 option("receive hash", receiveHash, null));

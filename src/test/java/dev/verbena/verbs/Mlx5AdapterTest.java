@@ -1,10 +1,16 @@
 package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.ResourceBusyException;
+import dev.verbena.VerbsArena;
+import dev.verbena.internal.raw.ibv_qp;
 import dev.verbena.support.Mlx5Too;
+import dev.verbena.support.TestDevice;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -73,6 +79,37 @@ class Mlx5AdapterTest {
             assertThat(end(server)).contains("100 iters in");
         } finally {
             server.destroyForcibly();
+        }
+    }
+
+    /** Returns true if C made a queue pair of another struct than that of its protection domain. */
+    private static boolean hasThreadDomain(QueuePair pair, ProtectionDomain domain) {
+        MemorySegment struct = MemorySegment.ofAddress(pair.address()).reinterpret(ibv_qp.sizeof());
+        return ibv_qp.pd(struct).address() != domain.address();
+    }
+
+    private static QueuePair pair(ProtectionDomain domain, boolean locks) {
+        CompletionQueue queue = domain.context().createCompletionQueue(8);
+        return domain.createQueuePair(QueuePair.rc(queue).locks(locks));
+    }
+
+    @Test
+    void confinedQueuePairsHaveAThreadDomain() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            ProtectionDomain domain = TestDevice.get().open(arena).allocateProtectionDomain();
+            QueuePair first = pair(domain, false);
+            assertThat(hasThreadDomain(first, domain)).isTrue();
+            assertThat(hasThreadDomain(pair(domain, false), domain)).isTrue();
+            assertThat(hasThreadDomain(pair(domain, true), domain)).isFalse();
+            assertThat(domain.base()).isEmpty();
+            assertThat(domain.threadDomain()).isEmpty();
+            assertThatThrownBy(domain::close)
+                    .isInstanceOf(ResourceBusyException.class)
+                    .hasMessageContaining(first.toString());
+        }
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            ProtectionDomain domain = TestDevice.get().open(arena).allocateProtectionDomain();
+            assertThat(hasThreadDomain(pair(domain, false), domain)).isFalse();
         }
     }
 

@@ -7,6 +7,8 @@ import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.raw.ibv_context;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -19,12 +21,12 @@ class PollingCallsTest {
             value = {
                 "'', -, true, false", // software, such as soft-RoCE
                 "irdma, -, true, true",
-                "mlx4_core, -, true, true",
-                "mlx5_core, -, false, true", // its polls may block
+                "mlx4_core, -, false, true", // its polls may block
+                "mlx5_core, -, true, true",
                 "unheard_of, -, true, false",
-                "mlx5_core, none, false, false",
-                "mlx5_core, poll, true, false",
-                "mlx5_core, post, true, true",
+                "mlx4_core, none, false, false",
+                "mlx4_core, poll, true, false",
+                "mlx4_core, post, true, true",
                 "irdma, none, false, false",
                 "irdma, poll, true, false",
                 "'', post, true, true",
@@ -34,6 +36,17 @@ class PollingCallsTest {
         assertThat(DriverFunctions.postsCritically(driver, property)).isEqualTo(posts);
     }
 
+    @Test
+    void environmentMakesPollsOfMlx5Block() {
+        assertThat(DriverFunctions.pollsMayBlock("mlx5_core", Map.of())).isFalse();
+        for (String variable : List.of("MLX5_DEBUG_FILE", "MLX5_FREEZE_ON_ERROR_CQE")) {
+            assertThat(DriverFunctions.pollsMayBlock("mlx5_core", Map.of(variable, "1")))
+                    .isTrue();
+            assertThat(DriverFunctions.pollsMayBlock("irdma", Map.of(variable, "1")))
+                    .isFalse();
+        }
+    }
+
     private static DriverFunctions driver(String name, String property) {
         MemorySegment context = Arena.ofAuto().allocate(ibv_context.layout()); // C's functions are not called
         return new DriverFunctions(context.address(), name, property);
@@ -41,7 +54,7 @@ class PollingCallsTest {
 
     @Test
     void optionChoosesTheCallsOfAQueue() {
-        DriverFunctions mayBlock = driver("mlx5_core", null);
+        DriverFunctions mayBlock = driver("mlx4_core", null);
         assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
                 .isFalse();
         assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.CRITICAL))

@@ -42,13 +42,18 @@ final class Seal {
             this.mostMessages = mostMessages;
         }
 
-        /** Takes the bytes of a message. */
-        void load(MemorySegment memory, int length, int number) {
+        /** Makes room for a number of bytes and a tag. */
+        void reserve(int length) {
             if (from.length < length + BYTES) {
                 int size = Math.max(length + BYTES, Math.min(2 * from.length, MOST_SPARE));
                 from = new byte[size];
                 to = new byte[size];
             }
+        }
+
+        /** Takes the bytes of a message. */
+        void load(MemorySegment memory, int length, int number) {
+            reserve(length);
             MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, 0, from, 0, length);
             immediateBytes.set(Wire.INT, 0, number);
         }
@@ -100,9 +105,9 @@ final class Seal {
      * @param length the number of bytes of the message
      */
     void seal(MemorySegment memory, int length, int immediate) {
-        sends.load(memory, length, immediate);
-        sends.cipher.seal(sends.immediate, sends.from, length, sends.to);
-        sends.store(memory, length + BYTES);
+        sends.reserve(Math.min(length, NoiseCipher.PIECE) + BYTES); // the cipher may keep a block back
+        sends.immediateBytes.set(Wire.INT, 0, immediate);
+        sends.cipher.seal(sends.immediate, memory, length, sends.from, sends.to);
         sends.count(length);
     }
 

@@ -31,6 +31,11 @@ import org.junit.jupiter.api.extension.ExtensionContext;
         }),
         /** They prove a secret, and do not seal. */
         AUTHENTICATED_RDMA(on -> NodePair.protect(on ? Protection.AUTHENTICATED : Protection.NONE)),
+        /** The provider has only what iWARP has, and the nodes have a secret. */
+        SEALED_IWARP(on -> {
+            Fenced.iwarp(on);
+            NodePair.protect(on ? Protection.SEALED : Protection.NONE);
+        }),
         /** The provider has only what iWARP has. */
         IWARP(Fenced::iwarp);
 

@@ -28,6 +28,16 @@ final class OverSealedTest {
     }
 
     @FencedTest
+    @Over(Over.Wire.SEALED_IWARP)
+    static class CallsOverIwarpTest extends CallTest {
+        @Override
+        void replyThatDriverRefusesCanBeSentAgain() {} // the channel ends
+
+        @Override
+        void callsThatAreNotSentTakeNoNumber() {} // the channel ends
+    }
+
+    @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
     static class CallsTest extends CallTest {
         @Override

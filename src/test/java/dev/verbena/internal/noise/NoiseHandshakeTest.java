@@ -8,6 +8,7 @@ import dev.verbena.internal.noise.NoiseHandshake.Pattern;
 import dev.verbena.internal.noise.NoiseHandshake.StaticKeys;
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -206,6 +207,18 @@ class NoiseHandshakeTest {
         assertThat(open(repeated, zero)).isEqualTo(new byte[8]);
         assertThat(open(repeated, zero)).isNull();
         assertThat(open(NoiseCipher.opening(key), one)).isNull();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 16, 32767, 32768, 32769, 65536, 100_001})
+    void messagesSealedInPiecesAreTheSame(int length) {
+        byte[] plain = new byte[length];
+        new Random(length).nextBytes(plain);
+        byte[] memory = Arrays.copyOf(plain, length + NoiseCipher.TAG_BYTES);
+        byte[] piece = new byte[NoiseCipher.PIECE];
+        NoiseCipher.sealing(SECRET)
+                .seal(NONE, MemorySegment.ofArray(memory), length, piece, new byte[piece.length + NoiseCipher.TAG_BYTES]);
+        assertThat(memory).isEqualTo(seal(NoiseCipher.sealing(SECRET), plain));
     }
 
     // noise-java, which is found by name: these sources compile where the library is missing

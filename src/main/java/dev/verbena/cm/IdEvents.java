@@ -18,6 +18,10 @@ import org.jspecify.annotations.Nullable;
  * owner's methods take events from here and wait for them here.
  */
 final class IdEvents {
+    static {
+        Life.Event _ = Life.Event.CLOSE; // closing must not be the first to need the class: memory may be missing then
+    }
+
     final LinkedHashSet<Entry> entries = new LinkedHashSet<>();
     final Waiters waiters = new Waiters();
     final PortSpace space;

@@ -27,9 +27,9 @@ final class Controller {
     private final MemoryDisk target;
     private final boolean discovers;
     private final UUID identity;
-    private int configuration;
+    private volatile int configuration;
     private int keepAlive; // milliseconds
-    private int events;
+    private volatile int events;
 
     // Guarded by this object
     private boolean changed;

@@ -118,15 +118,6 @@ public final class MemoryDisk {
         }
     }
 
-    /** Makes the disk larger, and tells all hosts. */
-    private void grow(long size) throws IOException {
-        disk.grow(size);
-        System.out.println("the disk has " + size + " bytes");
-        synchronized (this) {
-            controllers.values().forEach(each -> each.changed(each.queues.get(0)));
-        }
-    }
-
     /** Returns the log page of discovery: a header, and the entry of this disk. */
     byte[] discovered() {
         byte[] log = new byte[2048];
@@ -175,12 +166,15 @@ public final class MemoryDisk {
         }
     }
 
-    /** Makes the disk as large as the lines of the standard input say. */
+    /** Makes the disk as large as the lines of the standard input say, and tells all hosts. */
     private void obey() {
-        Scanner lines = new Scanner(System.in);
-        while (lines.hasNextLine()) {
+        for (Scanner lines = new Scanner(System.in); lines.hasNextLine(); ) {
             try {
-                grow(size(lines.nextLine()));
+                disk.grow(size(lines.nextLine()));
+                System.out.println("the disk has " + disk.size() + " bytes");
+                synchronized (this) {
+                    controllers.values().forEach(each -> each.changed(each.queues.get(0)));
+                }
             } catch (IOException | IllegalArgumentException | VerbsException e) {
                 System.out.println(e.getMessage());
             }

@@ -154,7 +154,9 @@ public final class ProtectionDomain extends ContextObject {
             long none = ibv_td_init_attr.allocate(scratch).address();
             MemorySegment init = ibv_parent_domain_init_attr.allocate(scratch);
             ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(address));
-            ownThreadDomain = allocate.call(context.address(), none);
+            if (allocate.isPresent() && allocateParent.isPresent()) {
+                ownThreadDomain = allocate.call(context.address(), none);
+            }
             if (ownThreadDomain != 0) {
                 ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(ownThreadDomain));
                 ownParent = allocateParent.call(context.address(), init.address());

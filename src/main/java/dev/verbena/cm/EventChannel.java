@@ -35,6 +35,8 @@ import org.jspecify.annotations.Nullable;
  * such as {@link ConnectionId#connect}, take the events of that id which they need. Use one way or the other for an id, not
  * both at once. The channel acknowledges all events.
  *
+ * {@snippet file="ConnectionSnippets.java" region="find"}
+ *
  * <p>All threads may use a channel of a shared arena at once. A channel of a confined arena belongs to the arena's thread.
  */
 public final class EventChannel extends VerbsObject {

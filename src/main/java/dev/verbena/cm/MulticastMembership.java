@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * An id's membership in a multicast group, which ends when this object is closed. The id's queue pair receives the datagrams
  * that are sent to the group.
  *
+ * {@snippet file="DatagramSnippets.java" region="multicast"}
+ *
  * <p>Take the completions of all sends before closing: leaving the group may drop datagrams that were not sent yet.
  *
  * <p>A membership of a shared arena can be used by many threads at once. A membership of a confined arena can be used by the

@@ -9,6 +9,8 @@ import java.lang.foreign.MemorySegment;
  * Memory that the peer of an RDMA socket writes to without this process's help ({@code riomap}). See
  * {@link RdmaSocketChannel#map(MemorySegment, long)}.
  *
+ * {@snippet file="SocketSnippets.java" region="map"}
+ *
  * <p>Closing a mapped segment, or its channel, revokes the peer's right. A peer that writes to the memory afterwards loses
  * the connection. The memory is not freed before the segment is closed. After the channel is closed, the segment stays open,
  * without effect, until its arena closes it.

@@ -1,6 +1,5 @@
 package dev.verbena.sockets;
 
-import dev.verbena.CName;
 import dev.verbena.internal.Mutex;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -49,7 +48,6 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
     }
 
     @Override
-    @CName("rlisten")
     public ServerSocketChannel bind(@Nullable SocketAddress address, int backlog) throws IOException {
         InetSocketAddress to = socket.rules.forListen(address);
         try (var _ = socket.lock.held()) {
@@ -60,7 +58,6 @@ final class RdmaServerSocketChannel extends ServerSocketChannel {
     }
 
     @Override
-    @CName("raccept")
     public @Nullable RdmaSocketChannel accept() throws IOException {
         return accept(isBlocking(), 0);
     }

@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * interrupting from other threads. The peer must be an RDMA socket too. In blocking mode, {@code close} waits up to a
  * second for the peer's adapter to acknowledge the last data. In non-blocking mode, it does not wait.
  *
+ * {@snippet file="SocketSnippets.java" region="connect"}
+ *
  * <p>All threads may use a channel at once. One thread reads and one writes at a time.
  */
 @CName("rclose")
@@ -154,9 +156,7 @@ public final class RdmaSocketChannel extends SocketChannel {
     /**
      * Maps memory, which the peer then writes to ({@code riomap}). The peer's adapter places the bytes: they are not copied
      * here, and this process is not told. The peer must take mapped segments, with
-     * {@link RdmaSocketOptions#RDMA_IOMAPSIZE}.
-     *
-     * {@snippet file="SocketSnippets.java" region="map"}
+     * {@link RdmaSocketOptions#RDMA_IOMAPSIZE}. {@link MappedSegment} has an example.
      *
      * <p>In blocking mode, this waits for room in the send queue. The memory must outlive the mapping, as with
      * {@link dev.verbena.verbs.ProtectionDomain#register(MemorySegment, java.util.Collection, VerbsArena)}.

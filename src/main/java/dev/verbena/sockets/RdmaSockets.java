@@ -15,6 +15,8 @@ import java.nio.channels.ServerSocketChannel;
  * <p>All but the way to make them is as with TCP. Both ends must be RDMA sockets: of this package, of C's
  * {@code rsocket}, or of a C program that runs with {@code LD_PRELOAD=librspreload.so}.
  *
+ * {@snippet file="SocketSnippets.java" region="accept"}
+ *
  * <p>All threads may use this class.
  */
 public final class RdmaSockets {
@@ -58,13 +60,15 @@ public final class RdmaSockets {
     }
 
     /**
-     * Opens an unbound server channel ({@code rsocket}).
+     * Opens an unbound server channel ({@code rsocket}). Its {@code bind} listens ({@code rlisten}), and its {@code accept}
+     * accepts connections ({@code raccept}).
      *
      * @param family {@link StandardProtocolFamily#INET} or {@link StandardProtocolFamily#INET6}
      * @return a server channel in blocking mode
      * @throws UnsupportedOperationException if this machine has no RDMA sockets, or the family is another
      * @throws IOException if C can't make a socket
      */
+    @CName({"rsocket", "rlisten", "raccept"})
     public static ServerSocketChannel openServerSocketChannel(ProtocolFamily family) throws IOException {
         if (family == StandardProtocolFamily.UNIX) {
             throw new UnsupportedOperationException("Protocol family not supported: " + family);

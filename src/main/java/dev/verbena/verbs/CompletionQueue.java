@@ -49,6 +49,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A cursor, {@link #completions}, is the fast way: it fetches many completions at once and allocates nothing.
  * {@link #poll} and {@link #await} return one completion as a value.
  *
+ * {@snippet file="CompletionSnippets.java" region="await"}
+ *
  * <p>All threads may use a queue of a shared arena at once. A queue of a confined arena belongs to the arena's thread.
  */
 public final class CompletionQueue extends ContextObject {

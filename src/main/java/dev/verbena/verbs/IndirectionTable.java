@@ -15,6 +15,8 @@ import java.util.List;
 /**
  * A table of the work queues over which a queue pair spreads packets ({@code struct ibv_rwq_ind_table}).
  *
+ * {@snippet file="ObjectSnippets.java" region="receive-hash"}
+ *
  * <p>All threads may use a table of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to
  * the arena's thread. The arena destroys the table, or {@link #close} does.
  */

@@ -31,6 +31,8 @@ import org.jspecify.annotations.Nullable;
  * one request each; {@link #sendBatch} and {@link #receiveBatch} post many with one call. None of them allocates. The memory
  * that a request names belongs to the adapter until the request completes.
  *
+ * {@snippet file="MessageSnippets.java" region="connect"}
+ *
  * <p>All threads may use a queue pair of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs
  * to the arena's thread. The arena destroys the queue pair, or {@link #close} does.
  */

@@ -32,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * A receive queue that many queue pairs share ({@code struct ibv_srq}). Name it with
  * {@link QueuePairOptions#sharedReceiveQueue}. A receive completes in the completion queue of the queue pair that took it.
  *
+ * {@snippet file="ObjectSnippets.java" region="shared-receive-queue"}
+ *
  * <p>When a queue pair fails or is reset, the receives stay in the shared queue.
  *
  * <p>All threads may use a queue of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to

@@ -23,6 +23,8 @@ import java.util.Set;
  * A queue of receives without a queue pair ({@code struct ibv_wq}). Several work queues make an {@link IndirectionTable},
  * over which a queue pair spreads packets (RSS).
  *
+ * {@snippet file="ObjectSnippets.java" region="work-queue"}
+ *
  * <p>All threads may use a queue of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs to
  * the arena's thread. The arena destroys the queue, or {@link #close} does.
  */

@@ -1,5 +1,8 @@
 package dev.verbena.docs;
 
+import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.DatagramTarget;
+import dev.verbena.cm.MulticastMembership;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.MemoryRegion;
@@ -9,6 +12,7 @@ import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.Grh;
+import java.net.SocketAddress;
 import java.time.Duration;
 
 /** Examples of datagrams. */
@@ -47,6 +51,20 @@ final class DatagramSnippets {
         // @end
         System.out.println(text);
         return back;
+    }
+
+    static void multicast(ConnectionId id, SocketAddress group, MemoryRegion buffer, Duration timeout)
+            throws InterruptedException {
+        // @start region="multicast"
+        try (MulticastMembership member =
+                id.join(group, timeout)) { // datagrams to the group arrive at the id's queue pair
+            DatagramTarget to = member.target();
+            QueuePair qp = id.queuePair().orElseThrow();
+            AddressHandle path = qp.domain().createAddressHandle(to.path());
+            qp.postSend(1, buffer, path, to.queuePairNumber(), to.qkey());
+            qp.sendQueue().await(timeout).orThrow();
+        }
+        // @end
     }
 
     static Gid sender(MemoryRegion buffer) {

@@ -11,6 +11,7 @@ import dev.verbena.verbs.DmaHandle;
 import dev.verbena.verbs.DmaHints;
 import dev.verbena.verbs.DriverBuffer;
 import dev.verbena.verbs.Flow;
+import dev.verbena.verbs.IndirectionTable;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
@@ -20,6 +21,7 @@ import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.RateLimit;
+import dev.verbena.verbs.ReceiveHash;
 import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.RemoteMemory;
@@ -32,11 +34,13 @@ import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Rate;
+import dev.verbena.verbs.device.ReceiveSideScaling.HashField;
 import dev.verbena.verbs.flow.FlowMatch;
 import dev.verbena.verbs.flow.FlowRule;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 
 /** Examples of the options of objects, and of objects that not every device has. */
@@ -125,6 +129,15 @@ final class ObjectSnippets {
                 domain.createWorkQueue(WorkQueueOptions.of(completions, 64).sge(2));
         // @end
         return queue;
+    }
+
+    static QueuePair receiveHash(Context context, ProtectionDomain domain, List<WorkQueue> queues, byte[] key) {
+        // @start region="receive-hash"
+        IndirectionTable table = context.createIndirectionTable(queues); // 1, 2, 4, 8 ... queues
+        ReceiveHash hash = ReceiveHash.of(table, key, Set.of(HashField.SOURCE_IPV4, HashField.DESTINATION_IPV4));
+        QueuePair qp = domain.createQueuePair(QueuePair.hashed(hash));
+        // @end
+        return qp;
     }
 
     static SharedReceiveQueue xrc(Context context, ProtectionDomain pd, CompletionQueue completions, Path file) {

@@ -24,7 +24,7 @@ final class Bench {
         this.rounds = rounds;
     }
 
-    /** Arguments: folder of what is measured, folder for results, short, full or mlx5, the core, rows (default: all). */
+    /** Arguments: folder of what is measured, folder for results, short, full, write or mlx5, the core, rows (default: all). */
     public static void main(String[] args) throws IOException, InterruptedException {
         boolean brief = args[2].equals("short");
         Path folder = Path.of(args[1]);
@@ -42,6 +42,9 @@ final class Bench {
         Files.createDirectories(folder);
         Files.writeString(folder.resolve("results.json"), report.json(results));
         Files.writeString(folder.resolve("chart.svg"), new Chart(results).svg());
+        if (args[2].equals("write")) {
+            new PerformanceChapter(results).write();
+        }
         List<String> farOff = report.farOff(results);
         if (brief && !farOff.isEmpty()) {
             System.out.println("Beyond 1.5 times the target and 1.4 times bare calls, or allocating: "

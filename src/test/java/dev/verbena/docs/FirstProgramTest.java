@@ -17,15 +17,13 @@ import org.junit.jupiter.api.io.TempDir;
 class FirstProgramTest {
     @Test
     void firstProgramReadsRemoteMemory(@TempDir Path classes) throws Exception {
-        assertThat(FirstProgram.compile(classes)).isEmpty();
+        assertThat(Programs.compile(Programs.FIRST, classes)).isEmpty();
         PrintStream console = System.out;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         try (URLClassLoader loader =
                 new URLClassLoader(new URL[] {classes.toUri().toURL()})) {
             System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
-            loader.loadClass(FirstProgram.NAME)
-                    .getMethod("main", String[].class)
-                    .invoke(null, (Object) new String[0]);
+            loader.loadClass(Programs.FIRST).getMethod("main", String[].class).invoke(null, (Object) new String[0]);
         } finally {
             System.setOut(console);
         }

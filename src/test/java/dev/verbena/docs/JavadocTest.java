@@ -4,40 +4,63 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.SourceTree;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
+import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Pattern;
-import java.util.spi.ToolProvider;
-import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** Tests that the Javadoc and its guide are built without a warning, by the options that {@code scripts/docs} uses. */
+/** Tests the examples of Javadoc, and the pictures of the chapters. {@link SiteTest} builds the pages. */
 class JavadocTest {
-    private static final List<String> PICTURES = List.of("ownership.svg", "post.svg", "states.svg");
-
     /** The start of a block of code. Blocks that show output or bytes have no code tag. */
     private static final Pattern COPIED_EXAMPLE = Pattern.compile("<pre\\b[^>]*>[\\s*]*(\\{@code\\b|<code\\b)");
 
     @Test
-    void javadocHasNoWarnings(@TempDir Path folder) throws Exception {
-        assertThat(javadoc(folder)).isEmpty();
-        String guide = Files.readString(folder.resolve("index.html"));
-        assertThat(guide).doesNotContain("{@");
-        assertThat(guide.split("<svg ", -1)).hasSize(PICTURES.size() + 1);
+    void picturesFitLightAndDarkPages() throws IOException {
+        for (Path picture : pictures()) {
+            String svg = Files.readString(picture);
+            assertThat(svg)
+                    .as(picture.toString())
+                    .contains("currentColor", "svg:root { color:", "role=\"img\"", "<title>");
+            assertThat(svg).as(picture.toString()).doesNotContainPattern("(fill|stroke)=\"(black|white)");
+        }
     }
 
+    private static List<Path> pictures() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("src/docs/pictures"))) {
+            return files.toList();
+        }
+    }
+
+    /** Objects that a program closes are those that it must learn to use. */
     @Test
-    void picturesTakeTheColoursOfThePage() throws IOException {
-        for (String picture : PICTURES) {
-            String svg = Files.readString(Path.of("src/main/javadoc", picture));
-            assertThat(svg).as(picture).contains("currentColor", "role=\"img\"", "<title>");
-            assertThat(svg).as(picture).doesNotContainPattern("(fill|stroke)=\"(#|black|white)");
+    void eachClassOfClosableObjectsHasAnExample() {
+        List<String> without = new ArrayList<>();
+        SourceTree.below(Path.of("src/main/java")).texts().forEach((path, text) -> {
+            String name = path.replaceFirst("^.*(?=dev/verbena/)", "")
+                    .replaceFirst("\\.java$", "")
+                    .replace('/', '.');
+            if (!path.contains("/internal/")
+                    && !path.contains("-info")
+                    && isClosable(name)
+                    && !text.contains("{@snippet")) {
+                without.add(name);
+            }
+        });
+        assertThat(without).isEmpty();
+    }
+
+    private static boolean isClosable(String name) {
+        try {
+            Class<?> type = Class.forName(name, false, JavadocTest.class.getClassLoader());
+            return AutoCloseable.class.isAssignableFrom(type)
+                    && Modifier.isPublic(type.getModifiers())
+                    && !Modifier.isAbstract(type.getModifiers());
+        } catch (ClassNotFoundException e) {
+            throw new AssertionError(e);
         }
     }
 
@@ -82,36 +105,5 @@ class JavadocTest {
             }
         });
         return found;
-    }
-
-    /** Builds the documentation; returns the complaints. */
-    private static String javadoc(Path folder) {
-        String path = System.getProperty("java.class.path");
-        String modules = Arrays.stream(path.split(":"))
-                .filter(entry -> entry.contains("jspecify"))
-                .collect(Collectors.joining(":"));
-        String tests = Path.of(JavadocTest.class
-                        .getProtectionDomain()
-                        .getCodeSource()
-                        .getLocation()
-                        .getPath())
-                .toString();
-        StringWriter complaints = new StringWriter();
-        int status;
-        try (PrintWriter out = new PrintWriter(complaints)) {
-            status = ToolProvider.findFirst("javadoc")
-                    .orElseThrow()
-                    .run(
-                            out,
-                            out,
-                            "@src/main/javadoc/options",
-                            "-d",
-                            folder.toString(),
-                            "-tagletpath",
-                            tests,
-                            "--module-path",
-                            modules);
-        }
-        return status == 0 ? complaints.toString() : complaints + "javadoc ended with status " + status;
     }
 }

@@ -3,68 +3,164 @@ package dev.verbena.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.Rdma;
+import dev.verbena.tools.ToolRun;
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.commonmark.node.Image;
+import org.commonmark.node.Link;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests statements of the README. */
+/** Tests the README and the chapters in {@code src/docs}: links, programs, snippets and commands. */
 class ReadmeTest {
+    /** The folders whose files the build compiles. */
+    private static final List<Path> COMPILED = Stream.of("src/test/java/dev/verbena/docs", "src/tools", "src/examples")
+            .map(Path::of)
+            .toList();
+
+    /** A call of a script with its arguments. */
+    private static final Pattern COMMAND = Pattern.compile("scripts/([a-z-]+)(?![a-z/-])((?:[ =][^ \n|;#`]+)*)");
+
+    private static final Map<String, String> HELP = new HashMap<>();
+
+    static List<Chapter> chapters() throws IOException {
+        return Chapter.all();
+    }
+
     @Test
-    void firstProgramCompilesWithoutAWarning(@TempDir Path classes) throws Exception {
-        assertThat(FirstProgram.compile(classes)).isEmpty();
+    void readmeHasAtMost250Lines() throws Exception {
+        assertThat(Files.readAllLines(Chapter.README)).hasSizeLessThanOrEqualTo(250);
+    }
+
+    @Test
+    void readmeLinksToEachChapter() throws Exception {
+        List<Chapter> all = chapters();
+        assertThat(all.getFirst().nodes(Link.class).stream()
+                        .map(link -> all.getFirst().target(link.getDestination())))
+                .containsAll(all.stream().skip(1).map(Chapter::file).toList());
+    }
+
+    @ParameterizedTest
+    @MethodSource("chapters")
+    void linksLeadToFilesAndHeadings(Chapter chapter) throws Exception {
+        List<String> broken = new ArrayList<>();
+        Stream<String> links = Stream.concat(
+                chapter.nodes(Link.class).stream().map(Link::getDestination),
+                chapter.nodes(Image.class).stream().map(Image::getDestination));
+        for (String link : links.filter(link -> !Chapter.isExternal(link)).toList()) {
+            Path file = chapter.target(link);
+            String anchor = link.contains("#") ? link.substring(link.indexOf('#') + 1) : "";
+            if (!Files.isRegularFile(file) || file.startsWith("target") || file.startsWith("..")) {
+                broken.add(link + ": no file of a clone");
+            } else if (!anchor.isEmpty()
+                    && chapters().stream()
+                            .noneMatch(other -> other.file().equals(file)
+                                    && other.titles().stream()
+                                            .anyMatch(title -> title.anchor().equals(anchor)))) {
+                broken.add(link + ": no such heading");
+            }
+        }
+        assertThat(broken).isEmpty();
+    }
+
+    @ParameterizedTest
+    @MethodSource("chapters")
+    void javaCodeIsCompiled(Chapter chapter, @TempDir Path classes) throws Exception {
+        String compiled = compiledSources();
+        List<String> bad = new ArrayList<>();
+        for (String block : Programs.blocks(chapter).toList()) {
+            String name = Programs.name(block);
+            if (!name.isEmpty()) {
+                bad.add(Programs.compile(name, classes));
+            } else if (!compiled.contains(unspaced(block))) {
+                bad.add("in no compiled file: " + block);
+            }
+        }
+        assertThat(bad).allSatisfy(complaint -> assertThat(complaint).isEmpty());
+    }
+
+    private static String compiledSources() throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (Path folder : COMPILED) {
+            if (Files.exists(folder)) {
+                try (Stream<Path> files = Files.walk(folder)) {
+                    for (Path file : files.filter(path -> path.toString().endsWith(".java"))
+                            .toList()) {
+                        text.append(unspaced(Files.readString(file))).append('\0');
+                    }
+                }
+            }
+        }
+        return text.toString();
+    }
+
+    private static String unspaced(String code) {
+        return code.replaceAll("\\s+", "");
     }
 
     @Test
     void firstProgramHasAtMostTwentyLines() throws Exception {
-        assertThat(FirstProgram.source()
+        assertThat(Programs.source(Programs.FIRST)
                         .lines()
                         .filter(line -> !line.isBlank() && !line.startsWith("import"))
                         .count())
                 .isLessThanOrEqualTo(20);
     }
 
-    @Test
-    void linksToFilesOfTheProjectWork() throws Exception {
-        Matcher link = Pattern.compile("\\]\\((?!https?:|#)([^)]+)\\)").matcher(Files.readString(Path.of("README.md")));
-        int links = 0;
-        while (link.find()) {
-            links++;
-            assertThat(Path.of(link.group(1))).isRegularFile();
-            assertThat(link.group(1)).as("a file that a clone has").doesNotStartWith("target");
-        }
-        assertThat(links).isPositive();
-    }
-
-    /** The examples of nodes are those that the compiler has seen. */
-    @Test
-    void examplesOfNodesAreTakenFromSnippets() throws Exception {
-        String readme = Files.readString(Path.of("README.md"));
-        int from = readme.indexOf("## Nodes, channels and calls");
-        Matcher block = Pattern.compile("```java\\n(.*?)```", Pattern.DOTALL)
-                .matcher(readme.substring(from, readme.indexOf("\n## ", from + 1)));
-        String snippets = Files.readString(Path.of("src/test/java/dev/verbena/docs/CallSnippets.java"))
-                .replaceAll("\\s+", " ");
-        int blocks = 0;
-        while (block.find()) {
-            blocks++;
-            assertThat(snippets).contains(block.group(1).replaceAll("\\s+", " "));
-        }
-        assertThat(blocks).isEqualTo(2);
-    }
-
+    /** Each script exists, and its help names each option that the text shows for it. */
     @ParameterizedTest
-    @ValueSource(strings = {"KeyValueStore", "FileTransfer", "SquareRootServer"})
-    void programsOfNodesAreThoseThatTestsRun(String name) throws Exception {
-        String source = Files.readString(Path.of("src/test/java/dev/verbena/docs/" + name + ".java"));
-        String program = source.substring(source.indexOf("region=\"program\"\n") + 17, source.indexOf("// @end"));
-        assertThat(Files.readString(Path.of("README.md"))).contains("```java\n" + program + "```");
+    @MethodSource("chapters")
+    void commandsAreThoseThatTheHelpNames(Chapter chapter) throws Exception {
+        Map<String, String> unknown = new TreeMap<>();
+        for (Matcher command = COMMAND.matcher(chapter.text().replace("\\\n", " ")); command.find(); ) {
+            assertThat(Path.of("scripts", command.group(1))).isExecutable();
+            List<String> words = List.of(command.group(2).strip().split("[ =]+"));
+            String help = help(command.group(1), words.getFirst());
+            words.stream()
+                    .takeWhile(word -> !word.equals("--"))
+                    .filter(word -> word.matches("--[a-z][a-z-]*") && !word.equals("--help"))
+                    .filter(option -> !Pattern.compile("(?<![\\w-])" + option + "(?![\\w-])")
+                            .matcher(help)
+                            .find())
+                    .forEach(option -> unknown.put(command.group(), option));
+        }
+        assertThat(unknown).isEmpty();
+    }
+
+    /** Returns the help of a script or tool, with that of {@code soft-roce} if the script passes options to it. */
+    private static String help(String script, String command) throws IOException {
+        if (script.equals("verbena")) {
+            return ToolRun.of("--help").out() + ToolRun.of(command, "--help").out();
+        }
+        if (!HELP.containsKey(script)) {
+            String text = output("scripts/" + script, "--help");
+            if (script.equals("soft-roce")) {
+                text += output("scripts/soft-roce", "pair", "--help");
+            } else if (text.contains("OPTION of scripts/soft-roce run")) {
+                text += help("soft-roce", "");
+            }
+            HELP.put(script, text);
+        }
+        return HELP.get(script);
+    }
+
+    private static String output(String... command) throws IOException {
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        process.getOutputStream().close();
+        return new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     }
 
     @Test
@@ -73,14 +169,6 @@ class ReadmeTest {
             assertThat(licence).isNotNull();
             assertThat(new String(licence.readAllBytes(), StandardCharsets.US_ASCII))
                     .contains("Apache License", "Version 2.0, January 2004");
-        }
-    }
-
-    @Test
-    void scriptsInTheReadmeExist() throws Exception {
-        Matcher script = Pattern.compile("scripts/[a-z-]+").matcher(Files.readString(Path.of("README.md")));
-        while (script.find()) {
-            assertThat(Path.of(script.group())).isExecutable();
         }
     }
 }

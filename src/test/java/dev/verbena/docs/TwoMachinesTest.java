@@ -20,12 +20,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests that both ends of the README's program for two machines work together. */
+/** Tests that both ends of the guide's program for two machines work together. */
 @FencedTest
 class TwoMachinesTest {
     @Test
     void readerReadsTheMemoryOfTheOtherSide(@TempDir Path classes) throws Exception {
-        assertThat(FirstProgram.compile("TwoMachines", classes)).isEmpty();
+        assertThat(Programs.compile("TwoMachines", classes)).isEmpty();
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
             port = free.getLocalPort();

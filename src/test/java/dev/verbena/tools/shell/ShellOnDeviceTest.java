@@ -8,26 +8,27 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** Tests the lines that the README shows for the shell. {@link TutorialTest} runs the tutorial without a device. */
 @Slow
 class ShellOnDeviceTest {
+    private static final String PROMPT = "jshell> ";
+
     @Test
     void linesOfTheReadmeReadRemoteMemory() throws IOException {
+        String lines = Files.readAllLines(Path.of("README.md")).stream()
+                .filter(line -> line.startsWith(PROMPT))
+                .map(line -> line.substring(PROMPT.length()) + "\n")
+                .collect(Collectors.joining());
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         ByteArrayOutputStream err = new ByteArrayOutputStream();
         int status = Snippets.run(
                 Path.of("src/tools/jshell/startup.jsh"),
-                new StringReader("""
-                        var pair = pair()
-                        pair.right().buffer().segment().setString(0, "Hello, RDMA")
-                        pair.left().pair().postRead(1, pair.left().buffer(), pair.right().buffer().remote())
-                        pair.left().queue().await(Duration.ofSeconds(50)).orThrow()
-                        pair.left().buffer().segment().getString(0)
-                        arena().close()
-                        """),
+                new StringReader(lines.replace("ofSeconds(5)", "ofSeconds(50)") + "arena().close()\n"),
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
         assertThat(status).as(err.toString(StandardCharsets.UTF_8)).isZero();

@@ -121,7 +121,7 @@ public final class Program {
         return text.append("""
 
                 'verbena TOOL --help' lists the options of a tool. --debug prints the stack
-                trace of an error.
+                trace of an error, and --version the versions of Verbena and Java.
                 Exit status: 0 for success, 1 for failure, 2 for invalid options, 130 after
                 Ctrl-C.
                 """).toString();

@@ -3,41 +3,47 @@ package dev.verbena.docs;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
+import org.commonmark.node.FencedCodeBlock;
 
-/** The programs in the README: the first, and the others by their names. */
-final class FirstProgram {
-    static final String NAME = "ReadRemoteMemory";
+/** The whole programs in the README and the chapters. */
+final class Programs {
+    static final String FIRST = "ReadRemoteMemory";
 
-    private FirstProgram() {}
+    private static final Pattern WHOLE =
+            Pattern.compile("^import .*^public class (\\w+) ", Pattern.MULTILINE | Pattern.DOTALL);
 
-    static String source() throws IOException {
-        return source(NAME);
+    private Programs() {}
+
+    /** Returns the blocks of Java code in a chapter. */
+    static Stream<String> blocks(Chapter chapter) {
+        return chapter.nodes(FencedCodeBlock.class).stream()
+                .filter(block -> block.getInfo().equals("java"))
+                .map(FencedCodeBlock::getLiteral);
     }
 
-    private static String source(String name) throws IOException {
-        Matcher program =
-                Pattern.compile("```java\n(.*?)```", Pattern.DOTALL).matcher(Files.readString(Path.of("README.md")));
-        while (program.find()) {
-            if (program.group(1).contains("public class " + name + " ")) {
-                return program.group(1);
-            }
-        }
-        throw new AssertionError("The README has no program " + name);
+    /** Returns the name of the class if a block is a whole program, and else an empty text. */
+    static String name(String block) {
+        Matcher program = WHOLE.matcher(block);
+        return program.find() ? program.group(1) : "";
     }
 
-    /** Compiles the program and returns the compiler's errors and warnings. */
-    static String compile(Path classes) throws IOException {
-        return compile(NAME, classes);
+    static String source(String name) throws IOException {
+        return Chapter.all().stream()
+                .flatMap(Programs::blocks)
+                .filter(block -> name(block).equals(name))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("Neither the README nor a chapter has the program " + name));
     }
 
+    /** Compiles a program of the README or a chapter, and returns the compiler's errors and warnings. */
     static String compile(String name, Path classes) throws IOException {
         String source = source(name);
         JavaFileObject file =

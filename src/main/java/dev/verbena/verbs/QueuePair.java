@@ -25,14 +25,11 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue pair ({@code struct ibv_qp}): one end of a connection, with a queue for sends and one for receives.
- *
- * <p>A queue pair begins in {@link QueuePairState#RESET}; {@link #connect} makes it ready. The {@code post...} methods post
- * one request each; {@link #sendBatch} and {@link #receiveBatch} post many with one call. None of them allocates. The memory
- * that a request names belongs to the adapter until the request completes.
- *
+ * A queue pair ({@code struct ibv_qp}): one end of a connection, with a queue for sends and one for receives. It begins in
+ * {@link QueuePairState#RESET}; {@link #connect} makes it ready. The {@code post...} methods post one request each;
+ * {@link #sendBatch} and {@link #receiveBatch} post many with one call. None of them allocates. The memory that a request
+ * names belongs to the adapter until the request completes.
  * {@snippet file="MessageSnippets.java" region="connect"}
- *
  * <p>All threads may use a queue pair of a {@linkplain VerbsArena#ofShared shared} arena; one of a confined arena belongs
  * to the arena's thread. The arena destroys the queue pair, or {@link #close} does.
  */

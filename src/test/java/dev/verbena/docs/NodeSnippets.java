@@ -7,7 +7,10 @@ import dev.verbena.net.EndReason;
 import dev.verbena.net.Message;
 import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
+import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.function.Consumer;
 
@@ -29,6 +32,14 @@ final class NodeSnippets {
             }
         } // says goodbye to the peer, which gets the answer first
         // @end
+    }
+
+    static NodeOptions secret() throws IOException {
+        // @start region="secret"
+        // 32 random bytes: head -c 32 /dev/urandom > secret
+        NodeOptions options = NodeOptions.defaults().secret(Files.readAllBytes(Path.of("secret")));
+        // @end
+        return options;
     }
 
     static String client(InetSocketAddress own, InetSocketAddress server, Duration timeout)

@@ -26,12 +26,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Nodes on the real device, where adapters acknowledge, requests flush and processes die. */
@@ -89,6 +91,68 @@ class NodeOnDeviceTest {
                 .isThrownBy(() -> left.receive(DEADLINE))
                 .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
         sent.get(DEADLINE.toSeconds(), SECONDS);
+    }
+
+    private record Ends(Channel client, Channel server) {}
+
+    private Ends connect(NodeOptions options) throws Exception {
+        Node server = Node.open(CmAddress.four(0), options, arena);
+        Node client = Node.open(CmAddress.four(0), options, arena);
+        server.export("table", arena.allocate(64, 8), AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)
+                .inTheClear();
+        Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
+        Channel made = client.connect(server.address(), DEADLINE);
+        return new Ends(made, accepted.get(DEADLINE.toSeconds(), SECONDS));
+    }
+
+    private void transfer(Ends ends, byte[] data) throws Exception {
+        Future<Void> offered = threads.submit(() -> {
+            ends.client.offer(MemorySegment.ofArray(data), new byte[3], DEADLINE);
+            return null;
+        });
+        byte[] target = new byte[data.length];
+        try (Message offer = ends.server.receive(DEADLINE);
+                Transfer transfer = offer.transfer()) {
+            transfer.accept(MemorySegment.ofArray(target), DEADLINE);
+        }
+        offered.get(DEADLINE.toSeconds(), SECONDS);
+        assertThat(target).isEqualTo(data);
+    }
+
+    private static byte[] random(int bytes) {
+        byte[] made = new byte[bytes];
+        new Random(bytes).nextBytes(made);
+        return made;
+    }
+
+    @Test
+    void sealedMessagesAndTransfersArriveWhole() throws Exception {
+        Ends ends = connect(SMALL.secret(new byte[16]));
+        for (int i = 0; i < 20; i++) {
+            send(ends.client, i);
+            assertThat(receive(ends.server)).isEqualTo(i);
+        }
+        transfer(ends, random(SealedOffer.PIECE + 100));
+        ends.client.close();
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> ends.server.receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+    }
+
+    @NotOnIwarp("no memory windows")
+    @ParameterizedTest
+    @EnumSource(names = {"AUTHENTICATED", "SEALED"})
+    void keysWithASecretAreThoseOfTheChannel(Protection protection) throws Exception {
+        Ends ends = connect(SMALL.secret(new byte[16]).protection(protection));
+        transfer(ends, random(100_000));
+        RemoteMemory table = ends.client.remote("table", DEADLINE);
+        LocalMemory local = ends.client
+                .node()
+                .register(arena.allocate(64, 8), AccessFlag.LOCAL_WRITE)
+                .slice(0, 64);
+        ends.client.write(local, table, DEADLINE);
+        ends.client.read(local, table, DEADLINE);
+        assertThat(ends.client.isOpen()).isTrue();
     }
 
     /** Replies overtake no acknowledgement that the other side counts on, and handlers wait on the node's own thread. */

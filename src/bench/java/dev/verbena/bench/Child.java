@@ -11,6 +11,7 @@ final class Child {
     private static final String OPERATIONS = "16000";
     /** A round on the adapter without hardware takes longer: two processors hand over to each other. */
     private static final String FEW_OPERATIONS = "1024";
+
     private static final String GID_INDEX = "0";
     private static final String TIMES = "times ";
 

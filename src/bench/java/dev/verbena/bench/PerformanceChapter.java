@@ -64,7 +64,9 @@ final class PerformanceChapter {
                 + of.row().label()
                 + (of.frames() == 1 ? "" : ", " + of.frames() + " frames deep")
                 + (of.arena() == ArenaKind.CONFINED ? "" : ", shared arena")
-                + (of.calls() == Calls.CRITICAL || of.calls() == Calls.BY_DRIVER ? "" : ", " + of.calls().key() + " calls");
+                + (of.calls() == Calls.CRITICAL || of.calls() == Calls.BY_DRIVER
+                        ? ""
+                        : ", " + of.calls().key() + " calls");
     }
 
     private static String number(double nanos) {

@@ -160,15 +160,12 @@ final class Introduction {
             return null;
         }
         Wire.Greeting limits = Wire.readGreeting(greeting);
-        boolean matches = limits != null && greeting.get(ValueLayout.JAVA_BYTE, TRANSPORT_AT) == transport.code();
+        if (limits == null || greeting.get(ValueLayout.JAVA_BYTE, TRANSPORT_AT) != transport.code()) {
+            return null;
+        }
         handshake = begun;
-        return matches
-                ? new Wire.Greeting(
-                        limits.window(),
-                        limits.messageSize(),
-                        limits.calls(),
-                        Arrays.copyOfRange(payload, 1, 1 + payload[0]))
-                : null;
+        byte[] token = Arrays.copyOfRange(payload, 1, 1 + payload[0]);
+        return new Wire.Greeting(limits.window(), limits.messageSize(), limits.calls(), token);
     }
 
     /** Returns the greeting of the side that is connected to, which {@link #readFirst} has read the other one for. */

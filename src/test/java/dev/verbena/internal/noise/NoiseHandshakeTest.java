@@ -217,7 +217,12 @@ class NoiseHandshakeTest {
         byte[] memory = Arrays.copyOf(plain, length + NoiseCipher.TAG_BYTES);
         byte[] piece = new byte[NoiseCipher.PIECE];
         NoiseCipher.sealing(SECRET)
-                .seal(NONE, MemorySegment.ofArray(memory), length, piece, new byte[piece.length + NoiseCipher.TAG_BYTES]);
+                .seal(
+                        NONE,
+                        MemorySegment.ofArray(memory),
+                        length,
+                        piece,
+                        new byte[piece.length + NoiseCipher.TAG_BYTES]);
         assertThat(memory).isEqualTo(seal(NoiseCipher.sealing(SECRET), plain));
     }
 

@@ -81,6 +81,7 @@ public final class ConnectionId extends VerbsObject {
             channel.happen(id.events, IdEvents.Life.Event.REFUSED);
             throw t;
         }
+        id.lifetime.gone();
         channel.remove(id.address, id.events);
     }
 

@@ -98,6 +98,7 @@ public final class EventChannel extends VerbsObject {
         lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
         unclaimedOf(null).forEach(ConnectRequest::drop);
         reader.leave();
+        lifetime.gone();
         domains.values().forEach(this::closeIfUnused);
         contexts.values().forEach(this::closeIfUnused);
     }

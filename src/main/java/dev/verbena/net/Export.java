@@ -70,8 +70,12 @@ public final class Export implements AutoCloseable {
      * The name and the key travel sealed. Without this call, a peer of a sealed channel does not find this export.
      *
      * @return this export
+     * @throws IllegalStateException if this export is closed
      */
     public Export inTheClear() {
+        if (!open) {
+            throw new IllegalStateException(this + " shows nothing any more");
+        }
         clear = true;
         return this;
     }

@@ -55,6 +55,7 @@ public final class CompletionChannel extends ContextObject {
     @Override
     void destroy() {
         source.leave();
+        lifetime.gone();
         waiters.wakeAll();
     }
 

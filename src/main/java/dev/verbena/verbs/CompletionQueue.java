@@ -207,6 +207,7 @@ public final class CompletionQueue extends ContextObject {
             events.destroying();
         }
         Calls.run(Ibv.DESTROY_CQ, this, address);
+        lifetime.gone();
         for (Completions cursor : cursors) {
             cursor.end();
         }

@@ -250,6 +250,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             noteOpen();
             throw refused;
         }
+        lifetime.gone();
         Runnable after = follower;
         if (after != null) {
             after.run();

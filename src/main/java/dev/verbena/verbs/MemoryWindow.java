@@ -73,6 +73,7 @@ public final class MemoryWindow extends RequestPart {
     @Override
     void destroy() {
         Calls.run(domain.contextEvenIfClosed().verb(ContextVerb.DEALLOC_MW), this, address);
+        lifetime.gone();
         regions.forEach(region -> region.forget(this));
     }
 

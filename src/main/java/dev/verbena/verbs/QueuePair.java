@@ -225,6 +225,7 @@ public final class QueuePair extends ContextObject {
             String name = options.type() + " queue pair " + number + " of " + context.name(); // it counts as closed now
             Calls.run(Ibv.DESTROY_QP, name, address);
         }
+        lifetime.gone();
         batches.end();
         context.remove(this);
         context.eventsEvenIfClosed().remove(address, this);

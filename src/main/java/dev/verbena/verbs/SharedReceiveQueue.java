@@ -213,6 +213,7 @@ public final class SharedReceiveQueue extends ContextObject {
         } else {
             destroyer.accept(address);
         }
+        lifetime.gone();
         batches.forEach(WorkBatch::end);
         context.eventsEvenIfClosed().remove(address, this);
     }

@@ -89,6 +89,7 @@ public final class WorkQueue extends ContextObject {
     void destroy() {
         String name = "work queue " + number + " of " + context.name(); // it counts as closed now
         Calls.run(context.verb(ContextVerb.DESTROY_WQ), name, address);
+        lifetime.gone();
         context.eventsEvenIfClosed().remove(address, this);
     }
 

@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.verbena.VerbsException;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.examples.RawHost.Response;
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Slow;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The example {@code MemoryDisk} under hosts that do what they may not. After each test, another host still reads and writes. */
-@DeviceTest
+@Slow
 class MemoryDiskTest {
     private static final int NEW = 0xffff;
     private static final int DO_NOT_RETRY = 0x4000;

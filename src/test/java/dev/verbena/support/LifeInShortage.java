@@ -130,9 +130,7 @@ public final class LifeInShortage {
                 if (client.toString().contains("(1 of")) {
                     throw new AssertionError("a closed channel keeps its place: " + client);
                 }
-                if (arena.scope().isAlive()) { // else only freeing the memory has failed
-                    arena.close();
-                }
+                arena.close();
             }
             return closed;
         }

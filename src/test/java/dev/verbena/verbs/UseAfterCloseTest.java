@@ -49,7 +49,7 @@ class UseAfterCloseTest {
             Map.entry(BufferPool.class, Set.of("buffer", "size", "available", "region")),
             Map.entry(RegistrationCache.class, Set.of("forget", "size")),
             Map.entry(RegistrationCache.Use.class, Set.of("region")),
-            Map.entry(Export.class, Set.of("name", "access", "hasKeysOfChannels")),
+            Map.entry(Export.class, Set.of("name", "access", "hasKeysOfChannels", "inTheClear", "isInTheClear")),
             Map.entry(Connection.class, Set.of("id", "domain", "completionQueue", "queuePair", "request", "peer")),
             Map.entry(Listener.class, Set.of("id")),
             Map.entry(ConnectRequest.class, Set.of("peer", "privateData", "parameters")),

@@ -12,6 +12,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +35,25 @@ public final class ArenaLifetime extends Lifetime {
     private final Arena memory;
     private final LinkedHashSet<ObjectLifetime> objects = new LinkedHashSet<>();
     private final Mutex closing = new Mutex();
+
+    /** The newest of the blocks of {@link #allocateUntouched}. */
+    private final AtomicReference<@Nullable Block> blocks = new AtomicReference<>();
+
+    /**
+     * A block of C's memory. A cleanup action of the JDK's arena would not do: it needs heap, and its failure would leave the
+     * arena closed for the JDK and open here.
+     */
+    private static final class Block {
+        final AtomicLong address = new AtomicLong();
+
+        @Nullable
+        Block next;
+
+        /** Frees the block, unless another thread has. */
+        void free() {
+            FREE.callQuietly(address.getAndSet(0), 0, 0, 0);
+        }
+    }
 
     /**
      * Begins the lifetime of an arena.
@@ -79,22 +100,23 @@ public final class ArenaLifetime extends Lifetime {
     public MemorySegment allocateUntouched(long bytes, long alignment) {
         long whole = Math.addExact(bytes, alignment);
         FREE.find();
+        Block block = new Block();
+        do {
+            block.next = blocks.get();
+        } while (!blocks.compareAndSet(block.next, block));
         long address = CALLOC.call(1, whole, 0);
         if (address == 0) {
             throw new OutOfMemoryError("calloc(" + whole + "): the system has no memory of this size");
         }
-        MemorySegment block;
+        block.address.set(address);
         try {
-            block = MemorySegment.ofAddress(address).reinterpret(whole, memory, ended -> free(ended.address()));
+            return MemorySegment.ofAddress(address)
+                    .reinterpret(whole, memory, null)
+                    .asSlice(-address & (alignment - 1), bytes);
         } catch (Throwable closed) {
-            free(address);
+            block.free();
             throw closed;
         }
-        return block.asSlice(-address & (alignment - 1), bytes);
-    }
-
-    private static void free(long address) {
-        FREE.callQuietly(address, 0, 0, 0);
     }
 
     /** Destroys the objects, the youngest first, then frees the memory: see {@link VerbsArena#close}. */
@@ -113,7 +135,7 @@ public final class ArenaLifetime extends Lifetime {
                 for (ObjectLifetime object : objectsYoungestFirst()) {
                     destroyInOrder(object);
                 }
-                memory.close();
+                freeMemory();
             } catch (Throwable failure) {
                 guard().reopen();
                 throw failure;
@@ -121,6 +143,15 @@ public final class ArenaLifetime extends Lifetime {
             if (!memory.scope().isAlive()) { // else the entry refuses segments of an ended thread for ever
                 OPEN.remove(memory.scope());
             }
+        }
+    }
+
+    private void freeMemory() {
+        if (memory.scope().isAlive()) { // else an earlier attempt came so far
+            memory.close();
+        }
+        for (Block block = blocks.getAndSet(null); block != null; block = block.next) {
+            block.free();
         }
     }
 

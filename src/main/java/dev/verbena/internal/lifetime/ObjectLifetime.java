@@ -30,6 +30,9 @@ public final class ObjectLifetime extends Lifetime {
     private @Nullable Supplier<? extends Collection<? extends VerbsObject>> closedBefore;
     private volatile List<Lifetime> parents = List.of();
 
+    /** True once C has destroyed the object. The arena destroys one object at a time. */
+    private boolean gone;
+
     private ObjectLifetime(ArenaLifetime arena) {
         super(arena.owner());
         this.arena = arena;
@@ -325,15 +328,27 @@ public final class ObjectLifetime extends Lifetime {
             checkNoDependents(); // one may have been made before this lifetime was shut
             Objects.requireNonNull(destroyer).run();
         } catch (Throwable failure) {
-            guard().reopen();
+            if (gone) {
+                leave(parents);
+            } else {
+                guard().reopen();
+            }
             throw failure;
         }
         leave(parents);
     }
 
+    /**
+     * Notes that C has destroyed the object. What fails after that, for lack of memory for example, leaves the object closed:
+     * C must not destroy it again.
+     */
+    public void gone() {
+        gone = true;
+    }
+
     private void leave(List<Lifetime> left) {
-        for (Lifetime parent : left) {
-            parent.removeDependent(this);
+        for (int i = 0; i < left.size(); i++) { // without an iterator, for which there may be no memory
+            left.get(i).removeDependent(this);
         }
     }
 

@@ -14,7 +14,7 @@ import java.util.Locale;
  * @param target the target of the library
  */
 record Case(Profile profile, Row row, ArenaKind arena, Calls calls, int frames, Target target) {
-    /** What is below the calls. */
+    /** The layer below the calls. */
     enum Profile {
         /** The stub provider, which completes requests as they are posted. */
         LEAN,

@@ -49,7 +49,7 @@ enum Row {
         CALL
     }
 
-    /** What is special about a row. The twin in C has the first five as bits, in the same order. */
+    /** A property of a row. The twin in C has the first five as bits, in the same order. */
     enum Kind {
         EXTENDED_QUEUE,
         EXTENDED_PAIR,

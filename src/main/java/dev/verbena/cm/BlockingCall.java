@@ -23,7 +23,7 @@ final class BlockingCall<T> {
     /** The result of C, until a thread takes it; null without one. The lock guards this, and the next two. */
     private @Nullable T result;
 
-    /** What the waiting thread throws; null for nothing. */
+    /** The exception that the waiting thread throws; null for none. */
     private @Nullable Throwable failure;
 
     /** True once no thread will take the result. */

@@ -152,7 +152,7 @@ public final class DescriptorWaits {
         /** The wake-ups of the waiters before the sleep. The number changes when the thread is woken. */
         private long seen;
 
-        /** What has ended this wait. */
+        /** The reason why this wait has ended. */
         private volatile @Nullable Throwable end;
 
         /** Returns the waits for the second descriptor, which may change; null without one. */

@@ -89,7 +89,7 @@ final class ChannelCore {
     @Nullable
     Seal seal;
 
-    /** What the peer has said in its greeting, until it has proved that the greeting is its own. */
+    /** The limits in the peer's greeting, until the peer has proved that the greeting is its own. */
     private Wire.@Nullable Greeting unproved;
 
     /** The memory of the messages. */

@@ -119,7 +119,7 @@ final class Engine {
     private volatile boolean someEnded;
     private volatile boolean closed;
 
-    /** What ends the channels when the node can't go on. Written before {@link #broken}. */
+    /** The reason that channels end with when the node can't go on. Written before {@link #broken}. */
     private EndReason brokenAs = EndReason.FAILED;
 
     /** The reason why the node can't go on; null while it can. A channel that has not ended ends when a thread sees this. */

@@ -7,7 +7,7 @@ import java.util.Locale;
  * one. See {@link NodeOptions#protection}.
  */
 public enum Protection {
-    /** Who can reach the node can connect to it. Who can see its packets can read and change them. */
+    /** Protects nothing: any host can connect that reaches the node, and read and change the packets that it sees. */
     NONE,
     /**
      * Both sides prove that they know a secret, and then send messages as they are. Strangers can't connect. Who can see the

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class RdmaSelectionKey extends AbstractSelectionKey {
     static final int NONE = -1;
 
-    /** What tells the selector of the channel's events. */
+    /** The source that tells the selector of the channel's events. */
     enum Source {
         /** Each selection looks. */
         SELECTION,
@@ -46,7 +46,7 @@ final class RdmaSelectionKey extends AbstractSelectionKey {
     /** The operations that the last look found ready. */
     int found;
 
-    /** What the selector relies on. A thread that finds the channel ready sets {@link Source#SELECTION}. */
+    /** The source that the selector relies on. A thread that finds the channel ready sets {@link Source#SELECTION}. */
     volatile Source source = Source.SELECTION;
 
     /** True while the selector has the key in its list of changes, whose lock guards this. */

@@ -353,7 +353,7 @@ class SecretTest {
         assertThat(nodes.server.statistics().received()).isZero();
     }
 
-    /** What happens to the second of three messages. */
+    /** A change of the second of three messages. */
     enum Deed {
         DROP,
         REPEAT,

@@ -38,7 +38,7 @@ final class TamperingProxy implements AutoCloseable {
         }
     }
 
-    /** What the man in the middle does. */
+    /** The deed of the man in the middle. */
     interface Tampering {
         /** Returns the bytes to forward in place of a frame. */
         List<byte[]> of(Frame frame);

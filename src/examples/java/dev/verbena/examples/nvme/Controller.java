@@ -10,7 +10,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
 
-/** What one host sees of the target: properties, features, and the commands of the administrator's queue. */
+/** The part of the target that one host sees: properties, features, and the commands of the administrator's queue. */
 final class Controller {
     static final int NAMESPACE = 1;
 

@@ -346,8 +346,8 @@ public final class Connection implements AutoCloseable {
 
     /**
      * Returns the completion queue of this connection's sends and receives. The waits of a queue that was made for this
-     * connection see its end: they return the completions that there are, also those of flushed requests, and then throw a
-     * {@link ConnectionException}.
+     * connection see its end: they return the completions that there are, also those of requests that are flushed by then,
+     * and then throw a {@link ConnectionException}.
      *
      * @return the completion queue
      */
@@ -398,8 +398,8 @@ public final class Connection implements AutoCloseable {
 
     /**
      * Makes a cursor over the completions of this connection, which allocates nothing. {@link Completions#await} sees the end
-     * of the connection: the wait returns the completions that there are, also those of flushed requests, and then throws a
-     * {@link ConnectionException}. {@link Completions#poll} only looks into the queue: a program that polls asks
+     * of the connection: the wait returns the completions that there are, also those of requests that are flushed by then, and
+     * then throws a {@link ConnectionException}. {@link Completions#poll} only looks into the queue: a program that polls asks
      * {@link #isOpen} too.
      *
      * @param max the number of completions that one poll fetches at most

@@ -325,7 +325,7 @@ class ConnectionTest {
         server.close();
         client.id().disconnect(DEADLINE);
         assertThat(client.id().isDisconnected()).isTrue();
-        WorkCompletion flushed = client.completionQueue().await(DEADLINE);
+        WorkCompletion flushed = Await.completion(client.completionQueue());
         assertThat(flushed.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
     }
 

@@ -1,6 +1,9 @@
 package dev.verbena.support;
 
+import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.WorkCompletion;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -33,6 +36,16 @@ public final class Await {
             }
             start = System.nanoTime();
         }
+    }
+
+    /** Polls until a completion comes: a wait would end with the connection, and the device may flush a moment later. */
+    public static WorkCompletion completion(CompletionQueue queue) {
+        AtomicReference<WorkCompletion> taken = new AtomicReference<>();
+        until("a completion", () -> {
+            taken.set(queue.poll());
+            return taken.get() != null;
+        });
+        return taken.get();
     }
 
     /** Waits for a thread to end. */

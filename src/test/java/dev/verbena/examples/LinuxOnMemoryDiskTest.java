@@ -1,5 +1,6 @@
 package dev.verbena.examples;
 
+import static dev.verbena.examples.LinuxHost.forget;
 import static dev.verbena.examples.LinuxHost.run;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -30,20 +31,7 @@ class LinuxOnMemoryDiskTest {
 
     @AfterEach
     void unmount() throws Exception {
-        if (Files.readString(Path.of("/proc/mounts")).contains(" " + folder + " ")) {
-            run("umount", folder.toString()); // of a test that failed
-        }
-    }
-
-    private void mount(Path disk) throws Exception {
-        Files.createDirectories(folder);
-        run("mount", disk.toString(), folder.toString());
-    }
-
-    /** Unmounts, and has the kernel forget what it knows of the disk. */
-    private void forget() throws Exception {
-        run("umount", folder.toString());
-        Files.writeString(Path.of("/proc/sys/vm/drop_caches"), "3");
+        LinuxHost.unmount(folder);
     }
 
     /** Writes random bytes, and returns their checksum. */
@@ -69,13 +57,13 @@ class LinuxOnMemoryDiskTest {
     @Test
     void fileSystemKeepsItsFilesAndGrowsWhileMounted() throws Exception {
         try (Target target = new Target(4420, "128m");
-                LinuxHost host = new LinuxHost(target.address, Target.NAME)) {
+                LinuxHost host = new LinuxHost(target.address, Target.NAME, 30)) {
             run("mkfs.ext4", "-q", host.disk.toString());
-            mount(host.disk);
+            host.mount(folder);
             Path file = folder.resolve("file");
             long written = write(file, 64);
-            forget();
-            mount(host.disk);
+            forget(folder);
+            host.mount(folder);
             assertThat(sum(file)).isEqualTo(written);
 
             target.grow("192m");
@@ -83,9 +71,9 @@ class LinuxOnMemoryDiskTest {
             run("resize2fs", host.disk.toString());
             Path more = folder.resolve("more");
             long after = write(more, 80);
-            forget();
+            forget(folder);
             run("fsck.ext4", "-fn", host.disk.toString());
-            mount(host.disk);
+            host.mount(folder);
             assertThat(sum(file)).isEqualTo(written);
             assertThat(sum(more)).isEqualTo(after);
             run("umount", folder.toString());
@@ -97,18 +85,18 @@ class LinuxOnMemoryDiskTest {
         Path contents = Files.createTempFile(Path.of("/dev/shm"), "disk", null);
         String[] arguments = {"64m", Target.NAME, contents.toString()};
         Target target = new Target(4421, arguments);
-        try (LinuxHost host = new LinuxHost(target.address, Target.NAME)) {
+        try (LinuxHost host = new LinuxHost(target.address, Target.NAME, 30)) {
             run("mkfs.ext4", "-q", host.disk.toString());
-            mount(host.disk);
+            host.mount(folder);
             long written = write(folder.resolve("before"), 8);
             run("sync");
             target.close();
             Await.until("the kernel misses the target", () -> !host.state().equals("live"));
             target = new Target(4421, arguments);
             long after = write(folder.resolve("after"), 8);
-            forget();
+            forget(folder);
             assertThat(host.state()).isEqualTo("live");
-            mount(host.disk);
+            host.mount(folder);
             assertThat(sum(folder.resolve("before"))).isEqualTo(written);
             assertThat(sum(folder.resolve("after"))).isEqualTo(after);
             run("umount", folder.toString());

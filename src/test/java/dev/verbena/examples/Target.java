@@ -10,17 +10,18 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 
 /** The example {@code MemoryDisk} in a process of its own. Closing it kills the process. */
-final class Target implements AutoCloseable {
-    static final String NAME = "nqn.2026-11.dev.verbena:disk";
+public final class Target implements AutoCloseable {
+    /** The name of the disk. */
+    public static final String NAME = "nqn.2026-11.dev.verbena:disk";
 
     private static final String PROGRAM = "dev.verbena.examples.nvme.MemoryDisk";
 
-    final InetSocketAddress address;
+    public final InetSocketAddress address;
     private final Process process;
     private final StringBuffer output = new StringBuffer();
 
     /** Starts a target on a port, with the size and what else its command line takes, and waits until it serves. */
-    Target(int port, String... arguments) throws Exception {
+    public Target(int port, String... arguments) throws Exception {
         address = CmAddress.four(port);
         String[] all = new String[arguments.length + 1];
         all[0] = address.getHostString() + ":" + port;

@@ -68,7 +68,7 @@ final class Verbena extends Subject {
 
     @Override
     long turn(long id) {
-        return turn(pair, sends, receives, locals, remotes, done, id);
+        return posts(pair, sends, receives, locals, remotes, id) + takes(done, id);
     }
 
     @Override
@@ -131,27 +131,16 @@ final class Verbena extends Subject {
             return bad;
         }
         for (long id = 0; id < operations; id += SIZE) {
-            bad += turn(to, batch, receive, here, there, from, id);
+            bad += posts(to, batch, receive, here, there, id) + takes(from, id);
         }
         return bad;
     }
 
-    private static long turn(
-            QueuePair to,
-            SendBatch batch,
-            ReceiveBatch receive,
-            LocalMemory[] here,
-            RemoteMemory[] there,
-            Completions from,
-            long id) {
-        if (CHANGE == Change.NOTHING) {
-            return from.poll();
-        }
-        return posts(to, batch, receive, here, there, id) + takes(from, id);
-    }
-
     private static long posts(
             QueuePair to, SendBatch batch, ReceiveBatch receive, LocalMemory[] here, RemoteMemory[] there, long id) {
+        if (CHANGE == Change.NOTHING) {
+            return 0;
+        }
         if (RECEIVES) {
             receive.id(id).post();
         } else if (CHANGE == Change.CALL) {
@@ -163,6 +152,9 @@ final class Verbena extends Subject {
     }
 
     private static long takes(Completions from, long id) {
+        if (CHANGE == Change.NOTHING) {
+            return from.poll();
+        }
         return SIZE == 1 ? takeOne(from, id) : takeBatch(from, id);
     }
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A wire between two soft-RoCE devices of one kernel, wire1 and wire2, that packets really go over: each address is local
-# only to what arrives by the wire, so that the way to the other leads there. 'wire.sh down' takes all back.
+# only to what arrives by the wire, so that the way to the other leads there. 'wire.sh cut' lays two wires, to m1 and to m2,
+# and leaves it to the caller to carry packets between these. 'wire.sh down' takes all back.
 set -e
 
 end() { # NUMBER OTHER
@@ -20,10 +21,18 @@ if [ "${1:-}" = down ]; then
         ip route flush table "10$n" || true
     done
     ip link delete w1
+    if [ -e /sys/class/net/w2 ]; then ip link delete w2; fi
     exit
 fi
 echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter
-ip link add w1 type veth peer name w2
+if [ "${1:-}" = cut ]; then
+    for n in 1 2; do
+        ip link add "w$n" type veth peer name "m$n"
+        ip link set "m$n" up
+    done
+else
+    ip link add w1 type veth peer name w2
+fi
 ip link set w1 up
 ip link set w2 up
 end 1 2

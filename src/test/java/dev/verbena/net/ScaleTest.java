@@ -64,7 +64,7 @@ class ScaleTest {
     }
 
     /** Returns the bytes of objects that live, after collections that find all others. */
-    private static long heap() throws InterruptedException {
+    static long heap() throws InterruptedException {
         long least = Long.MAX_VALUE;
         for (int i = 0; i < 3; i++) {
             System.gc();

@@ -21,6 +21,7 @@ final class TcpPeer implements AutoCloseable {
     /** Connects to a node, and says nothing. */
     TcpPeer(InetSocketAddress node) throws IOException {
         socket.setSoTimeout((int) DEADLINE.toMillis());
+        socket.setTcpNoDelay(true);
         socket.connect(node);
     }
 

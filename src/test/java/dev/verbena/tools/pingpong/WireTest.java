@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.VethWire;
 import dev.verbena.tools.Listening;
 import dev.verbena.tools.ToolRun;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,22 +39,14 @@ class WireTest {
     private static final Pattern ADDRESS =
             Pattern.compile("local address:.*QPN 0x([0-9a-f]{6}), PSN 0x([0-9a-f]{6}), GID ::ffff:(\\S+)");
 
-    private static void wire(String... what) throws Exception {
-        List<String> command = new ArrayList<>(List.of("src/test/resources/wire.sh"));
-        command.addAll(List.of(what));
-        Process script = new ProcessBuilder(command).redirectErrorStream(true).start();
-        String output = new String(script.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(script.waitFor()).as(output).isZero();
-    }
-
     @BeforeAll
     static void lay() throws Exception {
-        wire();
+        VethWire.lay();
     }
 
     @AfterAll
     static void remove() throws Exception {
-        wire("down");
+        VethWire.remove();
     }
 
     /** The endpoint that a ping-pong printed. */

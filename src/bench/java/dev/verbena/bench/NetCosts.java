@@ -44,7 +44,7 @@ final class NetCosts {
     private NetCosts() {}
 
     /** One operation. */
-    private interface Operation {
+    interface Operation {
         void once();
     }
 
@@ -60,9 +60,10 @@ final class NetCosts {
                 "ns per operation on the provider for tests: minimum and median of verbs and of nodes, ratio and difference"
                         + "\nof the minima, bytes allocated by nodes");
         Maker there = arena -> new Verbs(arena)::there;
-        row("message there and back, polling", there, arena -> nodes(arena, false), warm, rounds, 1.15);
-        row("message there and back, handler", there, arena -> nodes(arena, true), warm, rounds, 1.25);
+        row("message there and back, polling", there, arena -> nodes(arena, options(SIZE), false), warm, rounds, 1.15);
+        row("message there and back, handler", there, arena -> nodes(arena, options(SIZE), true), warm, rounds, 1.25);
         row("read by ticket", arena -> new Verbs(arena)::read, NetCosts::reads, warm, rounds, 1.15);
+        SecretCosts.print(warm, rounds);
     }
 
     /** Measures both ends of a row in an arena of their own, because the provider looks through lists of all objects. */
@@ -78,9 +79,9 @@ final class NetCosts {
         double[] second = new double[rounds];
         long bytes = Long.MAX_VALUE;
         for (int i = -warm; i < rounds; i++) {
-            double ofVerbs = round(verbs);
+            double ofVerbs = round(verbs, OPERATIONS);
             long before = THREADS.getCurrentThreadAllocatedBytes();
-            double ofNodes = round(nodes);
+            double ofNodes = round(nodes, OPERATIONS);
             if (i >= 0) {
                 bytes = Math.min(bytes, THREADS.getCurrentThreadAllocatedBytes() - before);
                 first[i] = ofVerbs;
@@ -103,12 +104,13 @@ final class NetCosts {
                 (double) bytes / OPERATIONS);
     }
 
-    private static double round(Operation operation) {
+    /** Returns the nanoseconds of an operation, of a number of them. */
+    static double round(Operation operation, int operations) {
         long start = System.nanoTime();
-        for (int i = 0; i < OPERATIONS; i++) {
+        for (int i = 0; i < operations; i++) {
             operation.once();
         }
-        return (double) (System.nanoTime() - start) / OPERATIONS;
+        return (double) (System.nanoTime() - start) / operations;
     }
 
     /** Two queue pairs, each with a completion queue and posted receives, as a node has them. */
@@ -224,23 +226,23 @@ final class NetCosts {
         }
     }
 
-    private static NodeOptions options() {
+    static NodeOptions options(int size) {
         return NodeOptions.defaults()
-                .messageSize(SIZE)
+                .messageSize(size)
                 .alive(Duration.ofHours(1))
                 .closeTimeout(Duration.ofMillis(100)) // the peer makes no progress meanwhile
                 .progress(NodeOptions.Progress.CALLER);
     }
 
-    private static Node open(VerbsArena arena) {
-        return Node.open(new InetSocketAddress("10.9.9.1", 0), options(), arena);
+    private static Node open(NodeOptions options, VerbsArena arena) {
+        return Node.open(new InetSocketAddress("10.9.9.1", 0), options, arena);
     }
 
     /** Both ends of a channel. The server's node makes progress while the client's one connects. */
     private record Ends(Node client, Node server, Channel channel) {
-        static Ends connect(VerbsArena arena, Handler handler) throws InterruptedException {
-            Node server = open(arena);
-            Node client = open(arena);
+        static Ends connect(VerbsArena arena, NodeOptions options, Handler handler) throws InterruptedException {
+            Node server = open(options, arena);
+            Node client = open(options, arena);
             if (handler != null) {
                 server.listen(handler);
             }
@@ -264,8 +266,10 @@ final class NetCosts {
         }
     }
 
-    private static Operation nodes(VerbsArena arena, boolean handler) throws InterruptedException {
-        Ends ends = Ends.connect(arena, handler ? NetCosts::back : null);
+    /** Makes a message there and back, of the size in the options. */
+    static Operation nodes(VerbsArena arena, NodeOptions options, boolean handler) throws InterruptedException {
+        Ends ends = Ends.connect(arena, options, handler ? NetCosts::back : null);
+        int size = ends.channel().maxMessageSize();
         Channel peer = handler ? null : ends.server().accept(PATIENCE);
         return () -> {
             Message message = ends.channel().pollMessage();
@@ -273,7 +277,7 @@ final class NetCosts {
                 ends.client().progress();
                 message = ends.channel().pollMessage();
             }
-            message.length(SIZE);
+            message.length(size);
             while (!ends.channel().trySend(message)) {
                 ends.client().progress();
             }
@@ -301,7 +305,7 @@ final class NetCosts {
     }
 
     private static Operation reads(VerbsArena arena) throws InterruptedException {
-        Ends ends = Ends.connect(arena, (channel, message) -> {});
+        Ends ends = Ends.connect(arena, options(SIZE), (channel, message) -> {});
         ends.server().export("memory", arena.allocate(SIZE, 64), REMOTE_READ);
         Thread progress = Thread.ofPlatform().daemon().start(() -> {
             while (!Thread.currentThread().isInterrupted()) {

@@ -188,9 +188,9 @@ class ForgedPackets {
     }
 
     @ParameterizedTest
-    @CsvSource({"AUTHENTICATED, forged", "SEALED, TAMPERED"})
+    @CsvSource({"AUTHENTICATED, forged with room for a tag", "SEALED, TAMPERED"})
     void forgedMessage(Protection protection, String told) throws Exception {
-        byte[] text = "forged".getBytes(US_ASCII);
+        byte[] text = "forged with room for a tag".getBytes(US_ASCII);
         assertThat(second(protection, (first, message) -> forged(message, Wire.DATA, text)))
                 .isEqualTo(told);
     }
@@ -198,7 +198,7 @@ class ForgedPackets {
     @ParameterizedTest
     @CsvSource({"NONE, CLOSED_BY_PEER", "SEALED, TAMPERED"})
     void forgedGoodbye(Protection protection, String told) throws Exception {
-        assertThat(second(protection, (first, message) -> forged(message, Wire.GOODBYE, new byte[0])))
+        assertThat(second(protection, (first, message) -> forged(message, Wire.GOODBYE, new byte[Seal.BYTES])))
                 .isEqualTo(told);
     }
 

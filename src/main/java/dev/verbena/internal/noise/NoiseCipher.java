@@ -87,7 +87,7 @@ public final class NoiseCipher {
 
     /**
      * Seals the next message in its place, in pieces that stay in the processor's cache: whole copies of 1 MiB took 26 us more
-     * (2026-11-25).
+     * (2026-11-25). Pieces of 4 to 128 KiB take the same time.
      *
      * @param associated bytes that are authenticated and not sent
      * @param memory memory that begins with the message, with room for {@link #TAG_BYTES} more
@@ -117,6 +117,11 @@ public final class NoiseCipher {
 
     /**
      * Opens the next message. After a message that is not authentic, nothing can be opened any more.
+     *
+     * <p>Arrays are fastest, although the caller copies to them and from them, 22 us each for 1 MiB, and the cipher takes 105
+     * (2026-11-25, JDK 25). In place in one array it takes 215, because the JDK then goes over the bytes twice, and between
+     * direct buffers 300, because the JDK copies 512 bytes at a time. It returns no byte before the tag, and so a message can't
+     * be opened in pieces.
      *
      * @param associated bytes that are authenticated and were not sent
      * @param sealed an array that begins with the sealed message

@@ -1,13 +1,7 @@
 package dev.verbena.internal;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
-import java.util.NoSuchElementException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The fence that a thread issues for all threads of the process when it closes a shared object ({@code membarrier}).
@@ -62,28 +56,28 @@ public final class Barrier {
     /** The property that turns the system call off with {@code false}, as on a kernel without it. */
     private static final String WANTED = "dev.verbena.membarrier";
 
-    private static final @Nullable MethodHandle SYSCALL;
-    private static final long MEMBARRIER;
+    private static final long MEMBARRIER = numberOfMembarrier(System.getProperty("os.arch"));
+
+    /**
+     * {@code syscall} takes its arguments as other functions do, although C declares it as one of any number of arguments: it
+     * reads no vector registers. So it needs no handle of its own.
+     */
+    private static final CFunction SYSCALL = new CFunction(NativeLibraries.C, "syscall");
 
     /** True if the kernel has the system call. Without it, users must fence for themselves. */
     public static final boolean AVAILABLE;
 
     static {
         // Closing relies on this class. So this can't fail: for lack of memory, users fence for themselves.
-        MethodHandle linked = null;
-        long number = -1;
+        boolean registered;
         try {
-            number = numberOfMembarrier(System.getProperty("os.arch"));
-            linked = Boolean.parseBoolean(System.getProperty(WANTED, "true")) && number > 0 ? link() : null;
-            if (linked != null && membarrier(linked, number, REGISTER_PRIVATE_EXPEDITED) != 0) {
-                linked = null;
-            }
-        } catch (Throwable shortage) {
-            linked = null;
+            registered = Boolean.parseBoolean(System.getProperty(WANTED, "true"))
+                    && MEMBARRIER > 0
+                    && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
+        } catch (Throwable shortage) { // or native access is denied: no object of C can exist then
+            registered = false;
         }
-        SYSCALL = linked;
-        MEMBARRIER = number;
-        AVAILABLE = linked != null;
+        AVAILABLE = registered;
     }
 
     /** True once the system call has failed after its registration. It is not tried again: the threads may be filtered. */
@@ -97,8 +91,7 @@ public final class Barrier {
     /** Makes every thread of the process that runs Java execute a full fence before this method returns. */
     public static void allThreads() {
         VarHandle.fullFence();
-        MethodHandle linked = SYSCALL;
-        if (linked != null && (failed || membarrier(linked, MEMBARRIER, PRIVATE_EXPEDITED) != 0)) {
+        if (AVAILABLE && (failed || membarrier(PRIVATE_EXPEDITED) != 0)) {
             failed = true;
             handshake();
         }
@@ -112,30 +105,8 @@ public final class Barrier {
         VarHandle.fullFence();
     }
 
-    private static long membarrier(MethodHandle syscall, long number, int command) {
-        try {
-            return (long) syscall.invokeExact(number, (long) command, 0L, 0L);
-        } catch (Throwable t) {
-            throw CFunction.unexpected(t);
-        }
-    }
-
-    private static @Nullable MethodHandle link() {
-        FunctionDescriptor shape = FunctionDescriptor.of(
-                ValueLayout.JAVA_LONG,
-                ValueLayout.JAVA_LONG,
-                ValueLayout.JAVA_LONG,
-                ValueLayout.JAVA_LONG,
-                ValueLayout.JAVA_LONG);
-        try {
-            return Linker.nativeLinker()
-                    .downcallHandle(
-                            NativeLibraries.C.symbol("syscall").orElseThrow(),
-                            shape,
-                            Linker.Option.firstVariadicArg(1));
-        } catch (IllegalCallerException | NoSuchElementException nativeAccessDenied) {
-            return null; // no object of C can exist then, and a plain fence is enough
-        }
+    private static long membarrier(int command) {
+        return SYSCALL.callQuietly(MEMBARRIER, command, 0, 0);
     }
 
     /** Returns the number of the system call on a kind of processor, as Java names it; -1 if it is unknown. */

@@ -7,6 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.net.Channel;
 import dev.verbena.net.Message;
 import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
@@ -14,22 +15,26 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
 // @start region="program"
-/** A store: KeyValueStore ADDRESS PORT serves. Clients read its memory, and call it to change an entry. */
+/** A store: KeyValueStore ADDRESS PORT [SECRET-FILE] serves. Clients read its memory, and call it to change an entry. */
 public final class KeyValueStore {
     static final MemoryLayout ENTRY = MemoryLayout.structLayout(
             JAVA_LONG.withName("version"), JAVA_LONG.withName("key"), MemoryLayout.sequenceLayout(48, JAVA_BYTE));
     static final VarHandle VERSION = JAVA_LONG.varHandle(); // 0 before the first put, odd during each put
     static final Duration TIMEOUT = Duration.ofSeconds(60);
 
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) throws Exception {
+        NodeOptions open = NodeOptions.defaults();
+        NodeOptions options = args.length > 2 ? open.secret(Files.readAllBytes(Path.of(args[2]))) : open;
         try (VerbsArena arena = VerbsArena.ofShared()) {
-            Node node = Node.open(new InetSocketAddress(args[0], Integer.parseInt(args[1])), arena);
+            Node node = Node.open(new InetSocketAddress(args[0], Integer.parseInt(args[1])), options, arena);
             MemorySegment table = arena.allocate(ENTRY, 1024);
-            node.export("table", table, AccessFlag.REMOTE_READ);
+            node.export("table", table, AccessFlag.REMOTE_READ).inTheClear(); // the network sees what is read
             node.listen((channel, put) -> { // called by one thread at a time
                 long key = put.segment().get(JAVA_LONG, 0);
                 MemorySegment entry = table.asSlice(ENTRY.scale(0, key & 1023), ENTRY);

@@ -9,7 +9,11 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.net.CallException;
 import dev.verbena.net.Channel;
+import dev.verbena.net.ChannelException;
+import dev.verbena.net.EndReason;
 import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
+import dev.verbena.net.Protection;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -54,7 +58,7 @@ class NodeProgramsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"KeyValueStore, 45", "FileTransfer, 30", "SquareRootServer, 30"})
+    @CsvSource({"KeyValueStore, 47", "FileTransfer, 32", "SquareRootServer, 31"})
     void programHasAtMostAsManyLines(String name, int most) throws Exception {
         assertThat(Files.readString(Path.of("src/test/java/dev/verbena/docs/" + name + ".java"))
                         .lines()
@@ -152,5 +156,63 @@ class NodeProgramsTest {
         first.close();
         assertThat(NodeProgram.root(second, 25)).isEqualTo(5);
         server.cancel(true);
+    }
+
+    // With a secret
+
+    private Channel knowing(Future<?> server) {
+        Node knows = Node.open(OWN, NodeOptions.defaults().secret(new byte[32]), arena);
+        Channel made = NodeProgram.connect(knows, address, () -> !server.isDone());
+        assertThat(made.protection()).isEqualTo(Protection.SEALED);
+        return made;
+    }
+
+    private static String secret(Path folder) throws Exception {
+        return Files.write(folder.resolve("secret"), new byte[32]).toString();
+    }
+
+    @Test
+    void storeWithASecretIsReadByThoseWhoKnowIt(@TempDir Path folder) throws Exception {
+        String file = secret(folder);
+        Future<?> server = threads.submit(() -> {
+            String[] words = NodeProgram.words(address, "");
+            KeyValueStore.main(new String[] {words[1], words[2], file});
+            return null;
+        });
+        Channel channel = knowing(server);
+        RemoteMemory table = NodeProgram.remote(channel, "table");
+        LocalMemory local = channel.node().register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
+        KeyValueStore.put(channel, 7, "seven");
+        assertThat(KeyValueStore.get(channel, table, local, 7)).contains("seven");
+    }
+
+    @Test
+    void fileIsTakenOfThoseWhoKnowTheSecret(@TempDir Path folder) throws Exception {
+        Path source = Files.write(folder.resolve("source"), new byte[300_000]);
+        Path target = folder.resolve("target");
+        String file = secret(folder);
+        Future<?> receiver = threads.submit(() -> {
+            FileTransfer.main(NodeProgram.words(address, "receive", target.toString(), file));
+            return null;
+        });
+        Channel channel = knowing(receiver);
+        try (FileChannel data = FileChannel.open(source)) {
+            channel.offer(data, 0, data.size(), FileTransfer.sha256(source.toString()), DEADLINE);
+        }
+        receiver.get(DEADLINE.toSeconds(), SECONDS);
+        assertThat(target).hasSameBinaryContentAs(source);
+    }
+
+    @Test
+    void serverWithASecretRefusesStrangers(@TempDir Path folder) throws Exception {
+        String file = secret(folder);
+        Future<?> server = threads.submit(() -> {
+            SquareRootServer.main(NodeProgram.words(address, "handlers", file));
+            return null;
+        });
+        assertThat(NodeProgram.root(knowing(server), 9)).isEqualTo(3);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> client.connect(address, DEADLINE))
+                .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.OTHER_PROTECTION));
     }
 }

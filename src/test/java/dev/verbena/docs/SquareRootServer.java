@@ -10,13 +10,16 @@ import dev.verbena.net.Message;
 import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.temporal.ChronoUnit;
 
 // @start region="program"
-/** A server that answers each number with its square root: SquareRootServer blocking|handlers|polling ADDRESS PORT. */
+/** A server that answers each number with its square root: SquareRootServer STYLE ADDRESS PORT [SECRET-FILE]. */
 public final class SquareRootServer {
-    public static void main(String[] args) throws InterruptedException {
-        NodeOptions options = NodeOptions.defaults().progress(args[0].equals("polling") ? CALLER : BACKGROUND);
+    public static void main(String[] args) throws Exception { // STYLE is blocking, handlers or polling
+        NodeOptions open = NodeOptions.defaults().progress(args[0].equals("polling") ? CALLER : BACKGROUND);
+        NodeOptions options = args.length > 3 ? open.secret(Files.readAllBytes(Path.of(args[3]))) : open;
         try (VerbsArena arena = VerbsArena.ofShared()) {
             Node node = Node.open(new InetSocketAddress(args[1], Integer.parseInt(args[2])), options, arena);
             while (args[0].equals("blocking")) { // a virtual thread for each channel

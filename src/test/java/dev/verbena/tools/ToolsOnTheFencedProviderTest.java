@@ -11,10 +11,15 @@ import dev.verbena.tools.perf.PerfPlan.Operation;
 import dev.verbena.tools.perf.PerfWarmUp;
 import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -53,18 +58,26 @@ class ToolsOnTheFencedProviderTest {
         assertThat(run.status()).as(run.toString()).isZero();
     }
 
+    private static void assertPerfMeasuresNet(int lines, String... more) {
+        ToolRun run = run(List.of("perf", "--net", "--self", "-b", "10.9.9.1", "-n", "20", "-S", "3000000"), more);
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(run.out()).contains("message and back", "call", "read", "reads", "transfer", "3000000");
+        assertThat(run.out().lines()).hasSize(lines);
+    }
+
     /** Messages, calls, reads and transfers through the layer, in both styles. */
     @ParameterizedTest
     @ValueSource(strings = {"", "-e", "--json", "-s 5000 -t 3 -e"})
     void perfMeasuresTheConnectionLayer(String line) {
-        List<String> words =
-                new ArrayList<>(List.of("perf", "--net", "--self", "-b", "10.9.9.1", "-n", "20", "-S", "3000000"));
-        words.addAll(List.of(line.split(" ")));
-        words.remove("");
-        ToolRun run = run(words);
-        assertThat(run.status()).as(run.toString()).isZero();
-        assertThat(run.out()).contains("message and back", "call", "read", "reads", "transfer", "3000000");
-        assertThat(run.out().lines()).hasSize(line.equals("--json") ? 47 : 7);
+        String[] words = line.isEmpty() ? new String[0] : line.split(" ");
+        assertPerfMeasuresNet(line.equals("--json") ? 47 : 7, words);
+    }
+
+    @Test
+    void perfMeasuresSealedChannels(@TempDir Path folder) throws IOException {
+        Path secret = Files.write(folder.resolve("secret"), new byte[32]);
+        Files.setPosixFilePermissions(secret, PosixFilePermissions.fromString("rw-------"));
+        assertPerfMeasuresNet(7, "--secret-file=" + secret);
     }
 
     @ParameterizedTest

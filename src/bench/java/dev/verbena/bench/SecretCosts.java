@@ -1,16 +1,24 @@
 package dev.verbena.bench;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
 import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.internal.noise.NoiseHandshake.Pattern;
+import dev.verbena.net.Channel;
+import dev.verbena.net.Message;
+import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
+import dev.verbena.net.Transfer;
+import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 import javax.crypto.Cipher;
@@ -24,6 +32,7 @@ import javax.crypto.spec.SecretKeySpec;
  */
 final class SecretCosts {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final byte[] SECRET = new byte[32];
     private static final byte[] PROLOGUE = new byte[64];
     private static final byte[] PAYLOAD = new byte[41];
@@ -37,6 +46,7 @@ final class SecretCosts {
         sealed("sealed 64 B there and back", NetCosts.options(64), 64, 500, warm, rounds, 1.3);
         NodeOptions large = NetCosts.options(1 << 20).window(4).sends(4).calls(0);
         sealed("sealed 1 MiB there and back", large, 1 << 20, 2, warm / 10, rounds, 1.11);
+        transfers(warm, rounds);
         handshake(Math.max(warm, 3000), rounds * 5);
         refusals(Math.max(warm, 3000), rounds * 20);
     }
@@ -63,11 +73,15 @@ final class SecretCosts {
 
         /** Seals twice and opens twice. */
         void thereAndBack() {
+            there();
+            there();
+        }
+
+        /** Seals and opens. */
+        void there() {
             try {
-                for (int i = 0; i < 2; i++) {
-                    begin(Cipher.ENCRYPT_MODE, ++number).doFinal(plain, 0, plain.length, sealed, 0);
-                    begin(Cipher.DECRYPT_MODE, number).doFinal(sealed, 0, sealed.length, plain, 0);
-                }
+                begin(Cipher.ENCRYPT_MODE, ++number).doFinal(plain, 0, plain.length, sealed, 0);
+                begin(Cipher.DECRYPT_MODE, number).doFinal(sealed, 0, sealed.length, plain, 0);
             } catch (GeneralSecurityException impossible) {
                 throw new IllegalStateException(impossible);
             }
@@ -88,27 +102,78 @@ final class SecretCosts {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             NetCosts.Operation clear = NetCosts.nodes(arena, options, false);
             NetCosts.Operation sealed = NetCosts.nodes(arena, options.secret(SECRET), false);
-            Bare bare = new Bare(size);
-            double[] ofBare = new double[rounds];
-            double[] added = new double[rounds];
-            double[] ofClear = new double[rounds];
-            for (int i = -warm; i < rounds; i++) {
-                double first = NetCosts.round(bare::thereAndBack, operations);
-                double second = NetCosts.round(clear, operations);
-                double third = NetCosts.round(sealed, operations);
-                if (i >= 0) {
-                    ofBare[i] = first;
-                    ofClear[i] = second;
-                    added[i] = third;
-                }
-            }
-            Arrays.sort(ofClear);
-            Arrays.sort(added);
-            for (int i = 0; i < rounds; i++) {
-                added[i] -= ofClear[i]; // the difference of the same quantiles
-            }
-            row(name, ofBare, added, target);
+            added(name, new Bare(size)::thereAndBack, clear, sealed, operations, warm, rounds, target);
         }
+    }
+
+    /** Compares what sealing adds to a transfer with two calls of AES-GCM. Both sides have threads of their own. */
+    private static void transfers(int warm, int rounds) throws InterruptedException {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            int size = 1 << 20;
+            NetCosts.Operation clear = offers(arena, NodeOptions.defaults(), size);
+            NetCosts.Operation sealed = offers(arena, NodeOptions.defaults().secret(SECRET), size);
+            added("sealed transfer of 1 MiB", new Bare(size)::there, clear, sealed, 4, warm / 10, rounds, 1.11);
+        }
+    }
+
+    private static NetCosts.Operation offers(VerbsArena arena, NodeOptions options, int size)
+            throws InterruptedException {
+        InetSocketAddress own = new InetSocketAddress("10.9.9.1", 0);
+        Node server = Node.open(own, options, arena);
+        MemorySegment target = arena.allocate(size, 4096);
+        Thread.ofPlatform().daemon().start(() -> {
+            try {
+                Channel channel = server.accept(PATIENCE);
+                while (true) {
+                    try (Message offer = channel.receive(PATIENCE);
+                            Transfer transfer = offer.transfer()) {
+                        transfer.accept(target, PATIENCE);
+                    }
+                }
+            } catch (VerbsException | IllegalStateException | InterruptedException end) {
+                return; // the row is over
+            }
+        });
+        Channel channel = Node.open(own, options, arena).connect(server.address(), PATIENCE);
+        MemorySegment data = arena.allocate(size, 4096);
+        byte[] about = {};
+        return () -> {
+            try {
+                channel.offer(data, about, PATIENCE);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        };
+    }
+
+    private static void added(
+            String name,
+            NetCosts.Operation bare,
+            NetCosts.Operation clear,
+            NetCosts.Operation sealed,
+            int operations,
+            int warm,
+            int rounds,
+            double target) {
+        double[] ofBare = new double[rounds];
+        double[] ofClear = new double[rounds];
+        double[] added = new double[rounds];
+        for (int i = -warm; i < rounds; i++) {
+            double first = NetCosts.round(bare, operations);
+            double second = NetCosts.round(clear, operations);
+            double third = NetCosts.round(sealed, operations);
+            if (i >= 0) {
+                ofBare[i] = first;
+                ofClear[i] = second;
+                added[i] = third;
+            }
+        }
+        Arrays.sort(ofClear);
+        Arrays.sort(added);
+        for (int i = 0; i < rounds; i++) {
+            added[i] -= ofClear[i]; // the difference of the same quantiles
+        }
+        row(name, ofBare, added, target);
     }
 
     private static void row(String name, double[] bare, double[] ours, double target) {

@@ -26,7 +26,6 @@ final class Controller {
     final Map<Integer, Queue> queues = new HashMap<>(); // guarded by the target
     private final MemoryDisk target;
     private final boolean discovers;
-    private final UUID identity;
     private volatile int configuration;
     private int keepAlive; // milliseconds
     private volatile int events;
@@ -42,16 +41,15 @@ final class Controller {
         this.host = host;
         this.discovers = discovers;
         this.keepAlive = keepAlive;
-        identity = UUID.nameUUIDFromBytes(target.name.getBytes(StandardCharsets.UTF_8));
     }
 
     boolean isEnabled() {
         return (configuration & 1) != 0;
     }
 
-    /** Returns the time without a command after which the host is gone. */
+    /** Returns the time without a command after which the host is gone: a packet that was lost takes seconds to come again. */
     Duration keepAlive() {
-        return keepAlive == 0 ? MemoryDisk.FOREVER : Duration.ofMillis(keepAlive);
+        return keepAlive == 0 ? MemoryDisk.FOREVER : Duration.ofMillis(2L * keepAlive);
     }
 
     private long property(int offset) {
@@ -81,22 +79,22 @@ final class Controller {
 
     private long fabrics(MemorySegment command) throws Refusal {
         int type = u8(command, 4);
-        int offset = s32(command, 44);
+        int offset = command.get(INT, 44);
         unless(type == PROPERTY_GET || type == PROPERTY_SET && offset == CONFIGURATION, INVALID_FIELD);
         if (type == PROPERTY_GET) {
             return property(offset);
         }
-        configuration = s32(command, 48);
+        configuration = command.get(INT, 48);
         return 0;
     }
 
     private int feature(MemorySegment command, boolean set) throws Refusal {
-        int value = s32(command, 44);
+        int value = command.get(INT, 44);
         return switch (u8(command, 40)) {
             case QUEUES -> Math.min(Math.min(value & 0xffff, value >>> 16), MemoryDisk.QUEUES - 1) * 0x10001;
             case EVENTS -> set ? events = value : events;
             case KEEP_ALIVE_TIMER -> set ? keepAlive = value : keepAlive;
-            case WRITE_CACHE -> target.disk.isFile() ? 1 : 0;
+            case WRITE_CACHE -> 1;
             default -> throw new Refusal(INVALID_FIELD | DO_NOT_RETRY, 0);
         };
     }
@@ -130,7 +128,7 @@ final class Controller {
 
     private void log(Queue queue, int slot, MemorySegment command) throws Refusal {
         int log = u8(command, 40);
-        long from = s64(command, 48);
+        long from = command.get(LONG, 48);
         long size = ((u16(command, 42) | (long) u16(command, 44) << 16) + 1) * Integer.BYTES;
         unless(log > 0 && log <= CHANGED_NAMESPACES || log == DISCOVERED, INVALID_LOG_PAGE);
         unless(size <= PAGE && from >= 0 && discovers == (log == DISCOVERED), INVALID_FIELD);
@@ -146,7 +144,7 @@ final class Controller {
     }
 
     private void identify(Queue queue, int slot, MemorySegment command) throws Refusal {
-        int namespace = s32(command, 4);
+        int namespace = command.get(INT, 4);
         MemorySegment page = queue.page(slot).fill((byte) 0);
         int what = u8(command, 40);
         unless(what == 1 || !discovers && (what == 0 || what == 2 || what == 3), INVALID_FIELD);
@@ -155,11 +153,12 @@ final class Controller {
             case 0 -> describeNamespace(page);
             case 1 -> describeController(page);
             case 2 ->
-                put32(page, 0, Integer.compareUnsigned(namespace, NAMESPACE) < 0 ? NAMESPACE : 0); // the next ones
+                page.set(INT, 0, Integer.compareUnsigned(namespace, NAMESPACE) < 0 ? NAMESPACE : 0); // the next ones
             default -> { // names of the namespace: a UUID
+                UUID identity = UUID.nameUUIDFromBytes(target.name.getBytes(StandardCharsets.UTF_8));
                 put16(page, 0, 16 << 8 | 3);
-                put64(page, 4, identity.getMostSignificantBits());
-                put64(page, 12, identity.getLeastSignificantBits());
+                page.set(LONG, 4, identity.getMostSignificantBits());
+                page.set(LONG, 12, identity.getLeastSignificantBits());
             }
         }
         queue.reply(slot, PAGE);
@@ -171,33 +170,28 @@ final class Controller {
         put8(page, 76, 2); // several controllers
         put8(page, 77, 8); // transfers of 256 pages
         put16(page, 78, id);
-        put32(page, 80, V14);
-        put32(page, 92, NAMESPACE_CHANGED);
+        page.set(INT, 80, V14);
+        page.set(INT, 92, NAMESPACE_CHANGED);
         put8(page, 111, discovers ? 2 : 1);
         put16(page, 320, 1); // keeps alive in units of 100 ms
         put16(page, 512, 0x4466); // commands of 64 bytes, responses of 16
         put16(page, 514, MemoryDisk.DEPTH);
-        put32(page, 516, NAMESPACE);
+        page.set(INT, 516, NAMESPACE);
         put16(page, 520, 1 << 2 | 1 << 3); // dataset management, write zeroes
-        put8(page, 525, target.disk.isFile() ? 1 : 0);
-        put32(page, 536, 1 | 1 << 2 | 1 << 20); // descriptors with keys, and of data in the capsule
+        put8(page, 525, 1);
+        page.set(INT, 536, 1 | 1 << 2 | 1 << 20); // descriptors with keys, and of data in the capsule
         page.setString(768, discovers ? DISCOVERY : target.name);
-        put32(page, 1792, (CAPSULE + PAGE) / 16);
-        put32(page, 1796, RESPONSE / 16);
+        page.set(INT, 1792, (CAPSULE + PAGE) / 16);
+        page.set(INT, 1796, RESPONSE / 16);
         put8(page, 1803, 1); // descriptor
     }
 
     private void describeNamespace(MemorySegment page) {
         long blocks = target.disk.size() >> BLOCK_SHIFT;
-        put64(page, 0, blocks);
-        put64(page, 8, blocks);
-        put64(page, 16, blocks);
+        page.set(LONG, 0, blocks);
+        page.set(LONG, 8, blocks);
+        page.set(LONG, 16, blocks);
         put8(page, 30, 1); // for several controllers
         put8(page, 130, BLOCK_SHIFT);
-    }
-
-    @Override
-    public String toString() {
-        return "controller " + id + " of " + host;
     }
 }

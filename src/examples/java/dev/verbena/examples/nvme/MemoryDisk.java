@@ -13,13 +13,14 @@ import java.io.RandomAccessFile;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Scanner;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A target of NVMe over Fabrics: serves memory of this process, or a file, as a disk over RDMA. Linux mounts it. A transfer
@@ -51,7 +52,7 @@ public final class MemoryDisk {
         this.listener = listener;
     }
 
-    private void serve() throws InterruptedException {
+    private void listen() throws InterruptedException {
         while (true) {
             try {
                 answer(listener.id().awaitRequest(FOREVER));
@@ -72,9 +73,8 @@ public final class MemoryDisk {
             unless(id <= QUEUES, BAD_QUEUE);
             unless(depth > 1 && depth <= (id == 0 ? ADMIN_DEPTH : DEPTH), BAD_DEPTH);
             unless(queues.get() < MOST_QUEUES, NO_RESOURCES);
-            Queue queue = new Queue(this, request, id, depth);
             queues.incrementAndGet();
-            Thread.ofPlatform().daemon().name("queue").start(queue);
+            Thread.ofPlatform().daemon().name("queue " + id).start(() -> serve(request, id, depth));
         } catch (Refusal refused) {
             request.reject(PrivateData.of(new byte[] {0, 0, (byte) refused.status, 0}));
         }
@@ -97,9 +97,9 @@ public final class MemoryDisk {
             do {
                 last = last % 0xffef + 1;
             } while (controllers.containsKey(last));
-            controller = new Controller(this, last, host, discovers, s32(command, 48));
+            controller = new Controller(this, last, host, discovers, command.get(INT, 48));
             controllers.put(last, controller);
-            System.out.println(controller + " begins");
+            System.out.println("controller " + last + " of " + host + " begins");
         } else {
             unless(controller != null && controller.host.equals(host), CONNECT_PARAMETER, IN_DATA | 16);
             unless(controller.isEnabled() && !controller.queues.containsKey(queue.id), SEQUENCE_ERROR);
@@ -108,13 +108,25 @@ public final class MemoryDisk {
         return controller;
     }
 
-    /** Notes that a queue has ended. A controller ends with its administrator's queue, and its other queues with it. */
-    synchronized void ended(Queue queue, @Nullable Controller of, String reason) {
-        queues.decrementAndGet();
-        System.out.println("queue " + queue.id + " of " + (of == null ? "a host" : of) + " ends: " + reason);
-        if (of != null && of.queues.remove(queue.id, queue) && queue.id == 0) {
+    /** Serves a queue until its connection ends. */
+    private void serve(ConnectRequest request, int id, int depth) {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Queue queue = new Queue(this, request, id, depth, arena)) {
+            queue.serve();
+        } catch (RuntimeException | InterruptedException e) {
+            System.out.println("queue " + id + " ends: " + e.getMessage());
+        } finally {
+            queues.decrementAndGet();
+        }
+    }
+
+    /** Forgets a queue. A controller ends with its administrator's queue, and its other queues with it. */
+    synchronized void remove(Queue queue, Controller of) {
+        of.queues.remove(queue.id);
+        if (queue.id == 0) {
             controllers.remove(of.id);
-            of.queues.values().forEach(each -> each.connection.close());
+            of.queues.values().forEach(other -> other.connection.close());
+            System.out.println("controller " + of.id + " of " + of.host + " ends");
         }
     }
 
@@ -123,8 +135,8 @@ public final class MemoryDisk {
         byte[] log = new byte[2048];
         MemorySegment page = MemorySegment.ofArray(log);
         InetSocketAddress address = listener.address();
-        put64(page, 0, 1); // version of the contents
-        put64(page, 8, 1); // entries
+        page.set(LONG, 0, 1); // version of the contents
+        page.set(LONG, 8, 1); // entries
         put8(page, 1024, 1); // RDMA
         put8(page, 1025, address.getAddress() instanceof java.net.Inet4Address ? 1 : 2);
         put8(page, 1026, 2); // a subsystem with disks
@@ -154,15 +166,19 @@ public final class MemoryDisk {
         String name = arguments.length > 2 ? arguments[2] : "nqn.2026-11.dev.verbena:disk";
         InetSocketAddress at =
                 new InetSocketAddress(address[0], address.length > 1 ? Integer.parseInt(address[1]) : 4420);
+        boolean inMemory = arguments.length < 4;
+        Path path = inMemory ? Files.createTempFile(Path.of("/dev/shm"), "disk", null) : Path.of(arguments[3]);
         try (VerbsArena arena = VerbsArena.ofShared();
-                FileChannel file =
-                        arguments.length < 4 ? null : new RandomAccessFile(arguments[3], "rw").getChannel()) {
+                FileChannel file = new RandomAccessFile(path.toFile(), "rw").getChannel()) {
+            if (inMemory) {
+                Files.delete(path); // the memory ends with the process
+            }
             Listener listener = Listener.open(at, arena);
             Disk disk = new Disk(size(arguments[1]), file, listener.id().protectionDomain(), arena);
             MemoryDisk target = new MemoryDisk(name, disk, listener);
             System.out.println("serving " + disk.size() + " bytes at " + listener.address() + " as " + name);
             Thread.ofPlatform().daemon().name("commands").start(target::obey);
-            target.serve();
+            target.listen();
         }
     }
 

@@ -37,8 +37,8 @@ final class Nvme {
 
     private static final ValueLayout.OfShort SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private Nvme() {}
 
@@ -50,27 +50,11 @@ final class Nvme {
         return Short.toUnsignedInt(in.get(SHORT, at));
     }
 
-    static int s32(MemorySegment in, long at) {
-        return in.get(INT, at);
-    }
-
-    static long s64(MemorySegment in, long at) {
-        return in.get(LONG, at);
-    }
-
     static void put8(MemorySegment to, long at, int value) {
         to.set(ValueLayout.JAVA_BYTE, at, (byte) value);
     }
 
     static void put16(MemorySegment to, long at, int value) {
         to.set(SHORT, at, (short) value);
-    }
-
-    static void put32(MemorySegment to, long at, int value) {
-        to.set(INT, at, value);
-    }
-
-    static void put64(MemorySegment to, long at, long value) {
-        to.set(LONG, at, value);
     }
 }

@@ -71,16 +71,16 @@ public final class NvmeHost {
             command.fill((byte) 0);
             put8(command, 0, opcode);
             put8(command, 1, 0x40); // with a descriptor
-            put32(command, 4, namespace);
+            command.set(INT, 4, namespace);
             put8(command, 39, KEYED);
             return command;
         }
 
         /** Has the command name memory for its data. */
         void describe(RemoteMemory data) {
-            put64(command, 24, data.address());
-            put32(command, 32, (int) data.length());
-            put32(command, 35, data.key());
+            command.set(LONG, 24, data.address());
+            command.set(INT, 32, (int) data.length());
+            command.set(INT, 35, data.key());
             put8(command, 39, KEYED);
         }
 
@@ -99,9 +99,9 @@ public final class NvmeHost {
             int status = u16(response, 14) >> 1;
             if (status != SUCCESS) {
                 throw new IOException("command 0x%x failed with status 0x%x, result 0x%x"
-                        .formatted(u8(command, 0), status, s32(response, 0)));
+                        .formatted(u8(command, 0), status, response.get(INT, 0)));
             }
-            return s64(response, 0);
+            return response.get(LONG, 0);
         }
 
         /** Connects this queue to a subsystem, and returns the number of the controller. */
@@ -125,23 +125,23 @@ public final class NvmeHost {
         administrator = new Queue(0);
         int controller = administrator.connect(0, NEW, subsystem);
         MemorySegment command = administrator.begin(FABRICS, PROPERTY_SET);
-        put32(command, 44, CONFIGURATION);
-        put64(command, 48, ENABLE);
+        command.set(INT, 44, CONFIGURATION);
+        command.set(LONG, 48, ENABLE);
         administrator.execute();
         do {
-            put32(administrator.begin(FABRICS, PROPERTY_GET), 44, STATUS);
+            administrator.begin(FABRICS, PROPERTY_GET).set(INT, 44, STATUS);
         } while ((administrator.execute() & 1) == 0);
         if (subsystem.equals(DISCOVERY)) {
             queue = administrator;
             return;
         }
-        put32(administrator.begin(SET_FEATURES, 0), 40, QUEUES); // one to submit, and one to complete
+        administrator.begin(SET_FEATURES, 0).set(INT, 40, QUEUES); // one to submit, and one to complete
         administrator.execute();
         administrator.begin(IDENTIFY, NAMESPACE);
         administrator.describe(administrator.data(PAGE));
         administrator.execute();
         blockShift = u8(administrator.page, 130 + 4 * (u8(administrator.page, 26) & 15));
-        size = s64(administrator.page, 0) << blockShift;
+        size = administrator.page.get(LONG, 0) << blockShift;
         queue = new Queue(1);
         queue.connect(1, controller, subsystem);
     }
@@ -164,10 +164,10 @@ public final class NvmeHost {
     /** Returns the names of the subsystems that a target has. */
     private List<String> subsystems() throws InterruptedException, IOException {
         MemorySegment command = administrator.begin(GET_LOG_PAGE, 0);
-        put32(command, 40, PAGE / Integer.BYTES - 1 << 16 | DISCOVERED);
+        command.set(INT, 40, PAGE / Integer.BYTES - 1 << 16 | DISCOVERED);
         administrator.describe(administrator.data(PAGE));
         administrator.execute();
-        return LongStream.rangeClosed(1, Math.min(3, s64(administrator.page, 8)))
+        return LongStream.rangeClosed(1, Math.min(3, administrator.page.get(LONG, 8)))
                 .mapToObj(entry -> administrator.page.getString(entry * 1024 + 256))
                 .toList();
     }
@@ -221,7 +221,7 @@ public final class NvmeHost {
             long part = Math.min(LARGEST, memory.length() - done);
             MemorySegment command = queue.begin(opcode, NAMESPACE);
             queue.describe(memory.slice(done, part));
-            put64(command, 40, offset + done >> blockShift);
+            command.set(LONG, 40, offset + done >> blockShift);
             put16(command, 48, (int) (part >> blockShift) - 1);
             queue.execute();
         }

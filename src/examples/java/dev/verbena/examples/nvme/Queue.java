@@ -4,7 +4,6 @@ import static dev.verbena.examples.nvme.Nvme.*;
 import static dev.verbena.examples.nvme.Refusal.unless;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionParameters;
@@ -22,11 +21,11 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue of a host: one connection, served by one thread. A command lives in a slot, from the receive of its capsule to the
- * completion of its response. The connection has twice as many slots as the host may use, so that a host that sends the next
- * command at once finds a receive.
+ * A queue of a host: one connection, served by one thread. A command lives in a slot, from the receive of its capsule until
+ * its response is made. The slot's next receive is posted before the response, so that a host that sends the next command at
+ * once finds it.
  */
-final class Queue implements Runnable {
+final class Queue implements AutoCloseable {
     /** The memory of a slot: the command, and a page for data in the capsule, or for the answer. */
     private static final int SLOT = CAPSULE + PAGE;
 
@@ -39,60 +38,36 @@ final class Queue implements Runnable {
     final int id;
     private final int depth;
     private final MemoryDisk target;
-    private final VerbsArena arena = VerbsArena.ofShared();
     final Connection connection;
     private final MemoryRegion region;
     final MemorySegment[] commands;
-    private final MemorySegment response = arena.allocate(RESPONSE);
     private final SendBatch sends;
     private final ReceiveBatch receives;
     private @Nullable Controller controller;
     private int head;
-    private boolean hasFlowControl = true;
 
-    Queue(MemoryDisk target, ConnectRequest request, int id, int depth) {
+    Queue(MemoryDisk target, ConnectRequest request, int id, int depth, VerbsArena arena) {
         this.target = target;
         this.id = id;
         this.depth = depth;
-        int slots = 2 * depth;
-        commands = new MemorySegment[slots];
-        try {
-            connection = request.connection(
-                    ConnectionResources.of(
-                            QueueCapabilities.of(2 * slots, slots).sendSge(2).inlineSize(RESPONSE)),
-                    arena);
-            region = connection.register(arena.allocate((long) slots * SLOT, PAGE), AccessFlag.LOCAL_WRITE);
-            sends = connection.queuePair().sendBatch(2 * BATCH);
-            receives = connection.queuePair().receiveBatch(slots);
-        } catch (Throwable t) {
-            arena.close();
-            throw t;
+        QueueCapabilities sizes = QueueCapabilities.of(4 * depth, depth).inlineSize(RESPONSE);
+        connection = request.connection(ConnectionResources.of(sizes), arena);
+        region = connection.register(arena.allocate((long) depth * SLOT, PAGE), AccessFlag.LOCAL_WRITE);
+        sends = connection.queuePair().sendBatch(2 * BATCH);
+        receives = connection.queuePair().receiveBatch(depth);
+        commands = new MemorySegment[depth];
+        for (int slot = 0; slot < depth; slot++) {
+            commands[slot] = region.segment().asSlice(at(slot), CAPSULE);
+            receive(slot);
         }
     }
 
-    @Override
-    public void run() {
-        String end = "";
-        try (arena) {
-            for (int slot = 0; slot < commands.length; slot++) {
-                commands[slot] = region.segment().asSlice(at(slot), CAPSULE);
-                receives.receive(slot << 2 | RECEIVED, region, at(slot), SLOT);
-            }
-            post();
-            byte[] accept = new byte[32];
-            put16(MemorySegment.ofArray(accept), 2, depth);
-            connection.accept(ConnectionParameters.defaults().privateData(PrivateData.of(accept)), HANDSHAKE);
-            serve(connection.completions(BATCH));
-        } catch (VerbsTimeoutException silent) {
-            end = "nothing came in time";
-        } catch (RuntimeException | InterruptedException e) {
-            end = e.getMessage();
-        } finally {
-            target.ended(this, controller, end);
-        }
-    }
-
-    private void serve(Completions done) throws InterruptedException {
+    /** Serves the queue until its connection ends, of which an exception tells. */
+    void serve() throws InterruptedException {
+        post();
+        PrivateData accept = PrivateData.of(new byte[] {0, 0, (byte) depth, 0});
+        connection.accept(ConnectionParameters.defaults().privateData(accept), HANDSHAKE);
+        Completions done = connection.completions(BATCH);
         while (true) {
             done.await(controller == null ? HANDSHAKE : id == 0 ? controller.keepAlive() : MemoryDisk.FOREVER);
             while (done.next()) {
@@ -102,7 +77,7 @@ final class Queue implements Runnable {
                     switch (number & 3) {
                         case RECEIVED -> received(slot, done.byteLength());
                         case FETCHED -> fetched(slot);
-                        default -> receives.receive(slot << 2 | RECEIVED, region, at(slot), SLOT);
+                        default -> {} // a response has arrived, and those before it
                     }
                 } catch (Refusal refused) {
                     answer(slot, refused.field, refused.status);
@@ -110,6 +85,10 @@ final class Queue implements Runnable {
             }
             post();
         }
+    }
+
+    private void receive(int slot) {
+        receives.receive(slot << 2 | RECEIVED, region, at(slot), SLOT);
     }
 
     private void post() {
@@ -138,7 +117,7 @@ final class Queue implements Runnable {
         if (opcode == FABRICS && u8(command, 4) == CONNECT) {
             unless(controller == null, SEQUENCE_ERROR);
             if (inCapsule(command, CONNECT_DATA, length, true)) {
-                connect(slot, s64(command, 24));
+                connect(slot, command.get(LONG, 24));
             } else {
                 sends.read(slot << 2 | FETCHED, region, at(slot) + CAPSULE, CONNECT_DATA, host(command));
             }
@@ -153,10 +132,8 @@ final class Queue implements Runnable {
     }
 
     private void connect(int slot, long offset) throws Refusal {
-        Controller found = target.connect(this, commands[slot], page(slot).asSlice(offset, CONNECT_DATA), depth);
-        hasFlowControl = (u8(commands[slot], 46) & 4) == 0;
-        controller = found;
-        answer(slot, found.id, SUCCESS);
+        controller = target.connect(this, commands[slot], page(slot).asSlice(offset, CONNECT_DATA), depth);
+        answer(slot, controller.id, SUCCESS);
     }
 
     /** Executes a command that reads or writes the disk. */
@@ -167,15 +144,15 @@ final class Queue implements Runnable {
             disk.flush();
         } else if (opcode != DATASET_MANAGEMENT) { // which gives hints that this disk does not need
             unless(opcode == READ || opcode == WRITE || opcode == WRITE_ZEROES, INVALID_OPCODE);
-            unless(s32(command, 4) == Controller.NAMESPACE, INVALID_NAMESPACE);
-            long offset = offset(command);
+            unless(command.get(INT, 4) == Controller.NAMESPACE, INVALID_NAMESPACE);
             long size = size(command);
-            boolean inside = s64(command, 40) >>> 64 - BLOCK_SHIFT == 0 && offset >= 0 && offset <= disk.size() - size;
-            unless(inside, OUT_OF_RANGE);
+            long block = command.get(LONG, 40);
+            unless(block >= 0 && block <= disk.size() - size >> BLOCK_SHIFT, OUT_OF_RANGE);
+            long offset = block << BLOCK_SHIFT;
             if (opcode == WRITE_ZEROES) {
-                disk.zero(offset, size);
+                disk.part(offset, size).fill((byte) 0);
             } else if (inCapsule(command, size, length, opcode == WRITE)) {
-                disk.write(offset, page(slot).asSlice(s64(command, 24), size));
+                disk.part(offset, size).copyFrom(page(slot).asSlice(command.get(LONG, 24), size));
             } else {
                 disk.transfer(sends, slot << 2 | FETCHED, opcode == WRITE, offset, host(command));
                 if (opcode == WRITE) {
@@ -190,13 +167,9 @@ final class Queue implements Runnable {
         if (controller == null) {
             connect(slot, 0);
         } else {
-            target.disk.written(offset(commands[slot]), size(commands[slot]));
+            target.disk.written(commands[slot].get(LONG, 40) << BLOCK_SHIFT, size(commands[slot]));
             answer(slot, 0, SUCCESS);
         }
-    }
-
-    private static long offset(MemorySegment command) {
-        return s64(command, 40) << BLOCK_SHIFT;
     }
 
     private static long size(MemorySegment command) {
@@ -207,19 +180,19 @@ final class Queue implements Runnable {
     private static boolean inCapsule(MemorySegment command, long size, int length, boolean toDisk) throws Refusal {
         int kind = u8(command, 39);
         if (kind == IN_CAPSULE && toDisk) {
-            long offset = s64(command, 24);
-            unless(s32(command, 32) == size, DATA_LENGTH);
+            long offset = command.get(LONG, 24);
+            unless(command.get(INT, 32) == size, DATA_LENGTH);
             unless(offset >= 0 && offset <= length - CAPSULE - size, DATA_OFFSET);
             return true;
         }
         unless(kind == KEYED || kind == KEYED_INVALIDATE, DESCRIPTOR_TYPE);
-        unless((s32(command, 32) & 0xffffff) == size, DATA_LENGTH);
+        unless((command.get(INT, 32) & 0xffffff) == size, DATA_LENGTH);
         return false;
     }
 
     /** Returns the memory of the host that a command describes by a key. */
     private static RemoteMemory host(MemorySegment command) {
-        return new RemoteMemory(s64(command, 24), s32(command, 35), s32(command, 32) & 0xffffff);
+        return new RemoteMemory(command.get(LONG, 24), command.get(INT, 35), command.get(INT, 32) & 0xffffff);
     }
 
     /** Sends the first bytes of the page of a slot to the host, and then the response. */
@@ -230,27 +203,41 @@ final class Queue implements Runnable {
         answer(slot, 0, SUCCESS);
     }
 
+    /** Sends the response of a slot. Only some are signaled, so that their place in the queue pair gets free. */
     void answer(int slot, long result, int status) {
         MemorySegment command = commands[slot];
-        sends.sendInline(slot << 2 | ANSWERED, fill(response, command, result, status));
+        sends.sendInline(slot << 2 | ANSWERED, response(command, result, status));
         if (u8(command, 39) == KEYED_INVALIDATE) {
-            sends.invalidate(s32(command, 35));
+            sends.invalidate(command.get(INT, 35));
         }
+        if (head % (depth / 2) != 0) {
+            sends.unsignaled();
+        }
+        receive(slot);
     }
 
     /** Completes the command of a slot that waits for an event. Any thread can call this. */
     void report(int slot, int event) {
-        MemorySegment own = MemorySegment.ofArray(new byte[RESPONSE]);
-        connection.queuePair().postSendInline(slot << 2 | ANSWERED, fill(own, commands[slot], event, SUCCESS));
+        MemorySegment response = response(commands[slot], event, SUCCESS);
+        connection.queuePair().postReceive(slot << 2 | RECEIVED, region, at(slot), SLOT);
+        connection.queuePair().postSendInline(slot << 2 | ANSWERED, response);
     }
 
-    private synchronized MemorySegment fill(MemorySegment to, MemorySegment command, long result, int status) {
+    private synchronized MemorySegment response(MemorySegment command, long result, int status) {
+        MemorySegment to = MemorySegment.ofArray(new byte[RESPONSE]);
         head = (head + 1) % depth;
-        put64(to, 0, result);
-        put16(to, 8, hasFlowControl ? head : 0xffff);
+        to.set(LONG, 0, result);
+        put16(to, 8, head);
         put16(to, 10, id);
         put16(to, 12, u16(command, 2)); // the host's number of the command
         put16(to, 14, status << 1);
         return to;
+    }
+
+    @Override
+    public void close() {
+        if (controller != null) {
+            target.remove(this, controller);
+        }
     }
 }

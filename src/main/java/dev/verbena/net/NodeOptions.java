@@ -54,7 +54,7 @@ public final class NodeOptions extends Options<NodeOptions> {
     private int maxChannelsPerPeer = -1;
 
     private int maxWaiting = 32;
-    private Duration handshakeTimeout = Duration.ofSeconds(5);
+    private Duration handshakeTimeout = Duration.ofSeconds(30);
     private Duration closeTimeout = Duration.ofSeconds(10);
     private Duration alive = Duration.ofSeconds(5);
     private Duration maxStall = Duration.ofMinutes(5);
@@ -260,7 +260,8 @@ public final class NodeOptions extends Options<NodeOptions> {
     }
 
     /**
-     * Returns a copy with another longest time from a peer's request to its first message.
+     * Returns a copy with another longest time from a peer's request to its first message. The default of 30 seconds lets in a
+     * peer whose virtual machine has just started on a busy machine.
      *
      * @param changed more than 0
      * @return a changed copy

@@ -69,7 +69,7 @@ class NodeOptionsTest {
         assertThat(DEFAULTS.maxChannels(5).maxChannelsPerPeer()).isEqualTo(4);
         assertThat(List.of(DEFAULTS.handshakeTimeout(), DEFAULTS.closeTimeout(), DEFAULTS.alive(), DEFAULTS.maxStall()))
                 .containsExactly(
-                        Duration.ofSeconds(5), Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofMinutes(5));
+                        Duration.ofSeconds(30), Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofMinutes(5));
         assertThat(DEFAULTS.maxTransferSize()).isEqualTo(1L << 40);
         assertThat(DEFAULTS.token()).isEmpty();
         assertThat(DEFAULTS.progress()).isEqualTo(NodeOptions.Progress.BACKGROUND);

@@ -45,9 +45,6 @@ public final class Serve {
     /** The longest time for a piece, and for the peer to begin with the next one. */
     private static final Duration PATIENCE = Duration.ofMinutes(5);
 
-    /** The longest time for a peer to introduce itself: a machine may be busy while many copies begin. */
-    private static final Duration HANDSHAKE = Duration.ofSeconds(60);
-
     private final PrintStream out;
     private final Inbox inbox;
 
@@ -71,10 +68,7 @@ public final class Serve {
         if (options.operand(0).isEmpty()) {
             throw options.usage("the folder DIR is missing");
         }
-        NodeOptions sizes = NodeOptions.defaults()
-                .maxTransferSize(Inbox.PIECE)
-                .maxExports(0)
-                .handshakeTimeout(HANDSHAKE);
+        NodeOptions sizes = NodeOptions.defaults().maxTransferSize(Inbox.PIECE).maxExports(0);
         sizes = protect(options, sizes, out);
         if (token.length > 0) {
             sizes = sizes.admit((peer, given) -> MessageDigest.isEqual(given, token));

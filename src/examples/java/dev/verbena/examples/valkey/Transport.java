@@ -1,0 +1,351 @@
+package dev.verbena.examples.valkey;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionException;
+import dev.verbena.cm.ConnectionResources;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueueCapabilities;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.WorkStatus;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.io.OutputStream;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.net.SocketException;
+import java.net.SocketOptions;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Valkey's transport: a stream of bytes in each direction of an RDMA connection. Each side tells the other where its ring is,
+ * which is registered memory. The other side fills the ring by RDMA writes, whose immediate values are the numbers of bytes.
+ * When a ring is full, and all of it is read, its owner tells the other side to begin again.
+ *
+ * <p>All threads can use a transport: one lock guards all that changes.
+ */
+final class Transport {
+    /** The kinds of control messages. */
+    private static final short GET_FEATURES = 0, SET_FEATURES = 1, KEEP_ALIVE = 2, REGISTER = 3;
+
+    private static final int MESSAGE = 32; // bytes
+    private static final int RECEIVES = 512, WRITES = 256, MESSAGES = 64; // the most that wait
+    private static final int SIGNALED = 64; // one write in so many reports its completion
+    private static final int STAGING = 1 << 20;
+    private static final long SILENCE = 3_000, LINGER = 1_000, HANDSHAKE = 30_000; // milliseconds
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final Map<Integer, Object> options;
+    private final Connection connection;
+    private final MemoryRegion messages;
+    private final MemoryRegion ring; // a region of its own: the peer can reach nothing else
+    private final MemoryRegion staging;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+
+    private boolean waiting; // a thread waits for a completion
+    private long arrived, taken; // bytes of the ring
+    private RemoteMemory peerRing = new RemoteMemory(0, 0, 0);
+    private long filled; // bytes of the peer's ring
+    private long posted, completed; // the ids of the last messages and writes
+    private int staged;
+    private boolean inputShut, ended;
+    private @Nullable SocketException failure;
+
+    final InputStream input = new InputStream() {
+        @Override
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        }
+
+        @Override
+        public int read(byte[] bytes, int offset, int length) throws IOException {
+            return length == 0 ? 0 : locked(() -> Transport.this.read(bytes, offset, length));
+        }
+
+        @Override
+        public int available() throws IOException {
+            return locked(() -> {
+                takeCompleted();
+                return inputShut ? 0 : (int) (arrived - taken);
+            });
+        }
+    };
+
+    final OutputStream output = new OutputStream() {
+        @Override
+        public void write(int value) throws IOException {
+            write(new byte[] {(byte) value}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) throws IOException {
+            locked(() -> Transport.this.write(bytes, offset, length));
+        }
+    };
+
+    /** What a thread does under the lock. */
+    private interface Action {
+        int run() throws IOException, InterruptedException;
+    }
+
+    /** Connects to a server. */
+    Transport(InetSocketAddress server, int timeout, Map<Integer, Object> options) throws IOException {
+        this.options = options;
+        try {
+            Duration longest = Duration.ofMillis(timeout == 0 ? HANDSHAKE : timeout);
+            QueueCapabilities sizes =
+                    QueueCapabilities.of(WRITES + MESSAGES, RECEIVES).inlineSize(MESSAGE);
+            connection = Connection.toWithin(server, longest, ConnectionResources.of(sizes), arena);
+            messages = connection.register(arena.allocate(RECEIVES * MESSAGE), AccessFlag.LOCAL_WRITE);
+            ring = connection.register(
+                    arena.allocate((int) options.getOrDefault(SocketOptions.SO_RCVBUF, STAGING)),
+                    AccessFlag.LOCAL_WRITE,
+                    AccessFlag.REMOTE_WRITE);
+            staging = connection.register(arena.allocate(STAGING));
+            for (int slot = 0; slot < RECEIVES; slot++) {
+                receive(slot); // before connecting, because the server sends first
+            }
+            connection.connect(longest);
+            send(message(GET_FEATURES));
+            send(message(SET_FEATURES)); // to none: there are none so far
+            register();
+        } catch (VerbsException | InterruptedException e) {
+            arena.close();
+            throw asSocketsDo(e);
+        }
+    }
+
+    InetSocketAddress local() {
+        return connection.id().localAddress().orElseThrow();
+    }
+
+    private void receive(int slot) {
+        connection.queuePair().postReceive(slot, messages, (long) slot * MESSAGE, MESSAGE);
+    }
+
+    private static ByteBuffer message(short kind) {
+        return ByteBuffer.allocate(MESSAGE).putShort(0, kind);
+    }
+
+    private void send(ByteBuffer message) {
+        connection.queuePair().postSendInline(++posted, MemorySegment.ofBuffer(message));
+    }
+
+    /** Has the peer fill the ring from its beginning. */
+    private void register() {
+        arrived = 0;
+        taken = 0;
+        ByteBuffer message = message(REGISTER).putLong(16, ring.address());
+        send(message.putInt(24, (int) ring.length()).putInt(28, ring.remoteKey()));
+    }
+
+    /** Waits for bytes, and takes some. Returns -1 after the end. */
+    private int read(byte[] to, int from, int length) throws IOException, InterruptedException {
+        int timeout = (int) options.getOrDefault(SocketOptions.SO_TIMEOUT, 0);
+        await(() -> arrived > taken || inputShut || ended, timeout == 0 ? Long.MAX_VALUE : timeout);
+        if (inputShut || arrived == taken) {
+            return -1;
+        }
+        int part = (int) Math.min(length, arrived - taken);
+        MemorySegment.copy(ring.segment(), ValueLayout.JAVA_BYTE, taken, to, from, part);
+        taken += part;
+        if (taken == ring.length() && !ended) {
+            register();
+        }
+        return part;
+    }
+
+    /** Writes bytes. Waits while the peer's ring is full. */
+    private int write(byte[] bytes, int from, int length) throws IOException, InterruptedException {
+        takeCompleted(); // the peer needs receives, also if nobody reads
+        for (int done = 0; done < length; ) {
+            await(() -> canWrite() || ended, Long.MAX_VALUE);
+            check(!ended, "the peer has closed the connection");
+            staged %= STAGING;
+            int part = (int) Math.min(Math.min(length - done, STAGING - staged), peerRing.length() - filled);
+            MemorySegment.copy(bytes, from + done, staging.segment(), ValueLayout.JAVA_BYTE, staged, part);
+            post(part);
+            done += part;
+        }
+        return length;
+    }
+
+    /** Returns true if there is room in the peer's ring, in the queue, and in the memory that is written from. */
+    private boolean canWrite() {
+        boolean hasMemory = staged < STAGING || completed == posted;
+        return hasMemory && filled < peerRing.length() && posted - completed < WRITES;
+    }
+
+    /** Writes the next staged bytes to the peer's ring. */
+    private void post(int length) {
+        LocalMemory from = staging.slice(staged, length);
+        RemoteMemory to = new RemoteMemory(peerRing.address() + filled, peerRing.key(), length);
+        filled += length;
+        staged += length;
+        if (++posted % SIGNALED == 0 || staged == STAGING) {
+            connection.queuePair().postWriteImmediate(posted, from, to, length);
+        } else {
+            connection.queuePair().unsignaled().postWriteImmediate(posted, from, to, length);
+        }
+    }
+
+    /** Ends reading, also that of threads that wait. */
+    void shutInput() throws IOException {
+        locked(() -> {
+            inputShut = true;
+            send(message(KEEP_ALIVE)); // its completion wakes the thread that waits
+            return 0;
+        });
+    }
+
+    /** Closes the connection when all that was written has arrived, or after a second. */
+    void close() {
+        try {
+            locked(() -> {
+                if (completed < posted && !ended) {
+                    send(message(KEEP_ALIVE)); // completes after all writes
+                    await(() -> completed == posted || ended, LINGER);
+                }
+                return 0;
+            });
+        } catch (IOException unreachable) {
+            // There is nothing to wait for.
+        }
+        connection.close(); // ends the waits of other threads
+        lock.lock();
+        try {
+            arena.close();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private int locked(Action action) throws IOException {
+        lock.lock();
+        try {
+            return action.run();
+        } catch (VerbsException | IllegalStateException | InterruptedException e) {
+            throw asSocketsDo(e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static IOException asSocketsDo(Exception e) {
+        if (e instanceof InterruptedException) {
+            Thread.currentThread().interrupt();
+            return new InterruptedIOException("interrupted");
+        }
+        return e instanceof VerbsTimeoutException
+                ? new SocketTimeoutException(e.getMessage())
+                : new SocketException(e.getMessage(), e);
+    }
+
+    /** Waits until a condition holds. One thread at a time waits for a completion; others wait for what it finds. */
+    private void await(BooleanSupplier holds, long timeout) throws IOException, InterruptedException {
+        long start = System.nanoTime();
+        while (!holds.getAsBoolean()) {
+            if (failure != null) {
+                throw new SocketException(failure.getMessage(), failure);
+            }
+            long left = timeout - NANOSECONDS.toMillis(System.nanoTime() - start);
+            if (left <= 0) {
+                throw new SocketTimeoutException("nothing came in " + timeout + " ms");
+            }
+            if (waiting) {
+                changed.await(left, MILLISECONDS);
+            } else {
+                takeNext(Math.min(left, SILENCE));
+            }
+        }
+    }
+
+    /** Waits for a completion without the lock, and takes it. After a silence, sends a message, which fails if the peer is gone. */
+    private void takeNext(long timeout) throws IOException, InterruptedException {
+        WorkCompletion next = null;
+        boolean silent = false, end = false;
+        waiting = true;
+        lock.unlock();
+        try {
+            next = connection.awaitCompletion(Duration.ofMillis(timeout));
+        } catch (VerbsTimeoutException nothing) {
+            silent = timeout == SILENCE;
+        } catch (ConnectionException disconnected) {
+            end = true;
+        } finally {
+            lock.lock();
+            waiting = false;
+            changed.signalAll();
+        }
+        ended |= end;
+        take(next);
+        if (silent && Boolean.TRUE.equals(options.get(SocketOptions.SO_KEEPALIVE))) {
+            send(message(KEEP_ALIVE));
+        }
+    }
+
+    private void takeCompleted() throws IOException {
+        while (take(connection.completionQueue().poll())) {
+            // The next one.
+        }
+    }
+
+    private boolean take(@Nullable WorkCompletion done) throws SocketException {
+        if (done == null || done.status() == WorkStatus.WORK_REQUEST_FLUSHED) { // a wait tells the end
+            return done != null;
+        }
+        check(done.isSuccess(), done);
+        if (!done.isReceive()) {
+            completed = done.id();
+            return true;
+        }
+        int slot = (int) done.id();
+        if (done.hasImmediate()) {
+            long length = Integer.toUnsignedLong(done.immediate());
+            check(length <= ring.length() - arrived, "the peer has announced more bytes than its ring has room for");
+            arrived += length;
+        } else {
+            check(done.byteLength() == MESSAGE, "a control message must have 32 bytes, got " + done.byteLength());
+            received(messages.segment().asSlice((long) slot * MESSAGE, MESSAGE).asByteBuffer());
+        }
+        receive(slot);
+        return true;
+    }
+
+    private void received(ByteBuffer message) throws SocketException {
+        short kind = message.getShort(0);
+        check(kind == REGISTER || kind == GET_FEATURES || kind == KEEP_ALIVE, "unknown control message " + kind);
+        if (kind == REGISTER) {
+            long length = Integer.toUnsignedLong(message.getInt(24));
+            check(length > 0, "the peer's ring has no bytes");
+            peerRing = new RemoteMemory(message.getLong(16), message.getInt(28), length);
+            filled = 0;
+        }
+    }
+
+    private void check(boolean right, Object wrong) throws SocketException {
+        if (!right) {
+            failure = new SocketException(wrong.toString());
+            throw failure;
+        }
+    }
+}

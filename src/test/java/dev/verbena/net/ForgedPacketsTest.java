@@ -1,13 +1,13 @@
 package dev.verbena.net;
 
 import dev.verbena.support.ChildJvm;
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Slow;
 import dev.verbena.support.VethWire;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
 /** Runs the tests of {@link ForgedPackets}. */
-@DeviceTest
+@Slow
 @EnabledIfEnvironmentVariable(
         named = "VERBENA_GUEST",
         matches = "1",

@@ -1,11 +1,11 @@
 package dev.verbena.net;
 
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
+import dev.verbena.support.Slow;
 
 /** Peers that are killed, on the real device, where the kernel ends the connections of a process. */
-@DeviceTest
+@Slow
 @IwarpToo
 class KilledPeersOnDeviceTest extends KilledPeers {
     KilledPeersOnDeviceTest() {

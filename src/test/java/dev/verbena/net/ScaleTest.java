@@ -130,11 +130,12 @@ class ScaleTest {
         }
         call(channels, 100);
         Path file = folder.resolve("registrations.jfr");
-        long heap = heap();
+        long heap;
         long descriptors = descriptors();
         try (Recording recording = new Recording()) {
             recording.enable("dev.verbena.Registration").withoutThreshold();
             recording.start();
+            heap = heap(); // after the start, which fills tables of the flight recorder
             for (int i = 10; i < connections; i++) {
                 channels.add(client.connect(server.address(), DEADLINE));
             }

@@ -38,6 +38,7 @@ contents_present() {
         xz-utils) has_programs xz ;;
         qemu-system-x86) has_programs qemu-system-x86_64 ;;
         qemu-system-arm) has_programs qemu-system-aarch64 ;;
+        libucx0) [[ $(/sbin/ldconfig -p 2> /dev/null) == *libucp.so.0* ]] ;;
         rdma-core | ibverbs-providers) return 1 ;; # no program tells
         *) has_programs "$1" ;; # gcc, make, cpio, shellcheck, tcpdump
     esac

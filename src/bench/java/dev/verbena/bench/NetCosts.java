@@ -23,6 +23,7 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
+import java.lang.foreign.MemorySegment;
 import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -36,8 +37,9 @@ import java.util.Locale;
  */
 final class NetCosts {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static final int SIZE = 64;
+    private static final Duration PATIENCE = Duration.ofSeconds(120); // for a cold JVM in a guest
+    private static final String ADDRESS = "10.9.9.1";
+    static final int SIZE = 64;
     private static final int RECEIVES = 32;
     private static final int OPERATIONS = 500;
 
@@ -229,32 +231,60 @@ final class NetCosts {
     static NodeOptions options(int size) {
         return NodeOptions.defaults()
                 .messageSize(size)
+                .handshakeTimeout(PATIENCE)
                 .alive(Duration.ofHours(1))
                 .closeTimeout(Duration.ofMillis(100)) // the peer makes no progress meanwhile
                 .progress(NodeOptions.Progress.CALLER);
     }
 
-    private static Node open(NodeOptions options, VerbsArena arena) {
-        return Node.open(new InetSocketAddress("10.9.9.1", 0), options, arena);
+    private static Node open(String address, NodeOptions options, VerbsArena arena) {
+        return Node.open(new InetSocketAddress(address, 0), options, arena);
     }
 
     /** Both ends of a channel. The server's node makes progress while the client's one connects. */
-    private record Ends(Node client, Node server, Channel channel) {
-        static Ends connect(VerbsArena arena, NodeOptions options, Handler handler) throws InterruptedException {
-            Node server = open(options, arena);
-            Node client = open(options, arena);
+    record Ends(Node client, Node server, Channel channel) {
+        static Ends connect(VerbsArena arena, String address, NodeOptions options, Handler handler)
+                throws InterruptedException {
+            Node server = open(address, options, arena);
+            Node client = open(address, options, arena);
             if (handler != null) {
                 server.listen(handler);
             }
-            Thread progress = Thread.ofPlatform().daemon().start(() -> {
-                while (!Thread.currentThread().isInterrupted()) {
-                    server.progress();
-                }
-            });
+            Thread progress = progress(server);
             Channel channel = client.connect(server.address(), PATIENCE);
             progress.interrupt();
             progress.join();
             return new Ends(client, server, channel);
+        }
+
+        private static Thread progress(Node node) {
+            return Thread.ofPlatform().daemon().start(() -> {
+                while (!Thread.currentThread().isInterrupted()) {
+                    node.progress();
+                }
+            });
+        }
+
+        /** Exports memory of the server, and finds it. */
+        RemoteMemory export(MemorySegment memory) throws InterruptedException {
+            server.export("memory", memory, REMOTE_READ);
+            Thread progress = progress(server);
+            RemoteMemory remote = channel.remote("memory", PATIENCE);
+            progress.interrupt();
+            progress.join();
+            return remote;
+        }
+
+        /** Waits for an operation of the client. */
+        void await(long ticket) {
+            while (!channel.isDone(ticket)) {
+                client.progress();
+            }
+            try {
+                channel.await(ticket, Duration.ZERO);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
         }
     }
 
@@ -268,7 +298,12 @@ final class NetCosts {
 
     /** Makes a message there and back, of the size in the options. */
     static Operation nodes(VerbsArena arena, NodeOptions options, boolean handler) throws InterruptedException {
-        Ends ends = Ends.connect(arena, options, handler ? NetCosts::back : null);
+        return nodes(arena, ADDRESS, options, handler);
+    }
+
+    static Operation nodes(VerbsArena arena, String address, NodeOptions options, boolean handler)
+            throws InterruptedException {
+        Ends ends = Ends.connect(arena, address, options, handler ? NetCosts::back : null);
         int size = ends.channel().maxMessageSize();
         Channel peer = handler ? null : ends.server().accept(PATIENCE);
         return () -> {
@@ -305,31 +340,9 @@ final class NetCosts {
     }
 
     private static Operation reads(VerbsArena arena) throws InterruptedException {
-        Ends ends = Ends.connect(arena, options(SIZE), (channel, message) -> {});
-        ends.server().export("memory", arena.allocate(SIZE, 64), REMOTE_READ);
-        Thread progress = Thread.ofPlatform().daemon().start(() -> {
-            while (!Thread.currentThread().isInterrupted()) {
-                ends.server().progress();
-            }
-        });
-        RemoteMemory remote = ends.channel().remote("memory", PATIENCE);
-        progress.interrupt();
-        progress.join();
+        Ends ends = Ends.connect(arena, ADDRESS, options(SIZE), (channel, message) -> {});
+        RemoteMemory remote = ends.export(arena.allocate(SIZE, 64));
         LocalMemory local = ends.client().register(arena.allocate(SIZE, 64), LOCAL_WRITE);
-        return () -> {
-            long ticket = ends.channel().tryRead(local, remote);
-            while (!ends.channel().isDone(ticket)) {
-                ends.client().progress();
-            }
-            await(ends.channel(), ticket);
-        };
-    }
-
-    private static void await(Channel channel, long ticket) {
-        try {
-            channel.await(ticket, Duration.ZERO);
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
+        return () -> ends.await(ends.channel().tryRead(local, remote));
     }
 }

@@ -16,6 +16,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Threads that wait for events: each step of a wait, with one thread at a time. */
 class WaitersTest {
@@ -224,5 +226,106 @@ class WaitersTest {
     void failureBeforeTheSleepIsNotLost() {
         Runnable ask = () -> waiters.fail(() -> new IllegalArgumentException("no event will come"));
         assertThatThrownBy(() -> await(ask, LONG)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** The ways in which a thread leaves, with the number of wake-ups of the way itself. */
+    private enum Leaving {
+        FOUND_BY_LOOK(0),
+        FOUND_BY_ATTEMPT(1),
+        TIME_OVER(0),
+        INTERRUPTED_BEFORE(0),
+        INTERRUPTED_IN_SLEEP(1),
+        FAILED(1);
+
+        final int wakes;
+
+        Leaving(int wakes) {
+            this.wakes = wakes;
+        }
+    }
+
+    private void leave(Leaving way) {
+        AtomicInteger attempts = new AtomicInteger();
+        boolean found = way == Leaving.FOUND_BY_ATTEMPT;
+        if (way == Leaving.INTERRUPTED_BEFORE) {
+            Thread.currentThread().interrupt();
+        }
+        try {
+            waiters.await(
+                    () -> attempts.incrementAndGet() == 2 && found ? "event" : null,
+                    () -> {
+                        switch (way) {
+                            case FOUND_BY_LOOK -> {
+                                return "event";
+                            }
+                            case FOUND_BY_ATTEMPT -> waiters.wake();
+                            case INTERRUPTED_IN_SLEEP -> {
+                                waiters.wake();
+                                Thread.currentThread().interrupt();
+                            }
+                            case FAILED -> waiters.fail(IllegalArgumentException::new);
+                            default -> {}
+                        }
+                        return null;
+                    },
+                    () -> null,
+                    way == Leaving.TIME_OVER ? Duration.ofMillis(1) : LONG);
+            assertThat(way.name()).doesNotStartWith("INTERRUPTED").isNotEqualTo("FAILED");
+        } catch (InterruptedException e) {
+            assertThat(way.name()).startsWith("INTERRUPTED");
+        } catch (IllegalArgumentException e) {
+            assertThat(way).isEqualTo(Leaving.FAILED);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void threadThatLeavesWakesOneThatSleepsInC(Leaving way) {
+        SleepInC place = new SleepInC(-1);
+        assertThat(waiters.fallAsleep(place, waiters.wakes())).isTrue();
+        long before = waiters.wakes();
+        leave(way);
+        assertThat(waiters.wakes()).isEqualTo(before + way.wakes + 1);
+        place.sleep(null, true, Long.MAX_VALUE); // ends, because the place was woken
+        waiters.awake(place);
+        place.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "FAILED") // which wakes all
+    void threadThatLeavesWakesOneThatParks(Leaving way) throws Exception {
+        Sleeper sleeper = new Sleeper();
+        long before = waiters.wakes();
+        leave(way);
+        assertThat(waiters.wakes()).isEqualTo(before + way.wakes + 1);
+        events.add("event");
+        waiters.wake();
+        assertThat(sleeper.result.get(60, SECONDS)).isEqualTo("event");
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "FAILED")
+    void threadThatLeavesAloneWakesNobody(Leaving way) {
+        long before = waiters.wakes();
+        leave(way);
+        assertThat(waiters.wakes()).isEqualTo(before + way.wakes);
+    }
+
+    @Test
+    void allThreadsInCAreWoken() {
+        List<SleepInC> places = List.of(new SleepInC(-1), new SleepInC(-1));
+        places.forEach(place -> waiters.fallAsleep(place, waiters.wakes()));
+        waiters.wakeAll();
+        places.forEach(place -> place.sleep(null, true, Long.MAX_VALUE));
+        places.forEach(SleepInC::close);
+    }
+
+    @Test
+    void threadThatWasWokenDoesNotFallAsleep() {
+        SleepInC place = new SleepInC(-1);
+        long seen = waiters.wakes();
+        waiters.wake();
+        assertThat(waiters.fallAsleep(place, seen)).isFalse();
+        place.close();
     }
 }

@@ -5,6 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Measures the overhead of Verbena over C, and over bare calls, on a provider without a device, and compares it with the
@@ -34,6 +36,11 @@ final class Bench {
                 .stream()
                         .filter(one -> rows.isEmpty() || rows.contains(one.row().key()))
                         .toList();
+        if (cases.isEmpty()) {
+            System.err.println("No such row here: the rows are "
+                    + Stream.of(Row.values()).map(Row::key).collect(Collectors.joining(" ")));
+            System.exit(2);
+        }
         Report report = new Report();
         System.out.print(report.heading());
         List<Result> results = brief
@@ -57,7 +64,7 @@ final class Bench {
     private List<Result> byTurns(List<Case> cases, Report report) throws IOException, InterruptedException {
         List<Result> results = new ArrayList<>();
         for (Case one : cases) {
-            results.add(new Result(one, new ArrayList<>(), new ArrayList<>()));
+            results.add(new Result(one));
         }
         for (int pass = 1; pass <= PASSES; pass++) {
             for (Result result : results) {
@@ -81,7 +88,7 @@ final class Bench {
             Result result;
             int runs = 0;
             do {
-                result = new Result(one, new ArrayList<>(), new ArrayList<>());
+                result = new Result(one);
                 measure(result, runs > 0);
                 runs++;
             } while (result.isFarOff(results) && runs < MAX_RUNS);
@@ -95,6 +102,11 @@ final class Bench {
         result.verbena().add(child.measure(result.of(), "verbena", warm, rounds));
         if (withBare && !result.of().row().is(Row.Kind.TWO_DRIVERS)) { // bare calls take the function as an argument
             result.bare().add(child.measure(result.of(), "bare", warm, rounds));
+        }
+        if (withBare
+                && result.of().profile() == Case.Profile.MLX5
+                && result.of().frames() == 1) {
+            result.domain().add(child.measure(result.of(), "domain", warm, rounds));
         }
     }
 }

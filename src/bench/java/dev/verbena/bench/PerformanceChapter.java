@@ -39,16 +39,17 @@ final class PerformanceChapter {
         StringBuilder table = new StringBuilder(
                 "Measured on %s with %s, at commit %s:%n%n".formatted(LocalDate.now(), Report.machine(), commit()));
         table.append("""
-                | ns per operation | C | bare calls | Java | bare, ratio | Java, ratio | target |
-                |---|---|---|---|---|---|---|
+                | ns per operation | C | C, thread domain | bare calls | Java | bare, ratio | Java, ratio | target |
+                |---|---|---|---|---|---|---|---|
                 """);
         for (Result result : results) {
             Case of = result.of();
             if (of.target().measure() != Measure.NONE || of.row() == Row.PROGRAM) {
-                table.append("| %s | %s | %s | %s | %s | %s | %s |%n"
+                table.append("| %s | %s | %s | %s | %s | %s | %s | %s |%n"
                         .formatted(
                                 label(of),
                                 number(result.c()),
+                                number(result.inDomain()),
                                 number(result.bareJava()),
                                 number(result.java()),
                                 ratio(result.bareJava() / result.c()),

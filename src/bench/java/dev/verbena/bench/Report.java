@@ -84,6 +84,9 @@ final class Report {
 
     private static String remarks(Result result, List<Result> results) {
         List<String> remarks = new ArrayList<>();
+        if (!Double.isNaN(result.inDomain())) {
+            remarks.add("C with a thread domain " + number(result.inDomain()));
+        }
         if (result.of().target().measure().isRelative() && result.figure(results) != 0) {
             remarks.add(result.of().target().measure().format(result.figure(results)));
         }

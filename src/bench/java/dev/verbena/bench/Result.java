@@ -1,5 +1,6 @@
 package dev.verbena.bench;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
@@ -10,8 +11,13 @@ import java.util.function.ToDoubleFunction;
  * @param of the row and its setting
  * @param verbena the figures of the public API, one of each JVM
  * @param bare the figures of bare calls, or none
+ * @param domain the figures of C with a thread domain, or none
  */
-record Result(Case of, List<Figures> verbena, List<Figures> bare) {
+record Result(Case of, List<Figures> verbena, List<Figures> bare, List<Figures> domain) {
+    Result(Case of) {
+        this(of, new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
+    }
+
     /** Returns the least time in C of all JVMs. */
     double c() {
         return Math.min(least(verbena, Figures::c), least(bare, Figures::c));
@@ -37,6 +43,11 @@ record Result(Case of, List<Figures> verbena, List<Figures> bare) {
     /** Returns the least time of bare calls, or NaN if the row has none. */
     double bareJava() {
         return bare.isEmpty() ? Double.NaN : least(bare, Figures::java);
+    }
+
+    /** Returns the least time in C with a thread domain, or NaN if the row has none. */
+    double inDomain() {
+        return domain.isEmpty() ? Double.NaN : least(domain, Figures::java);
     }
 
     double ratio() {
@@ -95,7 +106,7 @@ record Result(Case of, List<Figures> verbena, List<Figures> bare) {
                 Locale.ROOT,
                 "{\"profile\": \"%s\", \"row\": \"%s\", \"arena\": \"%s\", \"calls\": \"%s\", \"frames\": %d, "
                         + "\"c\": %.2f, \"cMedian\": %.2f, \"java\": %.2f, \"javaMedian\": %.2f, \"over\": %.2f, "
-                        + "\"ratio\": %.3f, \"spread\": \"%s\", \"bare\": %s, \"bytes\": %.2f, \"target\": \"%s\"}",
+                        + "\"ratio\": %.3f, \"spread\": \"%s\", \"bare\": %s, \"domain\": %s, \"bytes\": %.2f, \"target\": \"%s\"}",
                 of.profile().key(),
                 of.row().key(),
                 of.arena().key(),
@@ -108,9 +119,14 @@ record Result(Case of, List<Figures> verbena, List<Figures> bare) {
                 over(),
                 ratio(),
                 spread(),
-                bare.isEmpty() ? "null" : String.format(Locale.ROOT, "%.2f", bareJava()),
+                orNull(bareJava()),
+                orNull(inDomain()),
                 bytes(),
                 of.target());
+    }
+
+    private static String orNull(double figure) {
+        return Double.isNaN(figure) ? "null" : String.format(Locale.ROOT, "%.2f", figure);
     }
 
     private static double least(List<Figures> of, ToDoubleFunction<Figures> figure) {

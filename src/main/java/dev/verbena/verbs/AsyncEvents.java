@@ -333,8 +333,8 @@ public final class AsyncEvents {
         Thread thread = Thread.currentThread();
         try {
             thread.getUncaughtExceptionHandler().uncaughtException(thread, t);
-        } catch (OutOfMemoryError shortage) {
-            // There is no memory for the report.
+        } catch (Throwable ignored) {
+            // As the virtual machine does: the handler failed, perhaps for lack of memory, and this thread must go on.
         }
     }
 

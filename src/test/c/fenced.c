@@ -1152,6 +1152,9 @@ static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
 /* True while the device is one of iWARP: see fenced_iwarp(). */
 static int iwarp;
 
+/* True while the device has no memory windows: see fenced_windows(). */
+static int no_windows;
+
 static int has_iwarp(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ;
@@ -1542,6 +1545,9 @@ API void fenced_iwarp(int on)
 	leave();
 }
 
+/* Gives the device memory windows, which it has at first, or takes them from it. */
+API void fenced_windows(int on) { no_windows = !on; }
+
 API struct ibv_device **ibv_get_device_list(int *count)
 {
 	int error = enter("ibv_get_device_list");
@@ -1604,7 +1610,7 @@ static void describe_device(struct ibv_device_attr *attributes)
 	attributes->max_qp_rd_atom = 14;
 	attributes->max_qp_init_rd_atom = 12;
 	attributes->atomic_cap = IBV_ATOMIC_HCA;
-	attributes->device_cap_flags = iwarp ? 0 : IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	attributes->device_cap_flags = iwarp || no_windows ? 0 : IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	attributes->phys_port_cnt = 1;
 	snprintf(attributes->fw_ver, sizeof(attributes->fw_ver), "1.0");
 }
@@ -1905,6 +1911,10 @@ API int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *ad
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	int error = enter("ibv_alloc_mw");
+	if (!error && (iwarp || no_windows)) {
+		leave();
+		error = EOPNOTSUPP;
+	}
 	if (error)
 		return refuse(error);
 	struct fenced_mw *mw = make(MW, sizeof(*mw));

@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -94,7 +95,12 @@ final class AutoCarrier extends Carrier {
     }
 
     @Override
-    MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
+    Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
+        return rdma.rightsToExport(access);
+    }
+
+    @Override
+    public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
         MemoryRegion region = rdma.register(memory, access, arena);
         try {
             tcp.adopt(region);

@@ -6,10 +6,10 @@ import dev.verbena.internal.WireTime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
-import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.Collection;
+import java.util.List;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * The transport of a node: makes connections, registers memory, and reports completions and events to the channels. The
  * {@link Engine} and the channels have the protocol, which is the same for all transports.
  */
-abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
+abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarrier, AutoCarrier {
     /** The times that an adapter sends a request before it gives up. */
     private static final int ATTEMPTS = 8;
 
@@ -75,10 +75,10 @@ abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
     }
 
     /** The connection of a channel, from the time when it begins to be made. */
-    abstract static class Connection {
+    abstract static class Connection implements Registrar {
         final Transport transport;
 
-        /** The part of the node that has this connection, for memory that only this channel uses. */
+        /** The part of the node that has this connection. */
         final Carrier carrier;
 
         Connection(Transport transport, Carrier carrier) {
@@ -86,12 +86,32 @@ abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
             this.carrier = carrier;
         }
 
+        /** Returns true if no other peer can use memory that was registered here, whatever keys it guesses. */
+        abstract boolean isApart();
+
+        /** Notes that a transfer begins to register memory, which may end after the channel. */
+        void beginTransfer() {
+            // Most channels have nothing that ends with them.
+        }
+
+        /** Notes the end of such a transfer. */
+        void endTransfer() {
+            // See beginTransfer.
+        }
+
+        /** Returns the number of bytes behind each message that the transport needs. */
+        int trailer() {
+            return 0;
+        }
+
         /**
          * Allocates and registers the memory of a channel's messages, which may take long.
          *
          * @param messages the number of pieces of memory
          */
-        abstract MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena);
+        final MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena) {
+            return register(Link.allocate(options, messages, trailer(), arena), List.of(AccessFlag.LOCAL_WRITE), arena);
+        }
 
         /** Makes the queues of a channel, with memory for the greetings of both sides. */
         abstract Link link(NodeOptions options, VerbsArena arena);
@@ -128,7 +148,8 @@ abstract sealed class Carrier permits RdmaCarrier, TcpCarrier, AutoCarrier {
     /** Returns true if each channel gets keys of its own for exports. */
     abstract boolean hasKeysOfChannels();
 
-    abstract MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena);
+    /** Returns the rights to register memory with, to which channels give their peers some rights. */
+    abstract Set<AccessFlag> rightsToExport(Set<AccessFlag> access);
 
     /** Starts the threads, by {@link Engine#startThread}. */
     abstract void start();

@@ -4,6 +4,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Mutex;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
@@ -481,7 +482,8 @@ public final class Channel implements AutoCloseable {
     }
 
     /**
-     * Begins to read memory of the peer, if that is possible without waiting. Nothing is allocated.
+     * Begins to read memory of the peer, if that is possible without waiting. Nothing is allocated, but see
+     * {@link Node#register}.
      *
      * {@snippet file="ExportSnippets.java" region="ticket"}
      *
@@ -628,10 +630,10 @@ public final class Channel implements AutoCloseable {
         if (engine.options.isSealed()) {
             SealedOffer.Source source =
                     (from, into, length) -> MemorySegment.copy(data, ValueLayout.JAVA_BYTE, from, into, 0, length);
-            offer(new SealedOffer(engine, core.carrier(), data.byteSize(), source), about, deadline);
+            offer(new SealedOffer(engine, core.with(), data.byteSize(), source), about, deadline);
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, core.carrier(), data)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, core.with(), data)) {
             offer(memory, about, deadline);
         }
     }
@@ -671,13 +673,13 @@ public final class Channel implements AutoCloseable {
         if (engine.options.isSealed()) {
             range.checkReadable();
             try {
-                offer(new SealedOffer(engine, core.carrier(), size, range::read), about, deadline);
+                offer(new SealedOffer(engine, core.with(), size, range::read), about, deadline);
             } catch (UncheckedIOException failed) {
                 throw failed.getCause();
             }
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, core.carrier(), range)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, core.with(), range)) {
             offer(memory, about, deadline);
         }
     }
@@ -692,7 +694,7 @@ public final class Channel implements AutoCloseable {
 
     /** Offers memory to the peer of this channel. With protection, its key is of no use to others. */
     private void offer(TransferMemory memory, byte[] about, Deadline deadline) throws InterruptedException {
-        if (engine.options.protection() == Protection.NONE) {
+        if (memory.region().access().contains(AccessFlag.REMOTE_READ)) {
             offer(memory.region().remote(), about, deadline);
             return;
         }

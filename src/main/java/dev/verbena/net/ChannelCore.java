@@ -953,12 +953,8 @@ final class ChannelCore {
         return with().transport;
     }
 
-    /** Returns the part of the node that has the connection, which there is. */
-    Carrier carrier() {
-        return with().carrier;
-    }
-
-    private Carrier.Connection with() {
+    /** Returns the connection, which there is. */
+    Carrier.Connection with() {
         return Objects.requireNonNull(connection);
     }
 

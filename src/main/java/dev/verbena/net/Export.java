@@ -12,9 +12,9 @@ import java.util.Set;
  * {@snippet file="ExportSnippets.java" region="export"}
  *
  * <p>On devices with memory windows of type 2, each channel that asks for the export gets a key of its own, which only that
- * channel can use and which ends with the channel. On other devices all channels of the node use one key:
- * {@link #hasKeysOfChannels} tells. There, channels with a {@linkplain NodeOptions#protection protection} other than
- * {@code NONE} do not find exports: another peer could guess the key.
+ * channel can use and which ends with the channel. On other devices, a node with a {@linkplain NodeOptions#protection
+ * protection} other than {@code NONE} registers the memory for each such channel again. All channels of other nodes use one
+ * key there: {@link #hasKeysOfChannels} tells.
  *
  * <p>Closing an export revokes all of its keys. A peer that uses such a key afterwards loses its channel, with
  * {@link EndReason#ACCESS_DENIED}. The node closes its exports. All threads may use an export at once.
@@ -57,8 +57,8 @@ public final class Export implements AutoCloseable {
     /**
      * Returns true if each channel gets a key of its own.
      *
-     * @return true if the node's device has memory windows of type 2, and if the node has no device. Channels over TCP always
-     *     have keys of their own
+     * @return true if the node's device has memory windows of type 2, if the node has a secret, and if the node has no device.
+     *     Channels over TCP always have keys of their own
      */
     public boolean hasKeysOfChannels() {
         return exports.carrier.hasKeysOfChannels();

@@ -1,8 +1,6 @@
 package dev.verbena.net;
 
-import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.Errno;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -14,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -66,8 +65,7 @@ final class Exports {
             throw new IllegalArgumentException("access of an export must be some of " + RIGHTS + ", got " + rights);
         }
         EnumSet<AccessFlag> access = EnumSet.copyOf(rights);
-        EnumSet<AccessFlag> local =
-                carrier.hasKeysOfChannels() ? EnumSet.of(AccessFlag.MW_BIND) : EnumSet.copyOf(access);
+        Set<AccessFlag> local = new HashSet<>(carrier.rightsToExport(access));
         if (access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC)) {
             local.add(AccessFlag.LOCAL_WRITE);
         }
@@ -88,21 +86,9 @@ final class Exports {
         return made;
     }
 
-    /** Makes an export that nobody finds, for a channel that grants it. Its region was registered as {@link #access} says. */
+    /** Makes an export that nobody finds, for a channel that grants it. */
     Export unnamed(MemoryRegion region, VerbsArena arena) {
-        if (!carrier.hasKeysOfChannels()) {
-            throw new UnsupportedVerbException(
-                    "ibv_alloc_mw",
-                    carrier.device(),
-                    Errno.EOPNOTSUPP,
-                    "The device has no windows of type 2, and other peers could guess the key: use Protection.SEALED");
-        }
         return new Export(this, "offer", region, Set.of(AccessFlag.REMOTE_READ), arena);
-    }
-
-    /** Returns the rights to register memory with, so that channels can get keys of their own for reading it. */
-    static List<AccessFlag> access(Carrier carrier) {
-        return carrier.hasKeysOfChannels() ? List.of(AccessFlag.MW_BIND) : List.of();
     }
 
     private static IllegalStateException known(String name) {

@@ -39,9 +39,9 @@ record FileMemory(FileChannel file, long position, long size) {
 
     /** Registers memory. Returns null if it is that of a file, and the kernel can't pin it this way. */
     static @Nullable MemoryRegion tryRegister(
-            Carrier carrier, MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
+            Registrar registrar, MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
         try {
-            return carrier.register(memory, access, arena);
+            return registrar.register(memory, access, arena);
         } catch (VerbsException refused) {
             if (memory.isMapped() && (refused.errno() == Errno.EFAULT || refused.errno() == Errno.EOPNOTSUPP)) {
                 return null;
@@ -51,9 +51,9 @@ record FileMemory(FileChannel file, long position, long size) {
     }
 
     /** Registers memory that the adapter does not write: mapped, or if that is not possible, a copy. */
-    MemoryRegion readable(Carrier carrier, Collection<AccessFlag> access, VerbsArena arena) throws IOException {
+    MemoryRegion readable(Registrar registrar, Collection<AccessFlag> access, VerbsArena arena) throws IOException {
         MemorySegment mapped = tryMap(MapMode.READ_ONLY, arena);
-        MemoryRegion region = mapped == null ? null : tryRegister(carrier, mapped, access, arena);
+        MemoryRegion region = mapped == null ? null : tryRegister(registrar, mapped, access, arena);
         if (region != null) {
             return region;
         }
@@ -66,14 +66,14 @@ record FileMemory(FileChannel file, long position, long size) {
             }
             done += read;
         }
-        return carrier.register(copy, access, arena);
+        return registrar.register(copy, access, arena);
     }
 
     /** Registers memory that the adapter writes, which makes the file longer, or returns null if that is not possible. */
     @Nullable
-    MemoryRegion tryWritable(Carrier carrier, Collection<AccessFlag> access, VerbsArena arena) {
+    MemoryRegion tryWritable(Registrar registrar, Collection<AccessFlag> access, VerbsArena arena) {
         MemorySegment mapped = tryMap(MapMode.READ_WRITE, arena);
-        return mapped == null ? null : tryRegister(carrier, mapped, access, arena);
+        return mapped == null ? null : tryRegister(registrar, mapped, access, arena);
     }
 
     /** Returns null if the file system can't map the file, or if it is open for writing only. */

@@ -170,6 +170,11 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     /** Posts a request that only the peer's adapter answers. */
     abstract void probe(long id);
 
+    /** Returns memory of the program as requests of this channel can name it. That may register the memory, which takes long. */
+    LocalMemory usable(LocalMemory memory) {
+        return memory;
+    }
+
     /** Posts memory for a message of the peer. */
     abstract void receive(long id, LocalMemory memory);
 

@@ -40,9 +40,6 @@ final class Messages {
     final Supplier<@Nullable Message> takeArrived = () -> takeArrived(false);
     final Supplier<Calls.@Nullable Call> takeNumber = this::takeNumber;
 
-    private static final String NOT_SHOWN =
-            "is not for channels with this protection: see Export.inTheClear() and Export.hasKeysOfChannels()";
-
     private final ChannelCore core;
     private final Engine engine;
     private final NodeOptions options;
@@ -755,15 +752,6 @@ final class Messages {
         }
     }
 
-    /** Returns true if the peers of channels with this protection can use an export. */
-    private boolean isFor(Export export) {
-        return switch (options.protection()) {
-            case NONE -> true;
-            case AUTHENTICATED -> export.hasKeysOfChannels();
-            case SEALED -> export.hasKeysOfChannels() && export.isInTheClear();
-        };
-    }
-
     private void answerLookup(Buffer request) {
         if (request.kind == Wire.OFFER) {
             fault(
@@ -778,8 +766,8 @@ final class Messages {
         String refusal;
         if (export == null || on == null) {
             refusal = "No export has the name '" + name + "'";
-        } else if (!isFor(export)) {
-            refusal = "The export '" + name + "' " + NOT_SHOWN;
+        } else if (options.isSealed() && !export.isInTheClear()) {
+            refusal = "The export '" + name + "' is not for sealed channels: see Export.inTheClear()";
         } else if (core.grants.isTooMany(export)) {
             refusal = "Each channel may use " + options.maxExports() + " exports: see NodeOptions.maxExports()";
         } else {

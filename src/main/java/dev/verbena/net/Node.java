@@ -192,7 +192,9 @@ public final class Node extends VerbsObject {
     }
 
     /**
-     * Registers memory with this node's device, for operations on all of its channels. The node's arena deregisters it.
+     * Registers memory with this node's device, for operations on all of its channels. The node's arena deregisters it. If the
+     * node has a secret, and the device no memory windows of type 2, the first operation of each channel registers the memory
+     * once more, for that channel.
      *
      * @param memory memory of the node's arena, or of an arena that lives longer
      * @param access what the adapter may do: {@code LOCAL_WRITE} for memory to read into

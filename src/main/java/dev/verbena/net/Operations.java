@@ -81,6 +81,10 @@ final class Operations {
     private final BiasedLock lock;
     private final Numbers<Operation> numbers;
     private final boolean sealed;
+
+    /** True if the channel may have a domain of its own. */
+    private final boolean mayRegister;
+
     private long bytesUnderWay;
 
     /** The memory that the peer has shown on a sealed channel, one for each key. */
@@ -92,6 +96,7 @@ final class Operations {
         this.lock = lock;
         this.numbers = new Numbers<>(core, "operation", MARK, Operation::new);
         this.sealed = engine.options.isSealed();
+        this.mayRegister = engine.options.protection() != Protection.NONE;
         numbers.begin(engine.options.operations());
     }
 
@@ -104,6 +109,7 @@ final class Operations {
      * @return the ticket; 0 if as many operations as may be are under way
      */
     long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
+        LocalMemory usable = mayRegister && local != null ? core.checkCanSend().usable(local) : local;
         try (var _ = lock.held()) {
             Link on = core.checkCanSend();
             if (numbers.size() == 0) {
@@ -117,7 +123,7 @@ final class Operations {
             if (next == null) {
                 return 0;
             }
-            LocalMemory memory = local == null ? on.result(next.number) : local;
+            LocalMemory memory = usable == null ? on.result(next.number) : usable;
             on.post(kind, core.key | MARK | next.number, memory, remote, first, second);
             numbers.take(next);
             next.state = Operation.State.POSTED;

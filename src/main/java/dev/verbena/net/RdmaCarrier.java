@@ -28,11 +28,11 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -71,6 +71,10 @@ final class RdmaCarrier extends Carrier {
     private final int backlog;
     private final String device;
     private final boolean windows;
+
+    /** True if each channel has a domain of its own: a secret keeps others from it, and the device has no windows. */
+    private final boolean apart;
+
     private final Duration ackTimeout;
     private final ProtectionDomain domain;
     private final CompletionQueue completions;
@@ -120,6 +124,7 @@ final class RdmaCarrier extends Carrier {
         device = context.device().name();
         Set<DeviceCapability> has = context.attributes().capabilities();
         windows = has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B);
+        apart = !windows && options.protection() != Protection.NONE;
         domain = context.allocateProtectionDomain(arena);
         completions = context.createCompletionQueue(
                 CompletionQueueOptions.of(capacity(options)).channel(context.createCompletionChannel(arena)), arena);
@@ -174,11 +179,16 @@ final class RdmaCarrier extends Carrier {
 
     @Override
     boolean hasKeysOfChannels() {
-        return windows;
+        return windows || apart;
     }
 
     @Override
-    MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
+    Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
+        return windows ? Set.of(AccessFlag.MW_BIND) : apart ? Set.of() : access;
+    }
+
+    @Override
+    public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
         return domain.register(memory, access, arena);
     }
 
@@ -416,6 +426,13 @@ final class RdmaCarrier extends Carrier {
     /** A connection of the connection manager. */
     final class IdConnection extends Carrier.Connection {
         private final ConnectionId id;
+
+        /** The domain of the queue pair and of the memory of this channel. */
+        private final ProtectionDomain own;
+
+        /** The number of those that use that domain: the channel, and transfers. */
+        private final AtomicInteger users = new AtomicInteger(1);
+
         private boolean linked;
 
         /** True once it is known that no device leads to the peer, or that nobody listens there. */
@@ -424,22 +441,44 @@ final class RdmaCarrier extends Carrier {
         IdConnection(ConnectionId id) {
             super(Transport.RDMA, RdmaCarrier.this);
             this.id = id;
+            own = apart ? context.allocateProtectionDomain(domain.arena()) : domain;
         }
 
         @Override
-        MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena) {
-            MemorySegment memory = Link.allocate(options, messages, trailer(), arena);
-            return domain.register(memory, List.of(AccessFlag.LOCAL_WRITE), arena);
+        public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
+            return own.register(memory, access, arena);
+        }
+
+        @Override
+        boolean isApart() {
+            return apart;
+        }
+
+        @Override
+        void beginTransfer() {
+            users.incrementAndGet();
+        }
+
+        @Override
+        void endTransfer() {
+            if (users.decrementAndGet() == 0 && apart) {
+                try {
+                    own.close();
+                } catch (VerbsException | IllegalStateException refused) {
+                    // The node closes it.
+                }
+            }
         }
 
         @Override
         Link link(NodeOptions options, VerbsArena arena) {
-            RdmaLink made = new RdmaLink(id, domain, completions, trailer(), options, arena);
+            RdmaLink made = new RdmaLink(id, domain, own, completions, trailer(), options, arena);
             linked = true;
             return made;
         }
 
-        private int trailer() {
+        @Override
+        int trailer() {
             return isOverTcp() ? RdmaLink.TRAILER : 0;
         }
 
@@ -463,6 +502,7 @@ final class RdmaCarrier extends Carrier {
         @Override
         void forget() {
             known.remove(id);
+            endTransfer(); // that of the channel itself
         }
     }
 

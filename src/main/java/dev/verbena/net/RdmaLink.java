@@ -7,6 +7,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
@@ -16,6 +17,7 @@ import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The verbs objects of a channel: queue pair, memory and batches, all in an arena of the channel's own. */
@@ -26,7 +28,13 @@ final class RdmaLink extends Link {
     private static final RemoteMemory NOWHERE = new RemoteMemory(0, 0, 0);
 
     private final VerbsAccess verbs = VerbsAccess.get();
+    /** The domain of the node's memory. */
+    private final ProtectionDomain shared;
+
+    /** The domain of the queue pair. If it is another, memory of the node is registered there too when it is used first. */
     private final ProtectionDomain domain;
+
+    private final VerbsArena arena;
     private final QueuePair pair;
     private final SendBatch sends;
     private final ReceiveBatch receives;
@@ -46,10 +54,13 @@ final class RdmaLink extends Link {
      * Makes the objects.
      *
      * @param id the id to make the queue pair on
+     * @param shared the domain of the node's memory
+     * @param domain the domain of the queue pair, that or another
      * @param trailer 0 if the device sends immediate data, else {@link #TRAILER}
      */
     RdmaLink(
             ConnectionId id,
+            ProtectionDomain shared,
             ProtectionDomain domain,
             CompletionQueue completions,
             int trailer,
@@ -59,7 +70,9 @@ final class RdmaLink extends Link {
                 domain.register(arena.allocate(greetings(options), CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
                 options,
                 trailer);
+        this.shared = shared;
         this.domain = domain;
+        this.arena = arena;
         this.trailer = trailer;
         trailing = new LocalMemory[trailer == 0 ? 0 : Messages.pieces(options)];
         bare = new LocalMemory[trailer == 0 ? 0 : ChannelCore.CONTROL_SENDS];
@@ -176,6 +189,16 @@ final class RdmaLink extends Link {
     }
 
     @Override
+    LocalMemory usable(LocalMemory memory) {
+        if (domain == shared) {
+            return memory;
+        }
+        MemoryRegion region = memory.region();
+        MemoryRegion own = verbs.again(region, shared, domain, Set.of(), arena);
+        return own == region ? memory : own.slice(memory.address() - region.address(), memory.length());
+    }
+
+    @Override
     void prepared() {
         verbs.forgetUser(pair);
     }
@@ -185,6 +208,10 @@ final class RdmaLink extends Link {
         if (!export.hasKeysOfChannels()) {
             RemoteMemory ofAll = export.region().remote();
             return new Key(() -> ofAll, false, () -> {}); // it ends with the region
+        }
+        if (domain != shared) {
+            MemoryRegion own = verbs.again(export.region(), shared, domain, export.access(), arena);
+            return new Key(own::remote, false, own::close);
         }
         MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, export.arena());
         try {

@@ -42,7 +42,7 @@ final class SealedFetch implements AutoCloseable {
         plain = new byte[(int) Math.min(source.length(), SealedOffer.PIECE)];
         sealed = new byte[plain.length + Seal.BYTES];
         ring = new RemoteMemory(source.address(), source.key(), SealedOffer.ringBytes(source.length()));
-        staging = TransferMemory.staging(engine, channel.core().carrier(), sealed.length, false);
+        staging = TransferMemory.staging(engine, channel.core().with(), sealed.length, false);
         channel.core().operations.found(ring);
     }
 

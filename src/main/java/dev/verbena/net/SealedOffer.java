@@ -38,12 +38,12 @@ final class SealedOffer implements AutoCloseable {
     private final byte[] sealed;
     private long pieces;
 
-    SealedOffer(Engine engine, Carrier carrier, long size, Source source) {
+    SealedOffer(Engine engine, Carrier.Connection on, long size, Source source) {
         this.source = source;
         this.size = size;
         plain = new byte[(int) Math.min(size, PIECE)];
         sealed = new byte[plain.length + Seal.BYTES];
-        ring = TransferMemory.staging(engine, carrier, ringBytes(size), true);
+        ring = TransferMemory.staging(engine, on, ringBytes(size), true);
     }
 
     /** Returns the number of bytes of the ring for data. */

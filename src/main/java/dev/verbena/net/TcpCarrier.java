@@ -172,7 +172,12 @@ final class TcpCarrier extends Carrier {
     }
 
     @Override
-    MemoryRegion register(MemorySegment segment, Collection<AccessFlag> access, VerbsArena arena) {
+    Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
+        return Set.of();
+    }
+
+    @Override
+    public MemoryRegion register(MemorySegment segment, Collection<AccessFlag> access, VerbsArena arena) {
         return memory.register(segment, access, arena);
     }
 

@@ -14,7 +14,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
-import java.util.List;
+import java.util.Collection;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -118,8 +118,13 @@ final class TcpStream extends Carrier.Connection {
     // For the channel
 
     @Override
-    MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena) {
-        return memory.register(Link.allocate(options, messages, 0, arena), List.of(AccessFlag.LOCAL_WRITE), arena);
+    public MemoryRegion register(MemorySegment segment, Collection<AccessFlag> access, VerbsArena arena) {
+        return memory.register(segment, access, arena);
+    }
+
+    @Override
+    boolean isApart() {
+        return false;
     }
 
     @Override

@@ -6,7 +6,7 @@ import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,8 +21,8 @@ final class TransferMemory implements AutoCloseable {
     private static final long COPIED = 256 << 10;
 
     private static final long PAGE = 4096;
-    private static final List<AccessFlag> SENDING = List.of(AccessFlag.REMOTE_READ);
-    private static final List<AccessFlag> RECEIVING = List.of(AccessFlag.LOCAL_WRITE);
+    private static final Set<AccessFlag> SENDING = Set.of(AccessFlag.REMOTE_READ);
+    private static final Set<AccessFlag> RECEIVING = Set.of(AccessFlag.LOCAL_WRITE);
 
     /** The place that pieces are copied to. */
     interface Sink {
@@ -37,12 +37,15 @@ final class TransferMemory implements AutoCloseable {
     }
 
     private final Engine engine;
+    private final Carrier.Connection on;
     private final VerbsArena arena = VerbsArena.ofShared();
     private final Part part;
 
-    private <X extends Exception> TransferMemory(Engine engine, Maker<X> maker) throws X {
+    private <X extends Exception> TransferMemory(Engine engine, Carrier.Connection on, Maker<X> maker) throws X {
         this.engine = engine;
+        this.on = on;
         engine.beginTransfer();
+        on.beginTransfer();
         try {
             part = maker.make(arena);
         } catch (Throwable t) {
@@ -51,30 +54,29 @@ final class TransferMemory implements AutoCloseable {
         }
     }
 
-    static TransferMemory sending(Engine engine, Carrier carrier, MemorySegment data) {
-        return new TransferMemory(engine, arena -> {
-            MemoryRegion direct =
-                    data.isNative() ? FileMemory.tryRegister(carrier, data, sending(engine, carrier), arena) : null;
+    static TransferMemory sending(Engine engine, Carrier.Connection on, MemorySegment data) {
+        return new TransferMemory(engine, on, arena -> {
+            MemoryRegion direct = data.isNative() ? FileMemory.tryRegister(on, data, sending(engine, on), arena) : null;
             if (direct == null) {
                 MemorySegment copy = arena.allocate(data.byteSize(), PAGE).copyFrom(data);
-                direct = carrier.register(copy, sending(engine, carrier), arena);
+                direct = on.register(copy, sending(engine, on), arena);
             }
             return new Part(direct, null);
         });
     }
 
-    static TransferMemory sending(Engine engine, Carrier carrier, FileMemory file) throws IOException {
-        return new TransferMemory(engine, (Maker<IOException>)
-                arena -> new Part(file.readable(carrier, sending(engine, carrier), arena), null));
+    static TransferMemory sending(Engine engine, Carrier.Connection on, FileMemory file) throws IOException {
+        return new TransferMemory(engine, on, (Maker<IOException>)
+                arena -> new Part(file.readable(on, sending(engine, on), arena), null));
     }
 
-    static TransferMemory receiving(Engine engine, Carrier carrier, MemorySegment target) {
-        return new TransferMemory(engine, arena -> {
-            MemoryRegion direct = target.isNative() ? FileMemory.tryRegister(carrier, target, RECEIVING, arena) : null;
+    static TransferMemory receiving(Engine engine, Carrier.Connection on, MemorySegment target) {
+        return new TransferMemory(engine, on, arena -> {
+            MemoryRegion direct = target.isNative() ? FileMemory.tryRegister(on, target, RECEIVING, arena) : null;
             return direct != null
                     ? new Part(direct, null)
                     : pieces(
-                            carrier,
+                            on,
                             target.byteSize(),
                             (from, data) ->
                                     target.asSlice(from, data.byteSize()).copyFrom(data),
@@ -82,21 +84,23 @@ final class TransferMemory implements AutoCloseable {
         });
     }
 
-    static TransferMemory receiving(Engine engine, Carrier carrier, FileMemory file) {
-        return new TransferMemory(engine, arena -> {
-            MemoryRegion direct = file.tryWritable(carrier, RECEIVING, arena);
-            return direct != null ? new Part(direct, null) : pieces(carrier, file.size(), file::write, arena);
+    static TransferMemory receiving(Engine engine, Carrier.Connection on, FileMemory file) {
+        return new TransferMemory(engine, on, arena -> {
+            MemoryRegion direct = file.tryWritable(on, RECEIVING, arena);
+            return direct != null ? new Part(direct, null) : pieces(on, file.size(), file::write, arena);
         });
     }
 
     /** Returns the rights for data that the peer reads. With protection, only its own key gives them. */
-    private static List<AccessFlag> sending(Engine engine, Carrier carrier) {
-        return engine.options.protection() == Protection.NONE ? SENDING : Exports.access(carrier);
+    private static Set<AccessFlag> sending(Engine engine, Carrier.Connection on) {
+        return engine.options.protection() == Protection.NONE || on.isApart()
+                ? SENDING
+                : on.carrier.rightsToExport(SENDING);
     }
 
-    private static Part pieces(Carrier carrier, long size, Sink sink, VerbsArena arena) {
+    private static Part pieces(Registrar on, long size, Sink sink, VerbsArena arena) {
         MemorySegment memory = arena.allocate(Math.min(size, COPIED) * PIECES, PAGE);
-        return new Part(carrier.register(memory, RECEIVING, arena), sink);
+        return new Part(on.register(memory, RECEIVING, arena), sink);
     }
 
     /**
@@ -104,11 +108,11 @@ final class TransferMemory implements AutoCloseable {
      *
      * @param sending true if the peer reads them
      */
-    static TransferMemory staging(Engine engine, Carrier carrier, long size, boolean sending) {
+    static TransferMemory staging(Engine engine, Carrier.Connection on, long size, boolean sending) {
         return new TransferMemory(
                 engine,
-                arena -> new Part(
-                        carrier.register(arena.allocate(size, PAGE), sending ? SENDING : RECEIVING, arena), null));
+                on,
+                arena -> new Part(on.register(arena.allocate(size, PAGE), sending ? SENDING : RECEIVING, arena), null));
     }
 
     VerbsArena arena() {
@@ -150,6 +154,7 @@ final class TransferMemory implements AutoCloseable {
         try {
             arena.close();
         } finally {
+            on.endTransfer();
             engine.endTransfer();
         }
     }

@@ -12,7 +12,9 @@ import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_mr;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -80,6 +82,12 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     final MemorySlice whole;
     /** The windows that were bound to this region, and may still be. */
     private final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet();
+
+    /** The registrations of the same memory in other domains, which end before this one: see {@link #again}. */
+    private final Map<ProtectionDomain, MemoryRegion> copies = new ConcurrentHashMap<>();
+
+    /** The region that this one is a copy of; null if it is none. */
+    private volatile @Nullable MemoryRegion original;
 
     /** The change under way. Only the thread that keeps the arena from closing sets and reads this. */
     private @Nullable Reregistration change;
@@ -245,12 +253,17 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     void destroy() {
         openIn = null;
         try {
+            copies.values().forEach(MemoryRegion::close);
             destroyInC();
         } catch (Throwable refused) {
             noteOpen();
             throw refused;
         }
         lifetime.gone();
+        MemoryRegion of = original;
+        if (of != null) {
+            of.copies.remove(domainOfDevice(), this);
+        }
         Runnable after = follower;
         if (after != null) {
             after.run();
@@ -267,6 +280,35 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         try (var _ = lifetime.held()) {
             follower = ending;
             opening.run();
+        }
+    }
+
+    /**
+     * Registers the same memory in another domain too, unless it is: see {@link
+     * dev.verbena.verbs.access.VerbsAccess#again}.
+     */
+    MemoryRegion again(ProtectionDomain from, ProtectionDomain in, Collection<AccessFlag> more, VerbsArena owner) {
+        lifetime.checkOpen();
+        if (domain != from || end != End.DEREGISTER || backing.memory() == null) {
+            return this;
+        }
+        MemoryRegion known = copies.get(in);
+        if (known != null && known.isOpen()) {
+            return known;
+        }
+        Set<AccessFlag> both = new HashSet<>(access);
+        both.addAll(more);
+        // this region ends after its copy, and guards the memory
+        MemorySegment memory = MemorySegment.ofAddress(start).reinterpret(length);
+        try (var _ = lifetime.held()) {
+            return Objects.requireNonNull(copies.compute(in, (_, old) -> {
+                if (old != null && old.isOpen()) { // another thread was faster
+                    return old;
+                }
+                MemoryRegion made = Registration.plain(in, memory, both, owner);
+                made.original = this;
+                return made;
+            }));
         }
     }
 

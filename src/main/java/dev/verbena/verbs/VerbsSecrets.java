@@ -68,6 +68,16 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public MemoryRegion again(
+            MemoryRegion region,
+            ProtectionDomain from,
+            ProtectionDomain in,
+            Collection<AccessFlag> more,
+            VerbsArena arena) {
+        return region.again(from, in, more, arena);
+    }
+
+    @Override
     public void follow(MemoryRegion region, Runnable opening, Runnable ending) {
         region.follow(opening, ending);
     }

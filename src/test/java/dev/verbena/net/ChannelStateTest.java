@@ -6,10 +6,12 @@ import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
@@ -215,8 +217,13 @@ class ChannelStateTest {
         }
 
         @Override
-        MemoryRegion memory(NodeOptions options, int messages, VerbsArena owner) {
-            return memory.register(Link.allocate(options, messages, 0, arena), List.of(AccessFlag.LOCAL_WRITE), arena);
+        public MemoryRegion register(MemorySegment segment, Collection<AccessFlag> access, VerbsArena owner) {
+            return memory.register(segment, access, arena);
+        }
+
+        @Override
+        boolean isApart() {
+            return false;
         }
 
         @Override

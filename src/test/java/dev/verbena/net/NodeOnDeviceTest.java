@@ -139,7 +139,6 @@ class NodeOnDeviceTest {
                 .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
     }
 
-    @NotOnIwarp("no memory windows")
     @ParameterizedTest
     @EnumSource(names = {"AUTHENTICATED", "SEALED"})
     void keysWithASecretAreThoseOfTheChannel(Protection protection) throws Exception {
@@ -153,6 +152,23 @@ class NodeOnDeviceTest {
         ends.client.write(local, table, DEADLINE);
         ends.client.read(local, table, DEADLINE);
         assertThat(ends.client.isOpen()).isTrue();
+    }
+
+    /** Of windows on soft-RoCE, and of the channel's protection domain on iWARP. */
+    @Test
+    void keyOfAnotherChannelIsDeniedWithASecret() throws Exception {
+        NodeOptions options = SMALL.secret(new byte[16]).protection(Protection.AUTHENTICATED);
+        Ends ends = connect(options);
+        RemoteMemory others = ends.client.remote("table", DEADLINE); // this channel stays open
+        Channel channel = ends.client.node().connect(ends.server.node().address(), DEADLINE);
+        RemoteMemory own = channel.remote("table", DEADLINE);
+        LocalMemory local = ends.client.node().register(arena.allocate(64, 8), AccessFlag.LOCAL_WRITE);
+        channel.read(local, own, DEADLINE);
+        EndReason denied = TestDevice.isIwarp() ? EndReason.LOST : EndReason.ACCESS_DENIED;
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> channel.read(local, others, DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(denied));
+        ends.client.read(local, others, DEADLINE);
     }
 
     /** Replies overtake no acknowledgement that the other side counts on, and handlers wait on the node's own thread. */

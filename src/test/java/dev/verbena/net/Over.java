@@ -31,6 +31,13 @@ import org.junit.jupiter.api.extension.ExtensionContext;
         }),
         /** They prove a secret, and do not seal. */
         AUTHENTICATED_RDMA(on -> NodePair.protect(on ? Protection.AUTHENTICATED : Protection.NONE)),
+        /** They prove a secret, and the provider has no memory windows. */
+        AUTHENTICATED_WITHOUT_WINDOWS(on -> {
+            Fenced.windows(!on);
+            NodePair.protect(on ? Protection.AUTHENTICATED : Protection.NONE);
+        }),
+        /** The provider has no memory windows. */
+        WITHOUT_WINDOWS(on -> Fenced.windows(!on)),
         /** The provider has only what iWARP has, and the nodes have a secret. */
         SEALED_IWARP(on -> {
             Fenced.iwarp(on);

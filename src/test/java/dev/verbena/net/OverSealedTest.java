@@ -76,6 +76,27 @@ final class OverSealedTest {
     static class TransferEndsTest extends TransferEndTest {}
 
     @FencedTest
+    @Over(Over.Wire.AUTHENTICATED_WITHOUT_WINDOWS)
+    static class ExportsWithoutWindowsTest extends ExportTest {
+        @Override
+        void windowThatCanNotBeMadeIsAFaultOnly() {}
+
+        @Override
+        void channelEndsWhileTheArenaOfAnExportIsBusy() {} // it ends with the windows, which are in that arena
+    }
+
+    @FencedTest
+    @Over(Over.Wire.AUTHENTICATED_WITHOUT_WINDOWS)
+    static class TransfersWithoutWindowsTest extends TransferTest {
+        @Override
+        void peerThatLiesAboutItsOfferLosesItsChannelOnly(long size) {}
+    }
+
+    @FencedTest
+    @Over(Over.Wire.AUTHENTICATED_WITHOUT_WINDOWS)
+    static class TransferEndsWithoutWindowsTest extends TransferEndTest {}
+
+    @FencedTest
     @Over(Over.Wire.AUTHENTICATED_RDMA)
     static class AuthenticatedTransfersTest extends TransferTest {
         @Override

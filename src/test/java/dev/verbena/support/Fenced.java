@@ -260,6 +260,15 @@ public final class Fenced {
         }
     }
 
+    /** Gives the device memory windows, which it has at first, or takes them from it. */
+    public static void windows(boolean on) {
+        try {
+            Functions.WINDOWS.invokeExact(on ? 1 : 0);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     /** Returns a description of the first violation. */
     public static String firstViolation() {
         try {
@@ -337,6 +346,7 @@ public final class Fenced {
         private static final MethodHandle ANSWER =
                 link("fenced_answer", FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, JAVA_LONG));
         private static final MethodHandle IWARP = link("fenced_iwarp", FunctionDescriptor.ofVoid(JAVA_INT));
+        private static final MethodHandle WINDOWS = link("fenced_windows", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle NUMBER = link("fenced_number", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle LIVE = link("fenced_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
         private static final MethodHandle LEFT = link("fenced_left", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG));

@@ -111,6 +111,24 @@ public interface VerbsAccess {
             Runnable ending);
 
     /**
+     * Returns a registration of the memory of a region in another domain, which is made by the first call. It ends with the
+     * region, and with the arena.
+     *
+     * @param region the region
+     * @param from the domain whose regions are registered again
+     * @param in the other domain, of the same context
+     * @param more the rights that the registration has beyond those of the region
+     * @param arena an arena for all threads, which closes the registration
+     * @return the registration; the region itself if it is not a registration of memory of this process in that domain
+     */
+    MemoryRegion again(
+            MemoryRegion region,
+            ProtectionDomain from,
+            ProtectionDomain in,
+            Collection<AccessFlag> more,
+            VerbsArena arena);
+
+    /**
      * Lets the caller use the memory of a region of a device too.
      *
      * @param region the region, which one caller follows

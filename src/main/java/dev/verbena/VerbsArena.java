@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * {@snippet file="DeviceSnippets.java" region="arena"}
  *
- * <table>
+ * <table class="plain">
  *   <caption>Two kinds of arena</caption>
  *   <tr><th>kind</th><th>used by</th><th>closed by</th></tr>
  *   <tr><td>{@link #ofConfined()}</td><td>the thread that made it</td><td>the same thread; once this thread has ended,

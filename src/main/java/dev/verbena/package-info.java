@@ -1,7 +1,7 @@
 /**
  * The {@linkplain dev.verbena.VerbsArena arena} that owns memory and verbs objects, and the exceptions of all packages.
  *
- * <table>
+ * <table class="plain">
  *   <caption>Types to start with</caption>
  *   <tr><th>type</th><th>use</th></tr>
  *   <tr><td>{@link VerbsArena}</td><td>an arena: allocates memory, and closes verbs objects in the right order</td></tr>

@@ -11,7 +11,7 @@ import java.util.HexFormat;
  * <p>Received data is <em>padded with zeros</em> to a length that depends on the kind of message, not on the length that was
  * sent. Send the length with the data, or an end mark.
  *
- * <table>
+ * <table class="plain">
  *   <caption>The largest number of bytes on InfiniBand and RoCE</caption>
  *   <tr><th>with</th><th>{@link PortSpace#TCP}</th><th>{@link PortSpace#UDP}</th></tr>
  *   <tr><td>a request</td><td>56</td><td>180</td></tr>

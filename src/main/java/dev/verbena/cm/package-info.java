@@ -1,7 +1,7 @@
 /**
  * The connection manager ({@code rdma/rdma_cma.h}): servers and clients by IP address.
  *
- * <table>
+ * <table class="plain">
  *   <caption>Types to start with</caption>
  *   <tr><th>type</th><th>use</th></tr>
  *   <tr><td>{@link Listener}</td><td>a server: accepts connections</td></tr>

@@ -3,7 +3,7 @@
  *
  * <p>Which call is for what:
  *
- * <table>
+ * <table class="plain">
  * <caption>The ways to call C</caption>
  * <tr><th>for</th><th>class</th><th>how</th></tr>
  * <tr><td>everything that is not hot: control path, connection manager, sockets, system calls</td>

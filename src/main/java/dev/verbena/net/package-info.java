@@ -6,7 +6,7 @@
  * three whole programs, and describes the bytes on the wire. <a href="{@docRoot}/security.html">Security</a> says what the
  * network sees.
  *
- * <table>
+ * <table class="plain">
  *   <caption>Types to start with</caption>
  *   <tr><th>type</th><th>use</th></tr>
  *   <tr><td>{@link Node}</td><td>this process on one device: listens, connects, and owns memory for messages</td></tr>

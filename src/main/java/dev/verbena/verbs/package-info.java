@@ -3,7 +3,7 @@
  *
  * <p>The Javadoc of each class and method names its C function or struct. A program begins with a {@link Device}.
  *
- * <table>
+ * <table class="plain">
  *   <caption>Twelve types to start with</caption>
  *   <tr><th>type</th><th>use</th></tr>
  *   <tr><td>{@link Device}</td><td>an adapter: list the adapters, and open one</td></tr>

@@ -19,7 +19,8 @@ import java.util.stream.Stream;
 
 /**
  * A headless Chromium that opens each page of a folder in a frame, 390 and 1280 pixels wide, in light and dark colours. No
- * page may scroll sideways, lack a file or a picture, or have text that its background hides; and the search must work.
+ * page may scroll sideways, lack a file or a picture, break short code into two lines, or have text that its background
+ * hides; and the search must work.
  */
 final class Browser {
     static final List<String> PROGRAMS = List.of("chromium", "chromium-browser", "google-chrome");
@@ -64,6 +65,9 @@ final class Browser {
                 }
                 for (const image of document.images) {
                     if (!image.naturalWidth && image.getClientRects().length) found.push(at + 'no picture ' + image.src);
+                }
+                for (const code of document.querySelectorAll('.short')) {
+                    if (code.closest('p, li') && code.getClientRects().length > 1) found.push(at + 'broken ' + code.textContent);
                 }
             }
 

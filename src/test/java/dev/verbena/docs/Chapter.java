@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.commonmark.Extension;
 import org.commonmark.ext.gfm.tables.TablesExtension;
@@ -60,7 +61,18 @@ record Chapter(Path file, String text, Node document) {
 
     /** Returns the text of the chapter as HTML. */
     String html() {
-        return HtmlRenderer.builder().extensions(EXTENSIONS).build().render(document);
+        return HtmlRenderer.builder()
+                .extensions(EXTENSIONS)
+                .attributeProviderFactory(context -> Chapter::markShort)
+                .build()
+                .render(document);
+    }
+
+    /** Marks code that fits into a line of a small screen: browsers break lines after the hyphens of options. */
+    private static void markShort(Node node, String tag, Map<String, String> attributes) {
+        if (node instanceof Code code && code.getLiteral().length() <= 30) {
+            attributes.put("class", "short");
+        }
     }
 
     /** Returns the headings in order, the first of which is the title. */

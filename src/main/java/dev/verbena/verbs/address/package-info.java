@@ -1,7 +1,7 @@
 /**
  * Values that address a peer.
  *
- * <table>
+ * <table class="plain">
  *   <caption>Types to start with</caption>
  *   <tr><th>type</th><th>use</th></tr>
  *   <tr><td>{@link Endpoint}</td><td>what one side of a connection tells the other: exchange it, and connect</td></tr>

@@ -1,7 +1,7 @@
 /**
  * Values that describe a device and its ports.
  *
- * <table>
+ * <table class="plain">
  *   <caption>Types to start with</caption>
  *   <tr><th>type</th><th>use</th></tr>
  *   <tr><td>{@link Port}</td><td>the state, speed and MTU of a port</td></tr>

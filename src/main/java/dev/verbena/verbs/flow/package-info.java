@@ -1,7 +1,7 @@
 /**
  * Rules that steer received packets to a queue pair for raw packets. This package is rare: soft-RoCE has no flow rules.
  *
- * <table>
+ * <table class="plain">
  *   <caption>Types, in the order of use</caption>
  *   <tr><th>type</th><th>use</th></tr>
  *   <tr><td>{@link FlowRule}</td><td>a rule: {@link dev.verbena.verbs.QueuePair#createFlow} puts it to work</td></tr>

@@ -17,8 +17,8 @@ fresh_tarball() {
 make_fresh_tarball() {
     local suite=$1 tarball=$2 work
     [[ ! -s $tarball ]] || return 0
-    rm -rf "$CACHE"/fresh/.new.*
-    work=$(mktemp -d "$CACHE/fresh/.new.XXXXXX") || return 1
+    rm -rf "$CACHE/fresh/.new.$suite".*
+    work=$(mktemp -d "$CACHE/fresh/.new.$suite.XXXXXX") || return 1
     # shellcheck disable=SC2064  # the value of now; this runs in with_lock's own shell
     trap "rm -rf '$work'" EXIT
     printf 'Making a minimal system of Debian %s in %s (once; 100 MB to fetch)\n' "$suite" "$CACHE" >&2

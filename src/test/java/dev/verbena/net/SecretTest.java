@@ -179,6 +179,12 @@ class SecretTest {
     }
 
     @Test
+    void onlySecretOfANodeHasNoName() {
+        use(SMALL.secrets(() -> "another", name -> Optional.of(SECRET)), SEALED);
+        assertThat(refusal()).isEqualTo(EndReason.WRONG_SECRET);
+    }
+
+    @Test
     void secretsThatCanNotBeFoundRefuseThePeer() {
         NodeOptions throwing = SMALL.secrets(() -> "", name -> {
             throw new IllegalStateException("for a test");
@@ -479,6 +485,7 @@ class SecretTest {
         }
         assertThat(nodes.server.pollAccept()).isNull();
         assertThat(nodes.server.statistics().opened()).isZero();
+        assertThat(nodes.server.admitFailure()).as("by a check, before anything is thrown").isEmpty();
     }
 
     @Test

@@ -48,6 +48,10 @@ public final class AsyncEvents {
     private final Map<CompletionQueue, Integer> brokenQueues = new HashMap<>();
     private final List<Consumer<? super AsyncEvent>> listeners = new ArrayList<>();
     private @Nullable Thread listening;
+
+    /** The event that the listeners are told of next; only their thread uses it. */
+    private @Nullable AsyncEvent untold;
+
     private boolean closed;
 
     AsyncEvents(Context context, int number) {
@@ -261,32 +265,56 @@ public final class AsyncEvents {
 
     // Listeners
 
+    /** Tells the listeners of events until there are no listeners any more. A lack of memory ends no more than a turn. */
     private void listen(DescriptorWaits events) {
-        AsyncEvent untold = null;
-        try {
-            while (!endWithoutListeners()) {
-                try {
-                    if (untold == null) {
-                        Optional<AsyncEvent> next = source.await(events, this::takeForListeners, Deadline.FOREVER);
-                        untold = next == null ? null : next.orElse(null);
-                    }
-                    if (untold != null) {
-                        tellListeners(untold);
-                        untold = null;
-                    }
-                } catch (InterruptedException stray) {
-                    Daemons.interrupted(); // the thread ends with its listeners, or with the context
-                } catch (OutOfMemoryError shortage) { // it may be over soon, and the thread must go on then
-                    report(shortage);
-                    LockSupport.parkNanos(PAUSE_NANOS);
+        Throwable failure = null;
+        boolean goesOn = true;
+        while (goesOn) {
+            try {
+                goesOn = failure == null || survives(failure);
+                failure = null;
+                while (goesOn) {
+                    goesOn = tellNext(events);
                 }
+            } catch (Throwable t) { // calls nothing: without heap, nearly all that is called for the first time fails
+                failure = t;
+                goesOn = true;
             }
-        } catch (IllegalStateException contextClosed) {
-            end();
-        } catch (Throwable t) {
-            end();
-            report(t);
         }
+    }
+
+    /** Waits for an event and tells the listeners of it. Returns false if there are no listeners any more. */
+    private boolean tellNext(DescriptorWaits events) throws InterruptedException {
+        if (endWithoutListeners()) {
+            return false;
+        }
+        if (untold == null) {
+            Optional<AsyncEvent> next = source.await(events, this::takeForListeners, Deadline.FOREVER);
+            untold = next == null ? null : next.orElse(null);
+        }
+        if (untold != null) {
+            tellListeners(untold);
+            untold = null;
+        }
+        return true;
+    }
+
+    /** Returns false if the thread of the listeners ends, because the context is closed or the device was removed. */
+    private boolean survives(Throwable failure) {
+        if (failure instanceof InterruptedException) {
+            Daemons.interrupted(); // the thread ends with its listeners, or with the context
+            return true;
+        }
+        if (failure instanceof OutOfMemoryError) { // it may be over soon
+            LockSupport.parkNanos(PAUSE_NANOS);
+            report(failure);
+            return true;
+        }
+        end();
+        if (!(failure instanceof IllegalStateException)) {
+            report(failure);
+        }
+        return false;
     }
 
     /** Returns an event; null if there is none; empty if there are no listeners any more. */

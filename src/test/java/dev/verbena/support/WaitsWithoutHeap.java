@@ -16,8 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A program for {@link ChildJvm} with a small heap and without buffers for the allocations of threads: takes all of the heap,
  * and has the device report events meanwhile. A thread that takes an event of another thread's queue, and the thread of a
- * listener, lack memory for that. Once the heap is free again, the other thread gets its queue. The listener's thread may
- * have ended: that is not tested.
+ * listener, lack memory for that. Once the heap is free again, the other thread gets its queue, and the listener its event.
  */
 public final class WaitsWithoutHeap {
     private static final int ROUNDS = 10;
@@ -81,8 +80,10 @@ public final class WaitsWithoutHeap {
         }
         NodesWithoutHeap.giveHeapBack();
         int servedBefore = served.get();
+        int heardBefore = heard.get();
         post();
         Await.until("the queue of the event", () -> served.get() > servedBefore);
+        Await.until("the event of the listener", () -> heard.get() > heardBefore);
     }
 
     /** Causes events before memory is missing, so that all classes are there. */

@@ -1,6 +1,9 @@
 package dev.verbena.internal;
 
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -41,6 +44,27 @@ public final class HiddenDescriptor {
         // the flags of two rsockets must not change at once
         try (var _ = LOCK.held()) {
             return find(all(), SOCKET, listener);
+        }
+    }
+
+    /**
+     * Takes the next connection that nobody has accepted from the queue of a listener that C has closed. Returns the number
+     * of the rsocket; {@link #NOT_FOUND} if there is none.
+     *
+     * <p>C puts the addresses of rsockets into the queue. In all releases, the struct begins with the type and the number.
+     *
+     * @param queue a duplicate of {@link #acceptQueue}, since C has closed its own
+     */
+    public static int takeUnaccepted(int queue) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment entry = scratch.allocate(ValueLayout.ADDRESS);
+            if (SystemCall.READ.quietly(queue, entry.address(), entry.byteSize(), 0) != entry.byteSize()) {
+                return NOT_FOUND;
+            }
+            MemorySegment head = entry.get(ValueLayout.ADDRESS, 0).reinterpret(2 * Integer.BYTES);
+            return head.get(ValueLayout.JAVA_INT, 0) == Rsocket.STREAM
+                    ? head.get(ValueLayout.JAVA_INT, Integer.BYTES)
+                    : NOT_FOUND;
         }
     }
 

@@ -36,6 +36,9 @@ public final class Rsocket {
     public static final CFunction UNMAP = function("riounmap");
     public static final CFunction PLACE = function("riowrite");
 
+    /** The type of all rsockets ({@code SOCK_STREAM}). */
+    public static final int STREAM = 1;
+
     private static final int PEEK = 2;
     private static final int DO_NOT_WAIT = 0x40;
     private static final LinkedHandle LINK = new LinkedHandle(

@@ -23,6 +23,9 @@ public enum SystemCall {
 
     private static final int GET_FLAGS = 3;
 
+    /** {@code F_DUPFD_CLOEXEC}. */
+    private static final int DUPLICATE = 1030;
+
     /** {@code F_SETFL}, also for {@code rfcntl}. */
     static final int SET_FLAGS = 4;
 
@@ -75,6 +78,15 @@ public enum SystemCall {
     /** Closes a descriptor. The descriptor is closed even if the call reports an error. Allocates nothing. */
     public static void close(int descriptor) {
         CLOSE.quietly(descriptor, 0, 0, 0);
+    }
+
+    /**
+     * Duplicates a descriptor, which programs that this one starts do not get.
+     *
+     * @throws SystemCallException if there are too many
+     */
+    public static int duplicate(int descriptor) {
+        return FCNTL.call(descriptor, DUPLICATE, 0);
     }
 
     /**

@@ -35,8 +35,6 @@ final class MovedServiceLists {
     /** The entries that a starting thread adds. One of them is the thread's own. */
     private static final int GROWTH = 4;
 
-    private static final int STREAM = 1;
-
     private static final AtomicInteger CONNECTIONS = new AtomicInteger();
     private static final AtomicInteger LISTENING = new AtomicInteger();
 
@@ -130,7 +128,7 @@ final class MovedServiceLists {
      * @param pipe what keeps a connect in progress; null to listen
      */
     private static boolean startThread(long address, int length, @Nullable FullPipe pipe) throws IOException {
-        int socket = (int) Rsocket.SOCKET.call(IpAddresses.INET, STREAM, 0);
+        int socket = (int) Rsocket.SOCKET.call(IpAddresses.INET, Rsocket.STREAM, 0);
         if (socket < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());
         }

@@ -10,6 +10,7 @@ import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.PollSet;
 import dev.verbena.internal.Rsocket;
+import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.raw.sockaddr_storage;
 import java.io.IOException;
@@ -39,7 +40,6 @@ final class SocketDescriptor {
     static final int SHUTDOWN_WRITE = 1;
     static final int SHUTDOWN_BOTH = 2;
 
-    private static final int STREAM = 1;
     private static final int ERROR = 4;
     private static final int CLOSED = 1 << 31;
     static final int NONE = -1;
@@ -78,7 +78,7 @@ final class SocketDescriptor {
     /** The completion channel, which never changes once it is found. The lock guards this. */
     private int channel = UNKNOWN;
 
-    /** The queue of a listener's connections, or the rsocket itself if the queue was not found. */
+    /** A duplicate of the queue of a listener's connections, or the rsocket itself if the queue was not found. */
     private int queue;
 
     private volatile @Nullable DescriptorWaits waits;
@@ -117,7 +117,7 @@ final class SocketDescriptor {
         Rsocket.prepare();
         MovedServiceLists.prepare();
         RcloseWaitsForPeer.prepare();
-        int number = (int) Rsocket.SOCKET.call(six ? IpAddresses.INET6 : IpAddresses.INET, STREAM, 0);
+        int number = (int) Rsocket.SOCKET.call(six ? IpAddresses.INET6 : IpAddresses.INET, Rsocket.STREAM, 0);
         if (number < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());
         }
@@ -308,11 +308,13 @@ final class SocketDescriptor {
                 shutdown(SHUTDOWN_BOTH); // C disconnects
             }
             endMapped();
-            if (phase == Phase.LISTENING) {
-                closeWaiting();
-            }
             Rsocket.CLOSE.call(number);
             closedInC = true; // another socket may get the number now
+        }
+        if (queue != number) {
+            closeUnaccepted();
+            SystemCall.close(queue);
+            queue = number;
         }
     }
 
@@ -335,14 +337,19 @@ final class SocketDescriptor {
         return closing;
     }
 
-    /** Closes the connections that nobody has accepted. C would forget them, and their peers would wait for ever. */
-    private void closeWaiting() {
-        try {
-            for (SocketDescriptor next = accept(); next != null; next = accept()) {
-                next.close();
+    /**
+     * Closes the connections that nobody has accepted: C forgets them, and their peers would wait for ever. C has closed the
+     * listener before, because until then its thread may add another one.
+     */
+    private void closeUnaccepted() {
+        int next = HiddenDescriptor.takeUnaccepted(queue);
+        while (next != HiddenDescriptor.NOT_FOUND) {
+            try {
+                nonBlocking(next, Phase.ACCEPTED).close();
+            } catch (IOException e) {
+                // C has closed it.
             }
-        } catch (IOException e) {
-            // The listener is closed all the same.
+            next = HiddenDescriptor.takeUnaccepted(queue);
         }
     }
 
@@ -362,11 +369,19 @@ final class SocketDescriptor {
         if (errno == 0) {
             int found = HiddenDescriptor.acceptQueue(number);
             if (found != HiddenDescriptor.NOT_FOUND) {
-                queue = found;
+                queue = duplicate(found);
             }
             phase = next(phase, Event.LISTENS);
         }
         return errno;
+    }
+
+    private static int duplicate(int descriptor) throws IOException {
+        try {
+            return SystemCall.duplicate(descriptor);
+        } catch (SystemCallException e) {
+            throw SocketFailures.of(e.call(), e.errno());
+        }
     }
 
     /** Accepts a connection ({@code raccept}). Returns null if there is none. */

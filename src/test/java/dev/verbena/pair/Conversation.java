@@ -8,6 +8,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 
 /** Lines between a test and its {@link Role}, over the link that has no faults. */
 final class Conversation implements AutoCloseable {
@@ -20,6 +21,12 @@ final class Conversation implements AutoCloseable {
         socket.setSoTimeout((int) Loopback.DEADLINE.toMillis());
         in = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
         out = new PrintStream(socket.getOutputStream(), true, StandardCharsets.UTF_8);
+    }
+
+    /** Sets the longest time to wait for a line, in place of the default. */
+    Conversation within(Duration longest) throws IOException {
+        socket.setSoTimeout((int) longest.toMillis());
+        return this;
     }
 
     void say(String line) {

@@ -2,6 +2,7 @@ package dev.verbena.support;
 
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.WorkCompletion;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -21,7 +22,12 @@ public final class Await {
      * a poll that takes long, the pause is longer. Throws an error that names the condition when the time is over.
      */
     public static void until(String what, BooleanSupplier here) {
-        long end = System.nanoTime() + Loopback.DEADLINE.toNanos();
+        until(what, Loopback.DEADLINE, here);
+    }
+
+    /** Polls a condition with a time limit other than the default. */
+    public static void until(String what, Duration longest, BooleanSupplier here) {
+        long end = System.nanoTime() + longest.toNanos();
         long start = System.nanoTime();
         for (int looks = 1; !here.getAsBoolean(); looks++) {
             long now = System.nanoTime();

@@ -7,6 +7,7 @@ import java.lang.management.ThreadInfo;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -29,6 +30,9 @@ public final class Watchdog implements TestExecutionListener {
     /** Time limit of tests that take long on purpose. They have limits of their own for each wait. */
     private static final Duration LONG = Duration.ofHours(3);
 
+    private static final List<TestTag> LONG_TAGS =
+            Stream.of("long", "walk", "engine").map(TestTag::create).toList();
+
     private static final int HUNG = 70;
     private static final int FRAMES = 30;
 
@@ -46,8 +50,7 @@ public final class Watchdog implements TestExecutionListener {
     @Override
     public void executionStarted(TestIdentifier test) {
         if (test.isTest()) {
-            boolean takesLong = test.getTags().contains(TestTag.create("long"))
-                    || test.getTags().contains(TestTag.create("walk"));
+            boolean takesLong = LONG_TAGS.stream().anyMatch(test.getTags()::contains);
             running.put(
                     test.getUniqueId(), new Running(test.getUniqueId(), System.nanoTime(), takesLong ? LONG : LIMIT));
         }

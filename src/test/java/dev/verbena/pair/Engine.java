@@ -1,0 +1,131 @@
+package dev.verbena.pair;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.Rdma;
+import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Loopback;
+import java.io.File;
+import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/**
+ * Programs of a stock engine, such as a Kafka broker. Those over RDMA have the library on their class path and the option
+ * that names its provider; those over TCP lack the option. They are killed in reverse order.
+ */
+final class Engine implements AutoCloseable {
+    /** Long enough for an engine's job in an emulated guest on a busy machine. */
+    static final Duration LIMIT = Duration.ofMinutes(40);
+
+    private final boolean rdma;
+    private final Path home;
+    private final Deque<Process> running = new ArrayDeque<>();
+    private final long start = System.nanoTime();
+    private final long packets = Laboratory.counter("sent_pkts");
+    private final long bytes = bytesOnWire();
+
+    Engine(String name, boolean rdma) throws IOException {
+        this.rdma = rdma;
+        home = Path.of("target/engines", name).toAbsolutePath();
+    }
+
+    /** Starts a program whose output goes to a file in {@code target/engines}. */
+    Process start(String... program) throws IOException {
+        return start(Redirect.appendTo(log()), List.of(program));
+    }
+
+    /** Starts a program and reads its output. */
+    Process read(String... program) throws IOException {
+        return start(Redirect.PIPE, List.of(program));
+    }
+
+    private Process start(Redirect output, List<String> program) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx512m",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+                "--enable-native-access=ALL-UNNAMED",
+                "-cp",
+                ChildJvm.place(Rdma.class) + ":" + home.resolve("jars/*")));
+        if (rdma) {
+            command.add("-Djava.nio.channels.spi.SelectorProvider=dev.verbena.sockets.RdmaSelectorProvider");
+        }
+        command.addAll(program);
+        Process process = new ProcessBuilder(command)
+                .redirectOutput(output)
+                .redirectError(Redirect.appendTo(log()))
+                .start();
+        running.push(process);
+        return process;
+    }
+
+    private File log() {
+        return home.resolve("guest-" + System.getenv("VERBENA_SIDE") + ".log").toFile();
+    }
+
+    /** Kills the program that was started last. */
+    void kill() {
+        Process process = running.pop();
+        process.destroyForcibly();
+        process.onExit()
+                .orTimeout(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)
+                .join();
+    }
+
+    @Override
+    public void close() {
+        while (!running.isEmpty()) {
+            kill();
+        }
+    }
+
+    /**
+     * Prints what the job has sent and received since this was made, and checks that it went the right way.
+     *
+     * @param peersTcp the other guest's number of TCP sockets on the wire
+     * @param least the least number of packets of RDMA that this guest has sent
+     */
+    void checkWay(long peersTcp, long least) throws IOException {
+        long tcp = tcpSockets() + peersTcp;
+        long sent = Laboratory.counter("sent_pkts") - packets;
+        System.out.printf(
+                "%s over %s: %d s, %d bytes on the wire, %d packets of RDMA sent by guest a, %d TCP sockets%n",
+                home.getFileName(),
+                rdma ? "RDMA" : "TCP",
+                (System.nanoTime() - start) / 1_000_000_000,
+                bytesOnWire() - bytes,
+                sent,
+                tcp);
+        assertThat(tcp > 0).as("TCP sockets on the wire: " + tcp).isNotEqualTo(rdma);
+        assertThat(sent > least).as("packets of RDMA: " + sent).isEqualTo(rdma);
+    }
+
+    /** Returns the number of this guest's TCP sockets at the wire's addresses, 192.0.2.1 and 192.0.2.2. */
+    static long tcpSockets() throws IOException {
+        long count = 0;
+        for (String table : List.of("tcp", "tcp6")) {
+            try (Stream<String> lines = Files.lines(Path.of("/proc/net", table))) {
+                count += lines.filter(line -> line.contains("0200C0:")).count();
+            }
+        }
+        return count;
+    }
+
+    /** Returns the bytes that this guest has sent to the wire and received from it. */
+    private static long bytesOnWire() throws IOException {
+        Path counters = Path.of("/sys/class/net/e0/statistics");
+        return Long.parseLong(Files.readString(counters.resolve("tx_bytes")).strip())
+                + Long.parseLong(Files.readString(counters.resolve("rx_bytes")).strip());
+    }
+}

@@ -485,7 +485,9 @@ class SecretTest {
         }
         assertThat(nodes.server.pollAccept()).isNull();
         assertThat(nodes.server.statistics().opened()).isZero();
-        assertThat(nodes.server.admitFailure()).as("by a check, before anything is thrown").isEmpty();
+        assertThat(nodes.server.admitFailure())
+                .as("by a check, before anything is thrown")
+                .isEmpty();
     }
 
     @Test

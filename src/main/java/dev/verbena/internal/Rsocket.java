@@ -37,7 +37,7 @@ public final class Rsocket {
     public static final CFunction PLACE = function("riowrite");
 
     /** The type of all rsockets ({@code SOCK_STREAM}). */
-    public static final int STREAM = 1;
+    static final int STREAM = 1;
 
     private static final int PEEK = 2;
     private static final int DO_NOT_WAIT = 0x40;
@@ -57,6 +57,11 @@ public final class Rsocket {
     }
 
     private Rsocket() {}
+
+    /** Opens a stream rsocket ({@code rsocket}). */
+    public static int open(int family) {
+        return (int) SOCKET.call(family, STREAM, 0);
+    }
 
     /** Finds and links what transfers data, before the first socket is opened. */
     public static void prepare() {

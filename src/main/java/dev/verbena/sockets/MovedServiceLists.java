@@ -128,7 +128,7 @@ final class MovedServiceLists {
      * @param pipe what keeps a connect in progress; null to listen
      */
     private static boolean startThread(long address, int length, @Nullable FullPipe pipe) throws IOException {
-        int socket = (int) Rsocket.SOCKET.call(IpAddresses.INET, Rsocket.STREAM, 0);
+        int socket = Rsocket.open(IpAddresses.INET);
         if (socket < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());
         }

@@ -117,7 +117,7 @@ final class SocketDescriptor {
         Rsocket.prepare();
         MovedServiceLists.prepare();
         RcloseWaitsForPeer.prepare();
-        int number = (int) Rsocket.SOCKET.call(six ? IpAddresses.INET6 : IpAddresses.INET, Rsocket.STREAM, 0);
+        int number = Rsocket.open(six ? IpAddresses.INET6 : IpAddresses.INET);
         if (number < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());
         }

@@ -534,8 +534,9 @@ final class RdmaCarrier extends Carrier {
         }
         try {
             ConnectionId id = request.claim(core.arena);
-            known.put(id, core);
-            core.accept(new IdConnection(id));
+            IdConnection connection = new IdConnection(id);
+            known.put(id, core); // from here on, the connection removes it
+            core.accept(connection);
         } catch (RuntimeException | Error failed) {
             core.fail(failed);
         }

@@ -28,6 +28,7 @@ final class RdmaLink extends Link {
     private static final RemoteMemory NOWHERE = new RemoteMemory(0, 0, 0);
 
     private final VerbsAccess verbs = VerbsAccess.get();
+
     /** The domain of the node's memory. */
     private final ProtectionDomain shared;
 

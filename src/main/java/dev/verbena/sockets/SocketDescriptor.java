@@ -308,6 +308,9 @@ final class SocketDescriptor {
                 shutdown(SHUTDOWN_BOTH); // C disconnects
             }
             endMapped();
+            if (phase == Phase.LISTENING && queue == number) {
+                closeQueued(); // a connection that comes later is lost
+            }
             Rsocket.CLOSE.call(number);
             closedInC = true; // another socket may get the number now
         }
@@ -350,6 +353,17 @@ final class SocketDescriptor {
                 // C has closed it.
             }
             next = HiddenDescriptor.takeUnaccepted(queue);
+        }
+    }
+
+    /** Closes the connections in the queue of a listener whose queue was not found. */
+    private void closeQueued() {
+        try {
+            for (SocketDescriptor next = accept(); next != null; next = accept()) {
+                next.close();
+            }
+        } catch (IOException e) {
+            // The listener is closed all the same.
         }
     }
 

@@ -10,6 +10,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +52,9 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     Duration ackTimeout() {
         return LONGEST_ACK;
     }
+
+    /** Memory of a sealed transfer that is over, for the next one. */
+    final AtomicReference<Staging.@Nullable Memory> idle = new AtomicReference<>();
 
     /** A step of a call that connects. */
     interface Attempt {
@@ -176,5 +180,10 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     abstract void wake();
 
     /** Frees what the arena of the node does not free. All channels are closed, and no thread of the node runs. */
-    abstract void close();
+    void close() {
+        Staging.Memory unused = idle.getAndSet(null);
+        if (unused != null) {
+            unused.free();
+        }
+    }
 }

@@ -271,13 +271,17 @@ public final class Channel implements AutoCloseable {
         }
     }
 
-    /** Seals the pieces that the peer asks for, until it answers the offer. */
+    /** Seals the other pieces, which the peer asks for, until it answers the offer. */
     private void servePieces(SealedOffer offer, Calls.Call call, Deadline deadline, Duration timeout)
             throws InterruptedException {
         Pulls pulls = messages.pulls;
         Supplier<@Nullable Boolean> attempt = () -> pulls.next(call);
         String hint = "The peer has not answered";
         while (inTime(engine.await(call.done, attempt, deadline.left()), "call", timeout, hint)) {
+            if (!offer.hasNext()) {
+                core.end(EndReason.PROTOCOL_ERROR, "It asked for a piece beyond the end of an offer", null);
+                core.checkNotEnded();
+            }
             try {
                 offer.sealNext();
             } catch (IOException failed) {
@@ -628,9 +632,15 @@ public final class Channel implements AutoCloseable {
             return;
         }
         if (engine.options.isSealed()) {
-            SealedOffer.Source source =
-                    (from, into, length) -> MemorySegment.copy(data, ValueLayout.JAVA_BYTE, from, into, 0, length);
-            offer(new SealedOffer(engine, core.with(), data.byteSize(), source), about, deadline);
+            try {
+                offer(
+                        data.byteSize(),
+                        (from, into, length) -> MemorySegment.copy(data, ValueLayout.JAVA_BYTE, from, into, 0, length),
+                        about,
+                        deadline);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e); // memory has none
+            }
             return;
         }
         try (TransferMemory memory = TransferMemory.sending(engine, core.with(), data)) {
@@ -673,7 +683,7 @@ public final class Channel implements AutoCloseable {
         if (engine.options.isSealed()) {
             range.checkReadable();
             try {
-                offer(new SealedOffer(engine, core.with(), size, range::read), about, deadline);
+                offer(size, range::read, about, deadline);
             } catch (UncheckedIOException failed) {
                 throw failed.getCause();
             }
@@ -710,11 +720,13 @@ public final class Channel implements AutoCloseable {
         }
     }
 
-    private void offer(SealedOffer data, byte[] about, Deadline deadline) throws InterruptedException {
-        try (data;
+    private void offer(long size, SealedOffer.Source source, byte[] about, Deadline deadline)
+            throws IOException, InterruptedException {
+        try (SealedOffer data = new SealedOffer(engine, core.with(), size, source);
                 Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
             data.describe(describe(request, about));
             call(request, Wire.OFFER, data, deadline.left()).close();
+            data.taken();
         }
     }
 

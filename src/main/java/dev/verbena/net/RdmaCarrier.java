@@ -562,9 +562,4 @@ final class RdmaCarrier extends Carrier {
         }
         return bytes.length < REFUSAL.length ? null : EndReason.of(Byte.toUnsignedInt(bytes[REFUSAL.length - 1]));
     }
-
-    @Override
-    void close() {
-        // The arena of the node frees all.
-    }
 }

@@ -2,7 +2,6 @@ package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.noise.NoiseCipher;
-import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -13,8 +12,9 @@ import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes the data of a transfer on a sealed channel: asks for a piece, reads it from the peer's ring, and opens it into its
- * place. The next piece is asked for before one is read, so that both sides work at once. One thread uses an instance.
+ * Takes the data of a transfer on a sealed channel: reads a piece from the peer's ring, and opens it into its place. The
+ * peer has sealed the first pieces before. Each other one is asked for before the piece ahead of it is read, so that both
+ * sides work at once. One thread uses an instance.
  */
 final class SealedFetch implements AutoCloseable {
     private final Channel channel;
@@ -22,7 +22,7 @@ final class SealedFetch implements AutoCloseable {
     private final RemoteMemory source;
     private final RemoteMemory ring;
     private final int number;
-    private final TransferMemory staging;
+    private final Staging staging;
     private final NoiseCipher cipher;
     private final byte[] sealed;
     private final byte[] plain;
@@ -39,10 +39,11 @@ final class SealedFetch implements AutoCloseable {
         this.source = source;
         this.number = number;
         cipher = NoiseCipher.opening(key);
-        plain = new byte[(int) Math.min(source.length(), SealedOffer.PIECE)];
+        plain = new byte[(int) Math.min(source.length(), SealedOffer.PART)];
         sealed = new byte[plain.length + Seal.BYTES];
         ring = new RemoteMemory(source.address(), source.key(), SealedOffer.ringBytes(source.length()));
-        staging = TransferMemory.staging(engine, channel.core().with(), sealed.length, false);
+        int largest = SealedOffer.pieceBytes(source.length(), 0);
+        staging = new Staging(engine, channel.core().with(), SealedOffer.sealedBytes(largest));
         channel.core().operations.found(ring);
     }
 
@@ -52,27 +53,51 @@ final class SealedFetch implements AutoCloseable {
             throws InterruptedException {
         long size = source.length();
         long pieces = (size + SealedOffer.PIECE - 1) / SealedOffer.PIECE;
-        pull(deadline, timeout);
         for (long piece = 0; piece < pieces; piece++) {
-            awaitPiece(deadline, timeout);
-            boolean more = piece + 1 < pieces;
-            if (more) {
-                pull(deadline, timeout);
+            if (piece >= SealedOffer.SLOTS) {
+                awaitPiece(deadline, timeout);
+            }
+            boolean asked = piece + 1 >= SealedOffer.SLOTS && piece + 1 < pieces;
+            if (asked) {
+                pull(deadline, timeout); // for the place of the piece before
             }
             int length = SealedOffer.pieceBytes(size, piece);
-            read(piece, length, deadline);
-            long from = piece * SealedOffer.PIECE;
+            int sealedBytes = SealedOffer.sealedBytes(length);
+            RemoteMemory place = ring.slice(SealedOffer.place(piece), sealedBytes);
+            channel.read(staging.region().slice(0, sealedBytes), place, deadline.left());
             try {
-                target.put(from, MemorySegment.ofArray(plain).asSlice(0, length));
+                open(piece, length, target);
             } catch (IOException failed) {
-                if (more) {
+                if (asked) {
                     awaitPiece(deadline, timeout); // the answer needs the receive that is kept for it
                 }
+                staging.keep();
                 return failed;
             }
-            progress.accept(from + length);
+            progress.accept(piece * SealedOffer.PIECE + length);
         }
+        staging.keep();
         return null;
+    }
+
+    /** Opens the parts of a piece into their places. */
+    private void open(long piece, int length, TransferMemory.Sink target) throws IOException {
+        MemorySegment from = staging.region().segment();
+        long place = 0;
+        for (int done = 0; done < length; done += SealedOffer.PART) {
+            int part = Math.min(SealedOffer.PART, length - done);
+            int bytes = part + Seal.BYTES;
+            MemorySegment.copy(from, ValueLayout.JAVA_BYTE, place, sealed, 0, bytes);
+            if (!cipher.open(Seal.NOTHING, sealed, bytes, plain)) {
+                engine.counts.tampered();
+                channel.core().end(EndReason.TAMPERED, "Piece " + piece + " of a transfer", null);
+                channel.core().checkNotEnded();
+            }
+            target.put(
+                    piece * SealedOffer.PIECE + done,
+                    MemorySegment.ofArray(plain).asSlice(0, part));
+            place += bytes;
+        }
     }
 
     private void pull(Deadline deadline, Duration timeout) throws InterruptedException {
@@ -91,18 +116,6 @@ final class SealedFetch implements AutoCloseable {
                 "accept",
                 timeout,
                 "The peer has not sealed the next piece");
-    }
-
-    private void read(long piece, int length, Deadline deadline) throws InterruptedException {
-        MemoryRegion region = staging.region();
-        int bytes = length + Seal.BYTES;
-        channel.read(region.slice(0, bytes), ring.slice(SealedOffer.place(piece), bytes), deadline.left());
-        MemorySegment.copy(region.segment(), ValueLayout.JAVA_BYTE, 0, sealed, 0, bytes);
-        if (!cipher.open(Seal.NOTHING, sealed, bytes, plain)) {
-            engine.counts.tampered();
-            channel.core().end(EndReason.TAMPERED, "Piece " + piece + " of a transfer", null);
-            channel.core().checkNotEnded();
-        }
     }
 
     @Override

@@ -457,6 +457,7 @@ final class TcpCarrier extends Carrier {
 
     @Override
     void close() {
+        super.close();
         if (!selector.isOpen()) {
             return;
         }

@@ -103,18 +103,6 @@ final class TransferMemory implements AutoCloseable {
         return new Part(on.register(memory, RECEIVING, arena), sink);
     }
 
-    /**
-     * Allocates memory for pieces that were sealed.
-     *
-     * @param sending true if the peer reads them
-     */
-    static TransferMemory staging(Engine engine, Carrier.Connection on, long size, boolean sending) {
-        return new TransferMemory(
-                engine,
-                on,
-                arena -> new Part(on.register(arena.allocate(size, PAGE), sending ? SENDING : RECEIVING, arena), null));
-    }
-
     VerbsArena arena() {
         return arena;
     }

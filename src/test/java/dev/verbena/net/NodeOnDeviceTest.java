@@ -132,7 +132,7 @@ class NodeOnDeviceTest {
             send(ends.client, i);
             assertThat(receive(ends.server)).isEqualTo(i);
         }
-        transfer(ends, random(SealedOffer.PIECE + 100));
+        transfer(ends, random(SealedOffer.SLOTS * SealedOffer.PIECE + 100)); // the last piece is asked for
         ends.client.close();
         assertThatExceptionOfType(ChannelException.class)
                 .isThrownBy(() -> ends.server.receive(DEADLINE))

@@ -627,6 +627,9 @@ class SecretTest {
                             .satisfies(ended -> assertThat(ended.reason()).isEqualTo(EndReason.TAMPERED));
                 }
                 assertThat(offered).failsWithin(DEADLINE);
+                assertThat(tapped.server.core().with().carrier.idle)
+                        .as("memory that an adapter may write into")
+                        .hasNullValue();
             }
         }
         assertThat(nodes.server.attacks().tampered()).isEqualTo(3);
@@ -682,7 +685,7 @@ class SecretTest {
     @Test
     void filesArriveWholeAndEndOfAFileIsFoundBefore(@TempDir Path folder) throws Exception {
         NodePair.Ends ends = nodes.connect();
-        byte[] data = new byte[2 * SealedOffer.PIECE + 12345];
+        byte[] data = new byte[4 * SealedOffer.PIECE + 12345];
         new java.util.Random(5).nextBytes(data);
         Path from = Files.write(folder.resolve("from"), data);
         Path to = folder.resolve("to");
@@ -716,7 +719,7 @@ class SecretTest {
         use(SEALED.window(1), SEALED.window(1));
         NodePair.Ends ends = nodes.connect();
         send(ends.server(), 1); // fills the window of the side that offers, which receives nothing
-        byte[] data = new byte[2 * SealedOffer.PIECE];
+        byte[] data = new byte[4 * SealedOffer.PIECE];
         Future<Void> offered = nodes.start(() -> {
             ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
             return null;
@@ -727,6 +730,56 @@ class SecretTest {
         }
         NodePair.end(offered);
         assertThat(receive(ends.client())).isEqualTo(1);
+    }
+
+    @Test
+    void pieceBeyondTheEndOfAnOfferEndsTheChannel() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        Future<Void> offered = nodes.start(() -> {
+            ends.client().offer(MemorySegment.ofArray(new byte[1]), new byte[0], DEADLINE);
+            return null;
+        });
+        try (Message offer = ends.server().receive(DEADLINE);
+                Transfer _ = offer.transfer()) {
+            assertThat(ends.server().messages().pulls.tryPull(0)).isTrue();
+            assertThat(offered)
+                    .failsWithin(DEADLINE)
+                    .withThrowableOfType(java.util.concurrent.ExecutionException.class)
+                    .havingCause()
+                    .isInstanceOfSatisfying(
+                            ChannelException.class,
+                            ended -> assertThat(ended.reason()).isEqualTo(EndReason.PROTOCOL_ERROR));
+        }
+    }
+
+    private void transfer(NodePair.Ends ends, int size) throws Exception {
+        Future<Void> offered = nodes.start(() -> {
+            ends.client().offer(MemorySegment.ofArray(new byte[size]), new byte[0], DEADLINE);
+            return null;
+        });
+        try (Message offer = ends.server().receive(DEADLINE);
+                Transfer transfer = offer.transfer()) {
+            transfer.accept(MemorySegment.ofArray(new byte[size]), DEADLINE);
+        }
+        NodePair.end(offered);
+    }
+
+    @Test
+    void memoryOfATransferServesTheNextIfItIsLargeEnough() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        List<AtomicReference<Staging.Memory>> idle = List.of(
+                ends.client().core().with().carrier.idle, ends.server().core().with().carrier.idle);
+        transfer(ends, 1000);
+        List<Staging.Memory> small = idle.stream().map(AtomicReference::get).toList();
+        transfer(ends, 1000);
+        assertThat(idle).map(AtomicReference::get).isEqualTo(small);
+        transfer(ends, 100_000);
+        List<Staging.Memory> large = idle.stream().map(AtomicReference::get).toList();
+        assertThat(large).doesNotContainAnyElementsOf(small);
+        assertThat(small)
+                .allSatisfy(freed -> assertThat(freed.region().isOpen()).isFalse());
+        transfer(ends, 1000);
+        assertThat(idle).map(AtomicReference::get).isEqualTo(large);
     }
 
     @Test

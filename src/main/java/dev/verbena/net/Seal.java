@@ -30,6 +30,7 @@ final class Seal {
     private static final class Direction {
         private final NoiseCipher cipher;
         private final long mostMessages;
+        private final long mostBytes;
         private long messages;
         private long bytes;
         private final byte[] immediate = new byte[Integer.BYTES];
@@ -37,9 +38,10 @@ final class Seal {
         private byte[] from = {};
         private byte[] to = {};
 
-        Direction(NoiseCipher cipher, long mostMessages) {
+        Direction(NoiseCipher cipher, long mostMessages, long mostBytes) {
             this.cipher = cipher;
             this.mostMessages = mostMessages;
+            this.mostBytes = mostBytes;
         }
 
         /** Makes room for a number of bytes and a tag. */
@@ -66,7 +68,7 @@ final class Seal {
         void count(int length) {
             messages++;
             bytes += length;
-            if (messages >= mostMessages || bytes >= BYTES_OF_A_KEY) {
+            if (messages >= mostMessages || bytes >= mostBytes) {
                 cipher.rekey();
                 messages = 0;
                 bytes = 0;
@@ -89,13 +91,13 @@ final class Seal {
      * @param ciphers the cipher that seals, and the one that opens
      */
     Seal(List<NoiseCipher> ciphers) {
-        this(ciphers, MESSAGES_OF_A_KEY);
+        this(ciphers, MESSAGES_OF_A_KEY, BYTES_OF_A_KEY);
     }
 
-    /** Makes a seal that changes keys after another number of messages. */
-    Seal(List<NoiseCipher> ciphers, long messagesOfAKey) {
-        sends = new Direction(ciphers.get(0), messagesOfAKey);
-        receives = new Direction(ciphers.get(1), messagesOfAKey);
+    /** Makes a seal that changes keys after another number of messages or bytes. */
+    Seal(List<NoiseCipher> ciphers, long messages, long bytes) {
+        sends = new Direction(ciphers.get(0), messages, bytes);
+        receives = new Direction(ciphers.get(1), messages, bytes);
     }
 
     /**

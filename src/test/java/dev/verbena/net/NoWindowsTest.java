@@ -88,6 +88,26 @@ class NoWindowsTest {
     }
 
     @Test
+    void sealedTransfersOfEachChannelHaveMemoryOfItsOwn() throws Exception {
+        use(Protection.SEALED);
+        for (int i = 0; i < 2; i++) {
+            NodePair.Ends ends = nodes.connect();
+            byte[] data = {1, 2, 3};
+            byte[] target = new byte[data.length];
+            Future<Void> offered = nodes.start(() -> {
+                ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
+                return null;
+            });
+            try (Message offer = ends.server().receive(DEADLINE);
+                    Transfer transfer = offer.transfer()) {
+                transfer.accept(MemorySegment.ofArray(target), DEADLINE);
+            }
+            NodePair.end(offered);
+            assertThat(target).isEqualTo(data);
+        }
+    }
+
+    @Test
     void keyOfAnotherChannelIsDenied() throws Exception {
         RemoteMemory others = nodes.connect().client().remote("table", DEADLINE); // which stays open
         NodePair.Ends ends = nodes.connect();

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.support.Await;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -16,6 +17,7 @@ import dev.verbena.verbs.RemoteMemory;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -42,6 +44,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -218,6 +221,68 @@ class SecretTest {
         try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
             peer.message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
             return EndReason.of(peer.awaitGoodbye());
+        }
+    }
+
+    // Peers that know the secret, and greet as no node does
+
+    private static Introduction introduction() {
+        return new Introduction(SEALED, SEALED.secrets(), Transport.TCP);
+    }
+
+    private static NoiseHandshake handshake(boolean first, byte[] head) {
+        byte[] key = SEALED.secrets().key(new byte[0]);
+        return new NoiseHandshake(NoiseHandshake.Pattern.NN, first, head, key, Introduction.random(32), null);
+    }
+
+    private static byte[] joined(byte[] one, byte[] other) {
+        byte[] both = Arrays.copyOf(one, one.length + other.length);
+        System.arraycopy(other, 0, both, one.length, other.length);
+        return both;
+    }
+
+    private static boolean isRead(Introduction by, byte[] greeting, boolean first) {
+        return by.read(MemorySegment.ofArray(greeting), first, thrown -> {
+                    throw new AssertionError(thrown);
+                })
+                != null;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"41, 0, true", "41, 40, true", "41, 41, false", "41, -1, false", "40, 0, false", "42, 0, false"})
+    void firstGreetingHasATokenOfItsLength(int length, byte tokenLength, boolean isRead) {
+        byte[] head = Arrays.copyOf(introduction().first(), Wire.GREETING_BYTES);
+        byte[] payload = new byte[length];
+        payload[0] = tokenLength;
+        byte[] greeting = joined(head, handshake(true, head).write(payload));
+        assertThat(isRead(introduction(), greeting, true)).isEqualTo(isRead);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"24, 0, true", "23, 0, false", "25, 0, false", "24, 5, false", "24, 6, false"})
+    void secondGreetingHasTheLimitsTheLevelAndTheTransport(int length, int changed, boolean isRead) {
+        Introduction client = introduction();
+        byte[] first = client.first();
+        NoiseHandshake server = handshake(false, Arrays.copyOf(first, Wire.GREETING_BYTES));
+        server.read(Arrays.copyOfRange(first, Wire.GREETING_BYTES, first.length));
+        byte[] limits = Arrays.copyOf(first, length);
+        limits[changed] ^= (byte) (changed == 0 ? 0 : 3);
+        byte[] greeting = joined(Arrays.copyOf(limits, 8), server.write(limits));
+        assertThat(isRead(client, greeting, false)).isEqualTo(isRead);
+    }
+
+    @Test
+    void proofWithBytesEndsTheChannel() throws IOException {
+        Introduction own = introduction();
+        int immediate = Wire.immediate(Wire.GREETING, 0, 0);
+        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
+            peer.message(immediate, own.first());
+            peer.await(TcpFrame.SEND);
+            assertThat(isRead(own, peer.data(), false)).isTrue();
+            byte[] proof = new byte[8 + Seal.BYTES];
+            own.seal().seal(MemorySegment.ofArray(proof), 8, immediate);
+            peer.message(immediate, proof);
+            assertThat(EndReason.of(peer.awaitGoodbye())).isEqualTo(EndReason.PROTOCOL_ERROR);
         }
     }
 
@@ -732,6 +797,53 @@ class SecretTest {
         assertThat(receive(ends.client())).isEqualTo(1);
     }
 
+    private static void sayAboutPiece(Channel by, int kind) {
+        ChannelCore core = by.core();
+        try (var _ = core.lock.held()) {
+            assertThat(core.trySendAboutPiece(core.checkCanSend(), kind, 0)).isTrue();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {Wire.PULL, Wire.PIECE, Wire.WITHDRAWN})
+    void wordAboutAPieceOfNoOfferEndsTheChannel(int kind) throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        sayAboutPiece(ends.client(), kind);
+        assertThat(end(ends.server())).isEqualTo(EndReason.PROTOCOL_ERROR);
+    }
+
+    @Test
+    void pullOfACallEndsTheChannel() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        assertThat(ends.server().tryCall(ends.server().message(DEADLINE))).isNotZero();
+        sayAboutPiece(ends.client(), Wire.PULL);
+        assertThat(end(ends.server())).isEqualTo(EndReason.PROTOCOL_ERROR);
+    }
+
+    @Test
+    void pieceThatWasNotAskedForEndsTheChannel() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        transfer(ends, SealedOffer.PIECE * (SealedOffer.SLOTS + 1)); // the last piece was
+        sayAboutPiece(ends.client(), Wire.PIECE);
+        assertThat(end(ends.server())).isEqualTo(EndReason.PROTOCOL_ERROR);
+    }
+
+    @Test
+    void pullOfAnOfferInTheClearEndsTheChannel() throws Exception {
+        NodeOptions clear = SMALL.transport(Transport.TCP);
+        use(clear, clear);
+        NodePair.Ends ends = nodes.connect();
+        Future<Void> offered = nodes.start(() -> {
+            ends.client().offer(MemorySegment.ofArray(new byte[1]), new byte[0], DEADLINE);
+            return null;
+        });
+        try (Message _ = ends.server().receive(DEADLINE)) {
+            sayAboutPiece(ends.server(), Wire.PULL);
+            assertThat(offered).failsWithin(DEADLINE);
+        }
+        assertThat(end(ends.client())).isEqualTo(EndReason.PROTOCOL_ERROR);
+    }
+
     @Test
     void pieceBeyondTheEndOfAnOfferEndsTheChannel() throws Exception {
         NodePair.Ends ends = nodes.connect();
@@ -765,6 +877,26 @@ class SecretTest {
     }
 
     @Test
+    void eachOfferHasAKeyOfItsOwnWhichTheMessageForgets() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        List<byte[]> keys = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            Future<Void> offered = nodes.start(() -> {
+                ends.client().offer(MemorySegment.ofArray(new byte[1]), new byte[0], DEADLINE);
+                return null;
+            });
+            try (Message offer = ends.server().receive(DEADLINE)) {
+                MemorySegment key = offer.owned().memory.asSlice(Wire.EXPORT_BYTES, SealedOffer.KEY_BYTES);
+                keys.add(key.toArray(ValueLayout.JAVA_BYTE));
+                offer.transfer().confirm();
+                assertThat(key.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
+            }
+            NodePair.end(offered);
+        }
+        assertThat(keys.get(0)).isNotEqualTo(keys.get(1));
+    }
+
+    @Test
     void memoryOfATransferServesTheNextIfItIsLargeEnough() throws Exception {
         NodePair.Ends ends = nodes.connect();
         List<AtomicReference<Staging.Memory>> idle = List.of(
@@ -783,17 +915,26 @@ class SecretTest {
     }
 
     @Test
-    void keysAreReplacedOnBothSidesAtTheSameMessage() {
+    void keysAreReplacedOnBothSidesAfterTheSameMessagesOrBytes() {
         byte[] up = new byte[32];
         byte[] down = new byte[32];
         down[0] = 1;
         Seal one = seal(up, down);
         Seal other = seal(down, up);
         Seal never = new Seal(ciphers(down, up));
+        assertThatKeysChangeAfterFour(one, other, never);
+        long four = 4 * 8;
+        assertThatKeysChangeAfterFour(
+                new Seal(ciphers(up, down), Long.MAX_VALUE, four),
+                new Seal(ciphers(down, up), Long.MAX_VALUE, four),
+                new Seal(ciphers(down, up)));
+    }
+
+    private static void assertThatKeysChangeAfterFour(Seal one, Seal other, Seal never) {
         byte[] message = new byte[8 + Seal.BYTES];
         for (int i = 0; i < 10; i++) {
             MemorySegment bytes = MemorySegment.ofArray(message);
-            bytes.fill((byte) 0).set(java.lang.foreign.ValueLayout.JAVA_BYTE, 0, (byte) i);
+            bytes.fill((byte) 0).set(ValueLayout.JAVA_BYTE, 0, (byte) i);
             one.seal(bytes, 8, i);
             MemorySegment copy = MemorySegment.ofArray(message.clone());
             assertThat(never.open(copy, message.length, i))
@@ -805,7 +946,7 @@ class SecretTest {
     }
 
     private static Seal seal(byte[] sends, byte[] receives) {
-        return new Seal(ciphers(sends, receives), 4);
+        return new Seal(ciphers(sends, receives), 4, Long.MAX_VALUE);
     }
 
     private static List<dev.verbena.internal.noise.NoiseCipher> ciphers(byte[] sends, byte[] receives) {

@@ -2,12 +2,14 @@ package dev.verbena.pair;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.Rdma;
-import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Await;
 import dev.verbena.support.Loopback;
-import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,20 +17,37 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Programs of a stock engine, such as a Kafka broker. Those over RDMA have the library on their class path and the option
- * that names its provider; those over TCP lack the option. They are killed in reverse order.
+ * Programs of a stock engine, such as a Kafka broker. Those over RDMA have the option that names the library's provider;
+ * those over TCP lack it. They are killed in reverse order, with the processes that they have started.
  */
 final class Engine implements AutoCloseable {
     /** Long enough for an engine's job in an emulated guest on a busy machine. */
     static final Duration LIMIT = Duration.ofMinutes(40);
 
+    private static final String OPTIONS = "-Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+            + " -Dorg.slf4j.simpleLogger.defaultLogLevel=error --enable-native-access=ALL-UNNAMED"
+            + Stream.of( // as Spark's scripts do
+                            "java.lang",
+                            "java.lang.invoke",
+                            "java.io",
+                            "java.net",
+                            "java.nio",
+                            "java.util",
+                            "java.util.concurrent")
+                    .map(name -> " --add-opens=java.base/" + name + "=ALL-UNNAMED")
+                    .collect(Collectors.joining());
+
     private final boolean rdma;
     private final Path home;
+    private final Path log;
     private final Deque<Process> running = new ArrayDeque<>();
+    private long logged;
     private final long start = System.nanoTime();
     private final long packets = Laboratory.counter("sent_pkts");
     private final long bytes = bytesOnWire();
@@ -36,48 +55,71 @@ final class Engine implements AutoCloseable {
     Engine(String name, boolean rdma) throws IOException {
         this.rdma = rdma;
         home = Path.of("target/engines", name).toAbsolutePath();
+        log = home.resolve("guest-" + System.getenv("VERBENA_SIDE") + ".log");
     }
 
     /** Starts a program whose output goes to a file in {@code target/engines}. */
     Process start(String... program) throws IOException {
-        return start(Redirect.appendTo(log()), List.of(program));
+        logged = Files.exists(log) ? Files.size(log) : 0;
+        return start(Redirect.appendTo(log.toFile()), program);
     }
 
     /** Starts a program and reads its output. */
     Process read(String... program) throws IOException {
-        return start(Redirect.PIPE, List.of(program));
+        return start(Redirect.PIPE, program);
     }
 
-    private Process start(Redirect output, List<String> program) throws IOException {
+    private Process start(Redirect output, String... program) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx512m",
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-                "--enable-native-access=ALL-UNNAMED",
                 "-cp",
-                ChildJvm.place(Rdma.class) + ":" + home.resolve("jars/*")));
-        if (rdma) {
-            command.add("-Djava.nio.channels.spi.SelectorProvider=dev.verbena.sockets.RdmaSelectorProvider");
-        }
-        command.addAll(program);
-        Process process = new ProcessBuilder(command)
-                .redirectOutput(output)
-                .redirectError(Redirect.appendTo(log()))
-                .start();
+                home.resolve("jars/*") + ""));
+        command.addAll(List.of(program));
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectOutput(output).redirectError(Redirect.appendTo(log.toFile()));
+        builder.environment()
+                .putAll(Map.of( // also for the processes that the program starts
+                        "JDK_JAVA_OPTIONS",
+                        OPTIONS
+                                + (rdma
+                                        ? " -Djava.nio.channels.spi.SelectorProvider=dev.verbena.sockets.RdmaSelectorProvider"
+                                        : ""),
+                        "SPARK_HOME",
+                        home.toString(),
+                        "SPARK_SCALA_VERSION",
+                        "2.13",
+                        "SPARK_LOCAL_IP",
+                        System.getenv("VERBENA_ADDRESS")));
+        Process process = builder.start();
         running.push(process);
         return process;
     }
 
-    private File log() {
-        return home.resolve("guest-" + System.getenv("VERBENA_SIDE") + ".log").toFile();
+    /** Waits until the program that was started last has said something. */
+    void await(String text) {
+        Process process = running.element();
+        Await.until(text, LIMIT, () -> {
+            assertThat(process.isAlive()).as("alive: see " + log).isTrue();
+            return said().contains(text);
+        });
+    }
+
+    private String said() {
+        try (FileChannel file = FileChannel.open(log)) {
+            ByteBuffer bytes = ByteBuffer.allocate((int) (file.size() - logged));
+            file.read(bytes, logged);
+            return StandardCharsets.UTF_8.decode(bytes.flip()).toString();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Kills the program that was started last. */
     void kill() {
         Process process = running.pop();
+        List<ProcessHandle> started = process.descendants().toList();
         process.destroyForcibly();
+        started.forEach(ProcessHandle::destroyForcibly);
         process.onExit()
                 .orTimeout(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS)
                 .join();

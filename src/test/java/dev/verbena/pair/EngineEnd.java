@@ -13,6 +13,7 @@ final class EngineEnd implements Role {
                 String[] program = Arrays.copyOfRange(words, 1, words.length);
                 switch (words[0]) {
                     case "start" -> engine.start(program);
+                    case "await" -> engine.await(line.substring("await ".length()));
                     case "run" -> engine.start(program).waitFor();
                     case "destroy" -> engine.kill();
                     case "tcp" -> {}

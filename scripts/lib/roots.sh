@@ -15,7 +15,7 @@ ROOT_FOLDERS=()
 # gcc and the headers are for tests that compare with C. busybox starts a guest of a foreign architecture.
 # shellcheck disable=SC2054  # a pattern of apt
 ROOT_PACKAGES=('?essential' mawk rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest gcc libc6-dev
-    libibverbs-dev librdmacm-dev iproute2 kmod curl tcpdump busybox-static)
+    libibverbs-dev librdmacm-dev iproute2 kmod curl tcpdump busybox-static redis-server iperf3)
 ROOT_JDK_RELEASE=25 # of a foreign architecture, unless --jdk says otherwise
 
 root_architecture() { # in Debian's words

@@ -1,5 +1,7 @@
 package dev.verbena.sockets;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,6 +18,11 @@ final class Preload {
             .orElseThrow();
 
     private Preload() {}
+
+    /** Returns true if the library has its own form of a function. */
+    static boolean wraps(String function) throws IOException {
+        return Files.readString(LIBRARY, StandardCharsets.ISO_8859_1).contains(function);
+    }
 
     /** Returns a command with the library, and with variables of the environment. */
     static List<String> of(List<String> command, String... variables) {

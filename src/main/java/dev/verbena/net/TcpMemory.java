@@ -191,7 +191,7 @@ final class TcpMemory extends VerbsObject {
             return null;
         }
         long offset = address - area.address;
-        if (offset < 0 || length < 0 || offset > area.length || length > area.length - offset) {
+        if (offset < 0 || length < 0 || length > area.length - offset) {
             return null;
         }
         return MemorySegment.ofAddress(area.place + offset).reinterpret(length);

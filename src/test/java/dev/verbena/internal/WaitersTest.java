@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -219,6 +220,17 @@ class WaitersTest {
         events.add("event");
         waiters.wake();
         assertThat(later.result.get(60, SECONDS)).isEqualTo("event");
+    }
+
+    @Test
+    void failureDuringTheFirstTryIsNotLost() {
+        Supplier<@Nullable String> failing = () -> {
+            if (tries.incrementAndGet() == 1) {
+                waiters.fail(() -> new IllegalArgumentException("no event will come"));
+            }
+            return null;
+        };
+        assertThatThrownBy(() -> waiters.await(failing, LONG)).isInstanceOf(IllegalArgumentException.class);
     }
 
     /** A failure between the asking and the sleep. */

@@ -239,14 +239,18 @@ class ExportTest {
 
     @Test
     void exportOfAnArenaThatClosesFirstIsGone() throws Exception {
+        RemoteMemory known;
         try (VerbsArena shorter = VerbsArena.ofShared()) {
             nodes.server.export("short", shorter.allocate(64), List.of(AccessFlag.REMOTE_READ), shorter);
-            ends.client().remote("short", DEADLINE);
+            known = ends.client().remote("short", DEADLINE);
         }
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> ends.client().remote("short", DEADLINE));
         NodePair.send(ends.client(), 4);
         assertThat(NodePair.receive(ends.server())).isEqualTo(4);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> ends.client().read(local.slice(0, 8), known.slice(0, 8), DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
     }
 
     @Test

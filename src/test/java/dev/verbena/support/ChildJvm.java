@@ -1,5 +1,7 @@
 package dev.verbena.support;
 
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URISyntaxException;
@@ -107,6 +109,7 @@ public final class ChildJvm {
     }
 
     private ChildJvm quickly() {
+        assumeFalse(Boolean.getBoolean("dev.verbena.mutants"), "a mutant is in one JVM only");
         return optimizing ? option("-XX:+UseSerialGC") : option("-XX:+UseSerialGC", FIRST_COMPILER);
     }
 

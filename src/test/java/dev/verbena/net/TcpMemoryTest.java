@@ -1,0 +1,68 @@
+package dev.verbena.net;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Keys of memory over TCP: what they open, and for whom. */
+class TcpMemoryTest {
+    private static final int BYTES = 64;
+
+    private final VerbsArena arena = VerbsArena.ofShared();
+    private final TcpMemory memory = TcpMemory.create(arena);
+    private final MemoryRegion region = register(memory);
+
+    private MemoryRegion register(TcpMemory with) {
+        return with.register(arena.allocate(BYTES), List.of(AccessFlag.LOCAL_WRITE), arena);
+    }
+
+    @AfterEach
+    void close() {
+        arena.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, 64, true",
+        "63, 1, true",
+        "0, 0, true",
+        "64, 0, true",
+        "-1, 1, false",
+        "0, 65, false",
+        "63, 2, false",
+        "65, 0, false",
+        "0, -1, false",
+        "9223372036854775807, 1, false"
+    })
+    void onlyRangesWithinTheMemoryAreFound(long offset, long length, boolean isFound) {
+        MemorySegment found = memory.find(null, region.localKey(), region.address() + offset, length, null);
+        assertThat(found != null).isEqualTo(isFound);
+        if (found != null) {
+            assertThat(found.address()).isEqualTo(region.segment().address() + offset);
+            assertThat(found.byteSize()).isEqualTo(length);
+        }
+    }
+
+    @Test
+    void memoryOfAnotherNodeIsNotThisNodesOwn() {
+        MemoryRegion other = register(TcpMemory.create(arena));
+        memory.checkOwn(region.slice(0, 8), true);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> memory.checkOwn(other.slice(0, 8), false))
+                .withMessageContaining("is not registered with this node");
+    }
+
+    @Test
+    void textSaysWhatItIs() {
+        assertThat(memory).hasToString("registered memory of a node over TCP");
+    }
+}

@@ -18,6 +18,9 @@ final class TcpPeer implements AutoCloseable {
     private final TcpFrame frame = new TcpFrame();
     private byte[] data = {};
 
+    /** True to send each byte alone. */
+    boolean singly;
+
     /** Connects to a node, and says nothing. */
     TcpPeer(InetSocketAddress node) throws IOException {
         socket.setSoTimeout((int) DEADLINE.toMillis());
@@ -36,14 +39,21 @@ final class TcpPeer implements AutoCloseable {
     /** Connects, and greets as a node does. */
     static TcpPeer greeted(InetSocketAddress node, int window) throws IOException {
         TcpPeer peer = welcome(node);
-        byte[] greeting = new byte[Wire.GREETING_BYTES];
-        new Wire.Greeting(window, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
-        peer.message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
+        peer.greet(window);
         return peer;
     }
 
+    void greet(int window) throws IOException {
+        byte[] greeting = new byte[Wire.GREETING_BYTES];
+        new Wire.Greeting(window, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
+        message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
+    }
+
     void write(byte... bytes) throws IOException {
-        socket.getOutputStream().write(bytes);
+        int step = singly ? 1 : Math.max(1, bytes.length);
+        for (int from = 0; from < bytes.length; from += step) {
+            socket.getOutputStream().write(bytes, from, step);
+        }
     }
 
     /** Reads bytes; fewer if the node closes the connection. */

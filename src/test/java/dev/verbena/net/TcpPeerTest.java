@@ -95,6 +95,18 @@ class TcpPeerTest {
         return (ChannelException) channel.cause().orElseThrow();
     }
 
+    @Test
+    void bytesOfAPeerMayComeOneByOne() throws Exception {
+        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
+            peer.singly = true;
+            peer.write(TcpFrame.hello(false, 0).array());
+            assertThat(TcpFrame.isHello(ByteBuffer.wrap(peer.read(TcpFrame.HELLO_BYTES))))
+                    .isTrue();
+            peer.greet(WINDOW);
+            assertThat(Wire.kind(peer.await(TcpFrame.SEND).number)).isEqualTo(Wire.GREETING);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -188,8 +188,9 @@ public final class NodeOptions extends Options<NodeOptions> {
      * {@link Protection#SEALED}, and another one {@link Protection#NONE}. Both nodes of a channel need the same, else the
      * channel ends with {@link EndReason#OTHER_PROTECTION} before anything else is said.
      *
-     * <p>A sealed message is 16 bytes longer, and a channel pins memory for {@code calls} more messages. The JDK's cipher
-     * allocates some 950 bytes for each message that is sealed or opened (JDK 25).
+     * <p>A sealed message is 16 bytes longer, and a channel pins memory for {@code calls} more messages. A sealed transfer
+     * pins up to 1 MiB, which the node keeps for the next one. The JDK's cipher allocates some 950 bytes for each message that
+     * is sealed or opened (JDK 25).
      *
      * @param changed the protection. All but {@code NONE} need a secret, and with {@code NONE} there must be none
      * @return a changed copy

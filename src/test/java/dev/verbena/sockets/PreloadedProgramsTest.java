@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.StandardProtocolFamily;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.SelectionKey;
@@ -146,7 +147,7 @@ class PreloadedProgramsTest {
     @Test
     void clientOfIperf3SendsToAServerInJava(@TempDir Path folder) throws Exception {
         try (ServerSocketChannel listener =
-                RdmaSelectorProvider.provider().openServerSocketChannel().bind(CmAddress.four(0))) {
+                RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET).bind(CmAddress.four(0))) {
             InetSocketAddress own = (InetSocketAddress) listener.getLocalAddress();
             Path output = folder.resolve("output");
             Process client = start(
@@ -185,6 +186,7 @@ class PreloadedProgramsTest {
             readText(in);
             out.write(STREAMS);
             try (SocketChannel stream = listener.accept()) {
+                assertThat(stream).isInstanceOf(RdmaSocketChannel.class);
                 assertThat(Channels.newInputStream(stream).readNBytes(COOKIE_BYTES))
                         .isEqualTo(cookie);
                 out.write(START);

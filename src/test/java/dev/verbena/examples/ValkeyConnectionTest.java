@@ -49,7 +49,8 @@ class ValkeyConnectionTest {
     }
 
     private static Socket connect(ValkeyServer server, int ringSize) throws IOException {
-        Socket made = new ValkeyConnection(ringSize);
+        Socket made = new ValkeyConnection();
+        made.setReceiveBufferSize(ringSize);
         made.connect(server.address, TIMEOUT);
         made.setSoTimeout(TIMEOUT);
         return made;

@@ -22,26 +22,32 @@ import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.SocketException;
-import java.net.SocketOptions;
+import java.net.SocketImpl;
 import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Valkey's transport: a stream of bytes in each direction of an RDMA connection. Each side tells the other where its ring is,
- * which is registered memory. The other side fills the ring by RDMA writes, whose immediate values are the numbers of bytes.
- * When a ring is full, and all of it is read, its owner tells the other side to begin again.
+ * Valkey's transport, below a {@link ValkeyConnection}, which keeps the states of a socket. A stream of bytes goes in each
+ * direction of an RDMA connection. Each side tells the other where its ring is, which is registered memory. The other side fills
+ * the ring by RDMA writes, whose immediate values are the numbers of bytes. When a ring is full, and all of it is read, its owner
+ * tells the other side to begin again.
  *
  * <p>All threads can use a transport: one lock guards all that changes.
  */
-final class Transport {
+@SuppressWarnings("NullAway.Init") // the socket calls what needs a connection after connecting only
+final class Transport extends SocketImpl {
     /** The kinds of control messages. */
     private static final short GET_FEATURES = 0, SET_FEATURES = 1, KEEP_ALIVE = 2, REGISTER = 3;
 
@@ -52,13 +58,13 @@ final class Transport {
     private static final long SILENCE = 3_000, LINGER = 1_000, HANDSHAKE = 30_000; // milliseconds
 
     private final VerbsArena arena = VerbsArena.ofShared();
-    private final Map<Integer, Object> options;
-    private final Connection connection;
-    private final MemoryRegion messages;
-    private final MemoryRegion ring; // a region of its own: the peer can reach nothing else
-    private final MemoryRegion staging;
+    private final Map<Integer, Object> options = new ConcurrentHashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
+
+    private Connection connection;
+    private MemoryRegion memory; // first what is written from, then the messages
+    private MemoryRegion ring; // a region of its own: the peer can reach nothing else
 
     private boolean waiting; // a thread waits for a completion
     private long arrived, taken; // bytes of the ring
@@ -66,10 +72,11 @@ final class Transport {
     private long filled; // bytes of the peer's ring
     private long posted, completed; // the ids of the last messages and writes
     private int staged;
-    private boolean inputShut, ended;
+    private boolean inputShut;
+    private volatile boolean ended;
     private @Nullable SocketException failure;
 
-    final InputStream input = new InputStream() {
+    private final InputStream input = new InputStream() {
         @Override
         public int read() throws IOException {
             byte[] one = new byte[1];
@@ -77,28 +84,25 @@ final class Transport {
         }
 
         @Override
-        public int read(byte[] bytes, int offset, int length) throws IOException {
-            return length == 0 ? 0 : locked(() -> Transport.this.read(bytes, offset, length));
+        public int read(byte[] to, int from, int length) throws IOException {
+            return length == 0 ? 0 : locked(() -> take(to, from, length));
         }
 
         @Override
         public int available() throws IOException {
-            return locked(() -> {
-                takeCompleted();
-                return inputShut ? 0 : (int) (arrived - taken);
-            });
+            return locked(Transport.this::takeCompleted);
         }
     };
 
-    final OutputStream output = new OutputStream() {
+    private final OutputStream output = new OutputStream() {
         @Override
         public void write(int value) throws IOException {
             write(new byte[] {(byte) value}, 0, 1);
         }
 
         @Override
-        public void write(byte[] bytes, int offset, int length) throws IOException {
-            locked(() -> Transport.this.write(bytes, offset, length));
+        public void write(byte[] bytes, int from, int length) throws IOException {
+            locked(() -> put(bytes, from, length));
         }
     };
 
@@ -107,39 +111,82 @@ final class Transport {
         int run() throws IOException, InterruptedException;
     }
 
-    /** Connects to a server. */
-    Transport(InetSocketAddress server, int timeout, Map<Integer, Object> options) throws IOException {
-        this.options = options;
+    @Override
+    public void setOption(int option, Object value) {
+        options.put(option, value);
+    }
+
+    @Override
+    public Object getOption(int option) {
+        Object initial = switch (option) {
+            case TCP_NODELAY, SO_KEEPALIVE -> true;
+            case SO_REUSEADDR, SO_OOBINLINE -> false;
+            case SO_LINGER -> -1; // none
+            case SO_RCVBUF -> 1 << 20;
+            default -> 0;
+        };
+        return options.getOrDefault(option, initial);
+    }
+
+    @Override
+    protected void create(boolean stream) {}
+
+    @Override
+    protected void bind(InetAddress host, int port) {} // the route to the server decides
+
+    @Override
+    protected void connect(String host, int port) {} // the socket calls the next but one
+
+    @Override
+    protected void connect(InetAddress host, int port) {}
+
+    @Override
+    protected void connect(SocketAddress to, int timeout) throws IOException {
+        if (!(to instanceof InetSocketAddress server) || server.isUnresolved()) {
+            throw new UnknownHostException(String.valueOf(to));
+        }
         try {
             Duration longest = Duration.ofMillis(timeout == 0 ? HANDSHAKE : timeout);
             QueueCapabilities sizes =
                     QueueCapabilities.of(WRITES + MESSAGES, RECEIVES).inlineSize(MESSAGE);
             connection = Connection.toWithin(server, longest, ConnectionResources.of(sizes), arena);
-            messages = connection.register(arena.allocate(RECEIVES * MESSAGE), AccessFlag.LOCAL_WRITE);
-            ring = connection.register(
-                    arena.allocate((int) options.getOrDefault(SocketOptions.SO_RCVBUF, STAGING)),
-                    AccessFlag.LOCAL_WRITE,
-                    AccessFlag.REMOTE_WRITE);
-            staging = connection.register(arena.allocate(STAGING));
-            for (int slot = 0; slot < RECEIVES; slot++) {
+            memory = connection.register(arena.allocate(STAGING + RECEIVES * MESSAGE), AccessFlag.LOCAL_WRITE);
+            MemorySegment received = arena.allocate((int) getOption(SO_RCVBUF));
+            ring = connection.register(received, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+            for (long slot = 0; slot < RECEIVES; slot++) {
                 receive(slot); // before connecting, because the server sends first
             }
             connection.connect(longest);
             send(message(GET_FEATURES));
             send(message(SET_FEATURES)); // to none: there are none so far
             register();
-        } catch (VerbsException | InterruptedException e) {
-            arena.close();
-            throw asSocketsDo(e);
+            InetSocketAddress local = connection.id().localAddress().orElseThrow();
+            setOption(SO_BINDADDR, local.getAddress());
+            localport = local.getPort();
+            address = server.getAddress();
+            port = server.getPort();
+        } catch (VerbsException | IllegalStateException | InterruptedException e) {
+            throw asSocketsDo(e); // the socket is closed, and frees what there is
         }
     }
 
-    InetSocketAddress local() {
-        return connection.id().localAddress().orElseThrow();
+    @Override
+    protected InputStream getInputStream() {
+        return input;
     }
 
-    private void receive(int slot) {
-        connection.queuePair().postReceive(slot, messages, (long) slot * MESSAGE, MESSAGE);
+    @Override
+    protected OutputStream getOutputStream() {
+        return output;
+    }
+
+    @Override
+    protected int available() throws IOException {
+        return input.available();
+    }
+
+    private void receive(long slot) {
+        connection.queuePair().postReceive(slot, memory, STAGING + slot * MESSAGE, MESSAGE);
     }
 
     private static ByteBuffer message(short kind) {
@@ -159,8 +206,8 @@ final class Transport {
     }
 
     /** Waits for bytes, and takes some. Returns -1 after the end. */
-    private int read(byte[] to, int from, int length) throws IOException, InterruptedException {
-        int timeout = (int) options.getOrDefault(SocketOptions.SO_TIMEOUT, 0);
+    private int take(byte[] to, int from, int length) throws IOException, InterruptedException {
+        int timeout = (int) getOption(SO_TIMEOUT);
         await(() -> arrived > taken || inputShut || ended, timeout == 0 ? Long.MAX_VALUE : timeout);
         if (inputShut || arrived == taken) {
             return -1;
@@ -174,42 +221,36 @@ final class Transport {
         return part;
     }
 
-    /** Writes bytes. Waits while the peer's ring is full. */
-    private int write(byte[] bytes, int from, int length) throws IOException, InterruptedException {
+    /** Writes bytes. Waits while there is no room in the peer's ring, in the queue, or in the memory that is written from. */
+    private int put(byte[] bytes, int from, int length) throws IOException, InterruptedException {
         takeCompleted(); // the peer needs receives, also if nobody reads
-        for (int done = 0; done < length; ) {
-            await(() -> canWrite() || ended, Long.MAX_VALUE);
+        for (int done = 0, part; done < length; done += part) {
+            await(() -> ended || canWrite(), Long.MAX_VALUE);
             check(!ended, "the peer has closed the connection");
             staged %= STAGING;
-            int part = (int) Math.min(Math.min(length - done, STAGING - staged), peerRing.length() - filled);
-            MemorySegment.copy(bytes, from + done, staging.segment(), ValueLayout.JAVA_BYTE, staged, part);
-            post(part);
-            done += part;
+            part = (int) Math.min(Math.min(length - done, STAGING - staged), peerRing.length() - filled);
+            MemorySegment.copy(bytes, from + done, memory.segment(), ValueLayout.JAVA_BYTE, staged, part);
+            LocalMemory source = memory.slice(staged, part);
+            RemoteMemory target = new RemoteMemory(peerRing.address() + filled, peerRing.key(), part);
+            filled += part;
+            staged += part;
+            if (++posted % SIGNALED == 0 || staged == STAGING) {
+                connection.queuePair().postWriteImmediate(posted, source, target, part);
+            } else {
+                connection.queuePair().unsignaled().postWriteImmediate(posted, source, target, part);
+            }
         }
         return length;
     }
 
-    /** Returns true if there is room in the peer's ring, in the queue, and in the memory that is written from. */
     private boolean canWrite() {
         boolean hasMemory = staged < STAGING || completed == posted;
         return hasMemory && filled < peerRing.length() && posted - completed < WRITES;
     }
 
-    /** Writes the next staged bytes to the peer's ring. */
-    private void post(int length) {
-        LocalMemory from = staging.slice(staged, length);
-        RemoteMemory to = new RemoteMemory(peerRing.address() + filled, peerRing.key(), length);
-        filled += length;
-        staged += length;
-        if (++posted % SIGNALED == 0 || staged == STAGING) {
-            connection.queuePair().postWriteImmediate(posted, from, to, length);
-        } else {
-            connection.queuePair().unsignaled().postWriteImmediate(posted, from, to, length);
-        }
-    }
-
     /** Ends reading, also that of threads that wait. */
-    void shutInput() throws IOException {
+    @Override
+    protected void shutdownInput() throws IOException {
         locked(() -> {
             inputShut = true;
             send(message(KEEP_ALIVE)); // its completion wakes the thread that waits
@@ -217,9 +258,24 @@ final class Transport {
         });
     }
 
+    @Override
+    protected void shutdownOutput() throws IOException {
+        throw new SocketException("this transport can't end one direction: close the socket");
+    }
+
+    @Override
+    protected void sendUrgentData(int data) {} // the socket asks first, and hears that there are none
+
+    @Override
+    protected void listen(int backlog) {} // a client has none
+
+    @Override
+    protected void accept(SocketImpl peer) {} // a client has none
+
     /** Closes the connection when all that was written has arrived, or after a second. */
-    void close() {
-        try {
+    @Override
+    protected void close() {
+        try (arena) {
             locked(() -> {
                 if (completed < posted && !ended) {
                     send(message(KEEP_ALIVE)); // completes after all writes
@@ -229,13 +285,6 @@ final class Transport {
             });
         } catch (IOException unreachable) {
             // There is nothing to wait for.
-        }
-        connection.close(); // ends the waits of other threads
-        lock.lock();
-        try {
-            arena.close();
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -282,31 +331,30 @@ final class Transport {
     /** Waits for a completion without the lock, and takes it. After a silence, sends a message, which fails if the peer is gone. */
     private void takeNext(long timeout) throws IOException, InterruptedException {
         WorkCompletion next = null;
-        boolean silent = false, end = false;
         waiting = true;
         lock.unlock();
         try {
             next = connection.awaitCompletion(Duration.ofMillis(timeout));
-        } catch (VerbsTimeoutException nothing) {
-            silent = timeout == SILENCE;
         } catch (ConnectionException disconnected) {
-            end = true;
+            ended = true;
+        } catch (VerbsTimeoutException silence) {
+            // The caller sees that nothing came.
         } finally {
             lock.lock();
             waiting = false;
             changed.signalAll();
         }
-        ended |= end;
-        take(next);
-        if (silent && Boolean.TRUE.equals(options.get(SocketOptions.SO_KEEPALIVE))) {
+        if (!take(next) && !ended && timeout == SILENCE && (boolean) getOption(SO_KEEPALIVE)) {
             send(message(KEEP_ALIVE));
         }
     }
 
-    private void takeCompleted() throws IOException {
+    /** Takes what has completed. Returns the number of bytes that can be read. */
+    private int takeCompleted() throws IOException {
         while (take(connection.completionQueue().poll())) {
             // The next one.
         }
+        return inputShut ? 0 : (int) (arrived - taken);
     }
 
     private boolean take(@Nullable WorkCompletion done) throws SocketException {
@@ -318,28 +366,26 @@ final class Transport {
             completed = done.id();
             return true;
         }
-        int slot = (int) done.id();
         if (done.hasImmediate()) {
             long length = Integer.toUnsignedLong(done.immediate());
             check(length <= ring.length() - arrived, "the peer has announced more bytes than its ring has room for");
             arrived += length;
         } else {
             check(done.byteLength() == MESSAGE, "a control message must have 32 bytes, got " + done.byteLength());
-            received(messages.segment().asSlice((long) slot * MESSAGE, MESSAGE).asByteBuffer());
-        }
-        receive(slot);
-        return true;
-    }
-
-    private void received(ByteBuffer message) throws SocketException {
-        short kind = message.getShort(0);
-        check(kind == REGISTER || kind == GET_FEATURES || kind == KEEP_ALIVE, "unknown control message " + kind);
-        if (kind == REGISTER) {
+            ByteBuffer message = memory.segment()
+                    .asSlice(STAGING + done.id() * MESSAGE, MESSAGE)
+                    .asByteBuffer();
+            short kind = message.getShort(0);
             long length = Integer.toUnsignedLong(message.getInt(24));
-            check(length > 0, "the peer's ring has no bytes");
-            peerRing = new RemoteMemory(message.getLong(16), message.getInt(28), length);
-            filled = 0;
+            check(kind == REGISTER || kind == GET_FEATURES || kind == KEEP_ALIVE, "unknown control message " + kind);
+            if (kind == REGISTER) {
+                peerRing = new RemoteMemory(message.getLong(16), message.getInt(28), length);
+                check(length > 0, "the peer's ring has no bytes");
+                filled = 0;
+            }
         }
+        receive(done.id());
+        return true;
     }
 
     private void check(boolean right, Object wrong) throws SocketException {

@@ -87,8 +87,7 @@ final class TcpFrame {
     /** Returns the number of bytes of the greeting behind a header; 0 if the header is not that of a greeting. */
     static int greetingBytes(ByteBuffer header) {
         TcpFrame frame = new TcpFrame();
-        boolean isGreeting = frame.readFrom(header)
-                && frame.type == SEND
+        boolean isGreeting = frame.readFrom(header) // only a message has a kind and bytes
                 && Wire.kind(frame.number) == Wire.GREETING
                 && frame.length >= Wire.GREETING_BYTES
                 && frame.length <= Wire.MAX_GREETING_BYTES;
@@ -104,7 +103,7 @@ final class TcpFrame {
         to.write(header); // it fits into the socket's memory
     }
 
-    /** Clears the fields, for a frame of a type. */
+    /** Clears the fields that are sent, for a frame of a type. */
     TcpFrame begin(int newType) {
         type = newType;
         length = 0;
@@ -113,9 +112,6 @@ final class TcpFrame {
         number = 0;
         first = 0;
         second = 0;
-        id = 0;
-        dataAddress = 0;
-        dataKey = 0;
         return this;
     }
 

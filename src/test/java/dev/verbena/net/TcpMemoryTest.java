@@ -8,6 +8,7 @@ import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -59,6 +60,19 @@ class TcpMemoryTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> memory.checkOwn(other.slice(0, 8), false))
                 .withMessageContaining("is not registered with this node");
+    }
+
+    @Test
+    void keyOfAChannelOpensMemoryUntilItEnds() {
+        TcpLink link = new TcpLink(memory, null, NodeOptions.defaults(), arena);
+        Set<AccessFlag> access = Set.of(AccessFlag.REMOTE_READ);
+        Link.Key key = link.grant(0, new Export(null, "table", region, access, arena));
+        int number = key.remote().get().key();
+        assertThat(memory.find(link, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
+                .isNotNull();
+        key.end().run();
+        assertThat(memory.find(link, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
+                .isNull();
     }
 
     @Test

@@ -2,7 +2,6 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 
-import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -97,14 +96,21 @@ final class TcpPeer implements AutoCloseable {
         while (Wire.kind(next.number) != Wire.GOODBYE) {
             next = await(TcpFrame.SEND);
         }
-        return Wire.code(next.number);
+        int code = Wire.code(next.number);
+        if (next.number != Wire.immediate(Wire.GOODBYE, 0, code)) {
+            throw new IOException("The node has sent a malformed goodbye");
+        }
+        return code;
     }
 
-    private TcpFrame next() throws IOException {
-        byte[] header = new byte[TcpFrame.BYTES];
-        new DataInputStream(socket.getInputStream()).readFully(header);
+    /** Reads the next frame. */
+    TcpFrame next() throws IOException {
+        byte[] header = read(TcpFrame.BYTES);
+        if (header.length == 0) {
+            throw new EOFException("The node has closed the connection");
+        }
         TcpFrame next = new TcpFrame();
-        if (!next.readFrom(ByteBuffer.wrap(header))) {
+        if (header.length < TcpFrame.BYTES || !next.readFrom(ByteBuffer.wrap(header))) {
             throw new IOException("The node has sent a malformed frame");
         }
         if (next.type != TcpFrame.READ) {

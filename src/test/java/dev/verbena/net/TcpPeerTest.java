@@ -243,14 +243,25 @@ class TcpPeerTest {
         assertGoesOn();
     }
 
+    @Test
+    void greetingMayHaveTheMostBytes() throws Exception {
+        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
+            byte[] greeting = new byte[Wire.MAX_GREETING_BYTES];
+            new Wire.Greeting(WINDOW, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
+            peer.message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
+            assertThat(Wire.kind(peer.await(TcpFrame.SEND).number)).isEqualTo(Wire.GREETING);
+        }
+    }
+
     /** A frame that is no greeting ends the connection before there is a channel. */
     @ParameterizedTest
-    @CsvSource({"2, 64, 1", "1, 63, 1", "1, 257, 1", "1, 64, 2", "200, 64, 1"})
-    void firstFrameMustBeAGreeting(int type, int length, int kind) throws Exception {
+    @CsvSource({"2, 64, 1, 0", "1, 63, 1, 0", "1, 257, 1, 0", "1, 64, 2, 0", "1, 64, 1, 1", "200, 64, 1, 0"})
+    void firstFrameMustBeAGreeting(int type, int length, int kind, int key) throws Exception {
         try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
             peer.frame(type, frame -> {
                 frame.length = length;
                 frame.number = type == TcpFrame.SEND ? Wire.immediate(kind, 0, 0) : 0;
+                frame.key = key;
             });
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
             peer.awaitEnd();
@@ -308,6 +319,8 @@ class TcpPeerTest {
                 "Frame of type 1 with -1 bytes is malformed",
                 peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = -1)),
         KEY_IN_DATA("malformed", peer -> peer.frame(TcpFrame.DATA, frame -> frame.key = 1)),
+        ADDRESS_IN_AN_ACKNOWLEDGEMENT(
+                "malformed", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.address = 1)),
         ADDRESS_IN_A_MESSAGE("malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.address = 1)),
         NUMBER_IN_A_WRITE("malformed", peer -> peer.frame(TcpFrame.WRITE, frame -> frame.number = 1)),
         LENGTH_OF_AN_ATOMIC("malformed", peer -> peer.frame(TcpFrame.FETCH_AND_ADD, frame -> frame.length = 8)),
@@ -763,6 +776,9 @@ class TcpPeerTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> ends.client().tryFetchAndAdd(memory.slice(1, 8), 1))
                 .withMessageContaining("multiple of 8");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ends.client().tryFetchAndAdd(memory.slice(0, 4), 1))
+                .withMessageContaining("8 bytes");
         ends.client().read(small, memory.slice(0, 8), DEADLINE);
         assertThat(ends.client().isOpen()).isTrue();
     }
@@ -862,6 +878,46 @@ class TcpPeerTest {
         for (int i = 0; i < 200; i++) {
             assertThat(client.await(tickets.get(i), DEADLINE)).isEqualTo(i % 2 == 0 ? 0 : i);
             assertThat(into.segment().getAtIndex(ValueLayout.JAVA_LONG, i)).isEqualTo(i % 2 == 0 ? i : 0);
+        }
+    }
+
+    @Test
+    void requestHasLessThanTwoGigabytes() throws Exception {
+        long most = 1L << 31;
+        Channel client = nodes.connect().client();
+        LocalMemory huge = nodes.client.register(table.reinterpret(most), AccessFlag.LOCAL_WRITE); // it is not used
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> client.tryWrite(huge, new RemoteMemory(8, 1, most)))
+                .withMessageContaining("at most 2147483647, ");
+    }
+
+    /** Other requests don't count. */
+    @Test
+    void readBeyondTheLimitIsSentAfterAnAnswer() throws Exception {
+        use(NodePair.SMALL.operations(3 * TcpFrame.MAX_READS));
+        LocalMemory local = nodes.server.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
+        RemoteMemory remote = new RemoteMemory(8, 1, 8);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.await(TcpFrame.SEND);
+            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
+            for (int i = 0; i < TcpFrame.MAX_READS; i++) {
+                channel.tryWrite(local, remote);
+            }
+            for (int i = 0; i < TcpFrame.MAX_READS + 1; i++) {
+                channel.tryRead(local, remote);
+            }
+            for (int i = 0; i < TcpFrame.MAX_READS; i++) {
+                peer.await(TcpFrame.READ);
+            }
+            for (int i = 0; i < 2; i++) { // what waited to be sent at the first is sent before the second
+                peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+                assertThat(peer.next().type).isEqualTo(TcpFrame.ACKNOWLEDGEMENT);
+            }
+            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = TcpFrame.MAX_READS);
+            peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
+            peer.write(new byte[8]);
+            assertThat(peer.next().type).isEqualTo(TcpFrame.READ);
         }
     }
 

@@ -2,8 +2,10 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 
+import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.net.Socket;
@@ -16,15 +18,28 @@ final class TcpPeer implements AutoCloseable {
     final Socket socket = new Socket();
     private final TcpFrame frame = new TcpFrame();
     private byte[] data = {};
+    private OutputStream out;
 
     /** True to send each byte alone. */
     boolean singly;
 
+    /** Something that a peer says. */
+    interface Step {
+        void with(TcpPeer peer) throws IOException;
+    }
+
     /** Connects to a node, and says nothing. */
     TcpPeer(InetSocketAddress node) throws IOException {
+        this(node, null);
+    }
+
+    /** Connects to a node from an address, and says nothing. */
+    TcpPeer(InetSocketAddress node, InetSocketAddress own) throws IOException {
+        socket.bind(own);
         socket.setSoTimeout((int) DEADLINE.toMillis());
         socket.setTcpNoDelay(true);
         socket.connect(node);
+        out = socket.getOutputStream();
     }
 
     /** Connects, and says what a node says at first. */
@@ -51,8 +66,17 @@ final class TcpPeer implements AutoCloseable {
     void write(byte... bytes) throws IOException {
         int step = singly ? 1 : Math.max(1, bytes.length);
         for (int from = 0; from < bytes.length; from += step) {
-            socket.getOutputStream().write(bytes, from, step);
+            out.write(bytes, from, step);
         }
+    }
+
+    /** Sends what a step writes in one piece. */
+    void atOnce(Step step) throws IOException {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        out = all;
+        step.with(this);
+        out = socket.getOutputStream();
+        write(all.toByteArray());
     }
 
     /** Reads bytes; fewer if the node closes the connection. */
@@ -130,13 +154,17 @@ final class TcpPeer implements AutoCloseable {
         }
     }
 
-    /** Waits until the node has closed the connection, and drops what comes. */
-    void awaitEndOfBytes() throws IOException {
+    /** Waits until the node has closed the connection, and returns the number of bytes that come. */
+    long awaitEndOfBytes() throws IOException {
+        long count = 0;
         try {
-            socket.getInputStream().readAllBytes();
+            while (socket.getInputStream().read() >= 0) {
+                count++;
+            }
         } catch (SocketException reset) {
             // The connection is closed too.
         }
+        return count;
     }
 
     @Override

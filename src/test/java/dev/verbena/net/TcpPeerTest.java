@@ -20,6 +20,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
@@ -135,7 +137,10 @@ class TcpPeerTest {
             if (leaves) {
                 peer.socket.shutdownOutput();
             }
-            peer.awaitEndOfBytes();
+            long heard = peer.awaitEndOfBytes();
+            if (bytes < TcpFrame.HELLO_BYTES) {
+                assertThat(heard).as("bytes for a peer that is none").isZero();
+            }
         }
         assertGoesOn();
     }
@@ -173,6 +178,26 @@ class TcpPeerTest {
             assertThatExceptionOfType(SocketTimeoutException.class)
                     .as("the youngest may still greet")
                     .isThrownBy(() -> silent.getLast().read(1));
+        } finally {
+            for (TcpPeer peer : silent) {
+                peer.close();
+            }
+        }
+    }
+
+    @Test
+    void peerOfAnotherAddressStaysAmongThoseOfOneAddress() throws Exception {
+        use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
+        List<TcpPeer> silent = new ArrayList<>();
+        try (TcpPeer other = new TcpPeer(nodes.server.address(), new InetSocketAddress("127.0.0.2", 0))) {
+            for (int i = 0; i < 20; i++) {
+                silent.add(new TcpPeer(nodes.server.address()));
+            }
+            silent.getFirst().awaitEndOfBytes();
+            other.write(TcpFrame.hello(false, 0).array());
+            other.read(TcpFrame.HELLO_BYTES);
+            other.greet(WINDOW);
+            assertThat(Wire.kind(other.await(TcpFrame.SEND).number)).isEqualTo(Wire.GREETING);
         } finally {
             for (TcpPeer peer : silent) {
                 peer.close();
@@ -341,7 +366,7 @@ class TcpPeerTest {
         HUGE_MESSAGE(
                 "Message of 2147483647 bytes",
                 peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = Integer.MAX_VALUE)),
-        TOO_MANY_MESSAGES("more messages than", peer -> {
+        TOO_MANY_MESSAGES("more messages than it has credits", peer -> {
             for (int i = 0; i < 100; i++) {
                 peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[1]);
             }
@@ -364,13 +389,9 @@ class TcpPeerTest {
         MESSAGE_WITHOUT_KIND("", peer -> peer.message(0));
 
         private final String told;
-        private final Step step;
+        private final TcpPeer.Step step;
 
-        private interface Step {
-            void with(TcpPeer peer) throws IOException;
-        }
-
-        Lie(String told, Step step) {
+        Lie(String told, TcpPeer.Step step) {
             this.told = told;
             this.step = step;
         }
@@ -390,6 +411,70 @@ class TcpPeerTest {
                     .satisfies(end -> assertThat(end.reason()).isEqualTo(EndReason.PROTOCOL_ERROR));
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
             peer.awaitEnd();
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    @Test
+    void acknowledgementsAreSentTogetherAndBehindAnswers() throws Exception {
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            nodes.server.accept(DEADLINE);
+            RemoteMemory memory = lookUp(peer);
+            peer.atOnce(all -> {
+                all.frame(TcpFrame.READ, frame -> {
+                    frame.address = memory.address();
+                    frame.key = memory.key();
+                    frame.length = 8;
+                });
+                all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+                all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 2);
+            });
+            assertThat(peer.await(TcpFrame.DATA).number).isZero();
+            assertThat(peer.await(TcpFrame.ACKNOWLEDGEMENT).number).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void denialOfNothingEndsTheChannel() throws Exception {
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.await(TcpFrame.SEND);
+            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
+            peer.frame(TcpFrame.DENIAL, frame -> {});
+            assertThat(awaitEnd(channel)).hasMessageContaining("It denied a request that");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "false, 7, 4, 0, It sent data that",
+        "false, 8, 0, 0, It sent a value that",
+        "false, 6, 0, 1, It acknowledged a request that",
+        "true, 7, 8, 0, It sent data that",
+        "true, 6, 0, 1, It acknowledged a request that"
+    })
+    void answerOfAnotherKindEndsTheChannel(boolean toAtomic, int type, int length, int number, String told)
+            throws Exception {
+        LocalMemory local = nodes.server.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
+        RemoteMemory remote = new RemoteMemory(8, 1, 8);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.await(TcpFrame.SEND);
+            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
+            if (toAtomic) {
+                channel.tryFetchAndAdd(remote, 1);
+            } else {
+                channel.tryRead(local, remote);
+            }
+            peer.await(toAtomic ? TcpFrame.FETCH_AND_ADD : TcpFrame.READ);
+            peer.frame(type, frame -> {
+                frame.length = length;
+                frame.number = number;
+            });
+            peer.write(new byte[length]);
+            assertThat(awaitEnd(channel)).hasMessageContaining(told);
             channel.close();
         }
         assertGoesOn();
@@ -512,6 +597,51 @@ class TcpPeerTest {
         }
     }
 
+    /** The peer has begun to take the answer, and the rest is not sent. */
+    @Test
+    void answerFromAnExportThatIsClosedMeanwhileIsCutOff() throws Exception {
+        int large = 16 << 20;
+        Export export = nodes.server.export("table", nodes.arena.allocate(large), AccessFlag.REMOTE_READ);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            RemoteMemory memory = lookUp(peer);
+            peer.frame(TcpFrame.READ, frame -> {
+                frame.address = memory.address();
+                frame.key = memory.key();
+                frame.length = large;
+            });
+            peer.read(1);
+            export.close();
+            assertThat(peer.awaitEndOfBytes()).isLessThan(large);
+            assertThat(awaitEnd(channel)).hasMessageContaining("deregistered while it was sent");
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
+    /** The data of an answer that has begun does not go on after the memory is gone. */
+    @Test
+    void readIntoMemoryThatIsClosedMeanwhileEndsTheChannel() throws Exception {
+        MemorySegment into = nodes.arena.allocate(SIZE);
+        MemoryRegion region = nodes.server.register(into, AccessFlag.LOCAL_WRITE);
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            Channel channel = nodes.server.accept(DEADLINE);
+            peer.await(TcpFrame.SEND);
+            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
+            channel.tryRead(region, new RemoteMemory(8, 1, SIZE));
+            peer.await(TcpFrame.READ);
+            peer.frame(TcpFrame.DATA, frame -> frame.length = (int) SIZE);
+            peer.write((byte) 1);
+            Await.until("the first byte has come", () -> into.get(ValueLayout.JAVA_BYTE, 0) == 1);
+            region.close();
+            peer.write((byte) 2);
+            assertThat(awaitEnd(channel)).hasMessageContaining("LOCAL_PROTECTION_ERROR");
+            assertThat(into.get(ValueLayout.JAVA_BYTE, 1)).isZero();
+            channel.close();
+        }
+        assertGoesOn();
+    }
+
     /** The peer asks for much data, and takes none of it. The node's own messages are not acknowledged, which ends it. */
     @Test
     void peerThatReadsNothingLosesItsChannel() throws Exception {
@@ -597,17 +727,15 @@ class TcpPeerTest {
         try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
             Channel channel = nodes.server.accept(DEADLINE);
             RemoteMemory memory = lookUp(peer);
-            ByteBuffer all = ByteBuffer.allocate(count * TcpFrame.BYTES); // which come at once
-            TcpFrame frame = new TcpFrame().begin(TcpFrame.FETCH_AND_ADD);
-            frame.address = memory.address();
-            frame.key = memory.key();
-            frame.first = 1;
-            for (int i = 0; i < count; i++) {
-                ByteBuffer header = ByteBuffer.allocate(TcpFrame.BYTES);
-                frame.writeTo(header);
-                all.put(header);
-            }
-            peer.write(all.array());
+            peer.atOnce(all -> {
+                for (int i = 0; i < count; i++) {
+                    all.frame(TcpFrame.FETCH_AND_ADD, frame -> {
+                        frame.address = memory.address();
+                        frame.key = memory.key();
+                        frame.first = 1;
+                    });
+                }
+            });
             if (count == TcpFrame.MAX_READS) {
                 for (int i = 0; i < count; i++) {
                     assertThat(peer.await(TcpFrame.VALUE).first).isEqualTo(i);
@@ -661,6 +789,31 @@ class TcpPeerTest {
                 return handled > 0;
             });
             assertThat(peer.socket.isConnected()).isTrue();
+        }
+    }
+
+    /** A thread that looked again and again would get as much time as this one, which is busy. */
+    @Test
+    void openConnectionTakesNoTimeOfTheProcessor() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        NodePair.send(ends.client(), 5);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+        ThreadMXBean times = ManagementFactory.getThreadMXBean();
+        List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().contains("sockets"))
+                .toList();
+        assertThat(threads).hasSizeGreaterThanOrEqualTo(2);
+        List<Long> before = threads.stream()
+                .map(thread -> times.getThreadCpuTime(thread.threadId()))
+                .toList();
+        long busy = times.getCurrentThreadCpuTime() + 200_000_000;
+        while (times.getCurrentThreadCpuTime() < busy) {
+            Thread.onSpinWait();
+        }
+        for (int i = 0; i < threads.size(); i++) {
+            assertThat(times.getThreadCpuTime(threads.get(i).threadId()) - before.get(i))
+                    .as("%s", threads.get(i))
+                    .isLessThan(50_000_000);
         }
     }
 

@@ -97,11 +97,15 @@ final class Engine implements AutoCloseable {
 
     /** Waits until the program that was started last has said something. */
     void await(String text) {
-        Process process = running.element();
         Await.until(text, LIMIT, () -> {
-            assertThat(process.isAlive()).as("alive: see " + log).isTrue();
+            checkAlive();
             return said().contains(text);
         });
+    }
+
+    /** Throws if the program that was started last has ended. */
+    void checkAlive() {
+        assertThat(running.element().isAlive()).as("alive: see " + log).isTrue();
     }
 
     private String said() {

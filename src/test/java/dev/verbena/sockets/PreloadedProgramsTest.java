@@ -33,6 +33,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -144,8 +146,10 @@ class PreloadedProgramsTest {
     private static final Pattern SENT_AND_RECEIVED = Pattern.compile(
             "\"sum_sent\":.*?\"bytes\":\\s*(\\d+).*?\"sum_received\":.*?\"bytes\":\\s*(\\d+)", Pattern.DOTALL);
 
-    @Test
-    void clientOfIperf3SendsToAServerInJava(@TempDir Path folder) throws Exception {
+    @ParameterizedTest
+    @ValueSource(strings = {"--version4", "--reverse"}) // the client sends, or the server
+    void iperf3ExchangesDataWithAServerInJava(String way, @TempDir Path folder) throws Exception {
+        boolean sends = way.equals("--reverse");
         try (ServerSocketChannel listener =
                 RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET).bind(CmAddress.four(0))) {
             InetSocketAddress own = (InetSocketAddress) listener.getLocalAddress();
@@ -154,6 +158,7 @@ class PreloadedProgramsTest {
                     Redirect.to(output.toFile()),
                     "iperf3",
                     "--json",
+                    way,
                     "--bytes",
                     "20M",
                     "--port",
@@ -161,23 +166,24 @@ class PreloadedProgramsTest {
                     "--client",
                     own.getHostString());
             try {
-                long received = serve(listener);
+                long served = serve(listener, sends);
                 assertThat(client.waitFor(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
                         .isTrue();
                 String said = Files.readString(output);
                 assertThat(client.exitValue()).as(said).isZero();
                 Matcher totals = SENT_AND_RECEIVED.matcher(said);
                 assertThat(totals.find()).as(said).isTrue();
-                assertThat(received).isGreaterThanOrEqualTo(20 << 20);
-                assertThat(totals.group(1)).isEqualTo(totals.group(2)).isEqualTo("" + received);
+                long received = Long.parseLong(totals.group(2));
+                assertThat(totals.group(1)).as("sent").isEqualTo("" + (sends ? served : received));
+                assertThat(received).isBetween(20L << 20, served);
             } finally {
                 client.destroyForcibly().waitFor();
             }
         }
     }
 
-    /** Serves one test with one stream, whose client sends. Returns the number of bytes that have come. */
-    private static long serve(ServerSocketChannel listener) throws IOException {
+    /** Serves one test with one stream. Returns the number of bytes that were sent, or that have come. */
+    private static long serve(ServerSocketChannel listener, boolean sends) throws IOException {
         try (SocketChannel control = listener.accept()) {
             DataInputStream in = new DataInputStream(Channels.newInputStream(control));
             DataOutputStream out = new DataOutputStream(Channels.newOutputStream(control));
@@ -191,15 +197,17 @@ class PreloadedProgramsTest {
                         .isEqualTo(cookie);
                 out.write(START);
                 out.write(RUNNING);
-                long received = readUntilEnd(stream, control);
+                long served = serveUntilEnd(stream, sends, control);
                 out.write(RESULTS);
-                Matcher sent = STREAM_BYTES.matcher(readText(in));
-                assertThat(sent.find()).isTrue();
-                received += Channels.newInputStream(stream)
-                        .readNBytes((int) (Long.parseLong(sent.group(1)) - received))
-                        .length;
+                Matcher ofClient = STREAM_BYTES.matcher(readText(in));
+                assertThat(ofClient.find()).isTrue();
+                if (!sends) {
+                    served += Channels.newInputStream(stream)
+                            .readNBytes((int) (Long.parseLong(ofClient.group(1)) - served))
+                            .length;
+                }
                 byte[] results = ("{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0,"
-                                + "\"sender_has_retransmits\":0,\"streams\":[{\"id\":1,\"bytes\":" + received
+                                + "\"sender_has_retransmits\":0,\"streams\":[{\"id\":1,\"bytes\":" + served
                                 + ",\"retransmits\":-1,\"jitter\":0,\"errors\":0,\"packets\":0,"
                                 + "\"start_time\":0,\"end_time\":1}]}")
                         .getBytes(StandardCharsets.UTF_8);
@@ -207,7 +215,7 @@ class PreloadedProgramsTest {
                 out.write(results);
                 out.write(DISPLAY);
                 assertThat(in.read()).isEqualTo(DONE);
-                return received;
+                return served;
             }
         }
     }
@@ -216,22 +224,22 @@ class PreloadedProgramsTest {
         return new String(in.readNBytes(in.readInt()), StandardCharsets.UTF_8);
     }
 
-    /** Reads a stream until the other channel has a byte, which tells the end. */
-    private static long readUntilEnd(SocketChannel stream, SocketChannel control) throws IOException {
-        long received = 0;
+    /** Reads or writes a stream until the other channel has a byte, which tells the end. */
+    private static long serveUntilEnd(SocketChannel stream, boolean sends, SocketChannel control) throws IOException {
+        long served = 0;
         try (Selector selector = stream.provider().openSelector()) {
-            stream.configureBlocking(false).register(selector, SelectionKey.OP_READ);
+            stream.configureBlocking(false).register(selector, sends ? SelectionKey.OP_WRITE : SelectionKey.OP_READ);
             SelectionKey end = control.configureBlocking(false).register(selector, SelectionKey.OP_READ);
             ByteBuffer bytes = ByteBuffer.allocateDirect(1 << 17);
             while (!end.isReadable()) {
                 assertThat(selector.select(Loopback.DEADLINE.toMillis())).isPositive();
                 selector.selectedKeys().clear();
-                received += stream.read(bytes.clear());
+                served += sends ? stream.write(bytes.clear()) : stream.read(bytes.clear());
             }
         }
         stream.configureBlocking(true);
         control.configureBlocking(true);
         assertThat(Channels.newInputStream(control).read()).isEqualTo(END);
-        return received;
+        return served;
     }
 }

@@ -97,15 +97,11 @@ final class Engine implements AutoCloseable {
 
     /** Waits until the program that was started last has said something. */
     void await(String text) {
+        Process process = running.element();
         Await.until(text, LIMIT, () -> {
-            checkAlive();
+            assertThat(process.isAlive()).as("alive: see " + log).isTrue();
             return said().contains(text);
         });
-    }
-
-    /** Throws if the program that was started last has ended. */
-    void checkAlive() {
-        assertThat(running.element().isAlive()).as("alive: see " + log).isTrue();
     }
 
     private String said() {

@@ -15,7 +15,6 @@ final class EngineEnd implements Role {
                     case "start" -> engine.start(program);
                     case "await" -> engine.await(line.substring("await ".length()));
                     case "run" -> engine.start(program).waitFor();
-                    case "check" -> engine.checkAlive();
                     case "destroy" -> engine.kill();
                     case "tcp" -> {}
                     default -> throw new IllegalArgumentException(line);

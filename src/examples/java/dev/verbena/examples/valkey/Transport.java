@@ -51,10 +51,9 @@ final class Transport extends SocketImpl {
     /** The kinds of control messages. */
     private static final short GET_FEATURES = 0, SET_FEATURES = 1, KEEP_ALIVE = 2, REGISTER = 3;
 
-    private static final int MESSAGE = 32; // bytes
+    private static final int MESSAGE = 32, STAGING = 1 << 20; // bytes
     private static final int RECEIVES = 512, WRITES = 256, MESSAGES = 64; // the most that wait
     private static final int SIGNALED = 64; // one write in so many reports its completion
-    private static final int STAGING = 1 << 20;
     private static final long SILENCE = 3_000, LINGER = 1_000, HANDSHAKE = 30_000; // milliseconds
 
     private final VerbsArena arena = VerbsArena.ofShared();

@@ -147,14 +147,16 @@ final class ChannelCore {
         connection = made;
     }
 
-    /** Accepts a peer. */
-    void accept(Carrier.Connection made) {
+    /** Accepts a peer. Returns false if the channel has ended. */
+    boolean accept(Carrier.Connection made) {
         connection = made;
         try (var _ = lock.held()) {
-            if (prepare()) { // else it took too long
+            boolean prepared = prepare();
+            if (prepared) {
                 happen(Event.CONNECTED, null);
                 made.accept(); // under the lock: the peer's greeting may come before this returns
             }
+            return prepared;
         }
     }
 

@@ -762,7 +762,7 @@ final class Engine {
         }
     }
 
-    private ChannelCore enterToConnect(InetSocketAddress peer) {
+    ChannelCore enterToConnect(InetSocketAddress peer) {
         ChannelCore core = enter(peer, false);
         if (core == null) {
             checkUsable();

@@ -259,7 +259,8 @@ final class TcpCarrier extends Carrier {
         }
     }
 
-    private void turn() throws IOException {
+    /** Handles what there is, or waits for it. */
+    void turn() throws IOException {
         boolean ticks = !leaving.isEmpty() || !visitors.isEmpty() || isFull();
         selector.select(this::ready, ticks ? TICK_MILLIS : 0);
         if (Thread.interrupted()) { // the selector would not sleep any more
@@ -428,8 +429,11 @@ final class TcpCarrier extends Carrier {
         TcpStream stream = new TcpStream(this, memory, core, false);
         try {
             stream.take(visitor.socket, selector);
-            core.accept(stream);
-            stream.greeted(visitor.input().flip());
+            if (core.accept(stream)) {
+                stream.greeted(visitor.input().flip());
+            } else { // the channel has ended already
+                stream.close();
+            }
         } catch (IOException | RuntimeException | Error failed) {
             stream.close();
             core.fail(failed);

@@ -15,6 +15,7 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.Collection;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -99,7 +100,9 @@ final class TcpStream extends Carrier.Connection {
     private long inAddress;
     private int inKey;
     private long inLeft;
-    private TcpLink.@Nullable Receive into;
+
+    /** The number of the receive that the message comes into. */
+    private int into;
 
     /**
      * Makes a connection.
@@ -136,7 +139,7 @@ final class TcpStream extends Carrier.Connection {
 
     @Override
     void accept() {
-        hasWork();
+        // The carrier has: the peer's greeting comes by this connection.
     }
 
     @Override
@@ -217,44 +220,43 @@ final class TcpStream extends Carrier.Connection {
         interest(SelectionKey.OP_READ);
     }
 
-    private SocketChannel open() throws IOException {
-        SocketChannel known = channel;
-        if (known == null) {
-            throw new IOException("The connection is closed");
-        }
-        return known;
+    private TcpLink queues() {
+        return Objects.requireNonNull(link); // there are queues before the connection is open
+    }
+
+    private SocketChannel open() {
+        return Objects.requireNonNull(channel); // it is there from the first step on
     }
 
     private void interest(int operations) {
-        SelectionKey known = selection;
-        if (known != null && known.isValid() && known.interestOps() != operations) {
+        SelectionKey known = Objects.requireNonNull(selection);
+        if (known.interestOps() != operations) {
             known.interestOps(operations);
         }
     }
 
     /** Handles what the selector has found. */
     void ready(ByteBuffer shared) {
-        SelectionKey known = selection;
-        if (known == null || !known.isValid()) {
-            return;
-        }
         try {
-            if (state == State.CONNECTING && known.isConnectable()) {
-                try {
-                    open().finishConnect();
-                } catch (IOException refused) {
-                    unreachable(refused);
-                    return;
-                }
-                connected();
-            }
-            if (state != State.CLOSED && known.isReadable()) {
+            if (state == State.CONNECTING) {
+                finishConnect();
+            } else if (Objects.requireNonNull(selection).isReadable()) {
                 read(shared);
             }
             work();
         } catch (IOException | RuntimeException | Error failure) {
             lost(String.valueOf(failure.getMessage()));
         }
+    }
+
+    private void finishConnect() throws IOException {
+        try {
+            open().finishConnect();
+        } catch (IOException refused) {
+            unreachable(refused);
+            return;
+        }
+        connected();
     }
 
     /** Handles what other threads have posted. */
@@ -268,7 +270,7 @@ final class TcpStream extends Carrier.Connection {
     }
 
     private void work() throws IOException {
-        if (state == State.CONNECTING || state == State.HELLO || state == State.CLOSED) {
+        if (state == State.CLOSED) {
             return;
         }
         boolean done = write();
@@ -303,10 +305,8 @@ final class TcpStream extends Carrier.Connection {
     }
 
     private void lost(String details) {
-        if (state != State.CLOSED) {
-            close(); // first, because it allocates nothing
-            tcp.report(core, () -> core.disconnected(details));
-        }
+        close(); // first, because it allocates nothing
+        tcp.report(core, () -> core.disconnected(details));
     }
 
     /** Closes the socket. */
@@ -323,9 +323,14 @@ final class TcpStream extends Carrier.Connection {
         inLeft = 0;
     }
 
-    private void broken(String details) {
+    /** Drops all further input, and tells the channel its end. */
+    private void stop(Runnable end) {
         deafen();
-        tcp.report(core, () -> core.wireBroken(details));
+        tcp.report(core, end);
+    }
+
+    private void broken(String details) {
+        stop(() -> core.wireBroken(details));
     }
 
     // Input
@@ -335,7 +340,7 @@ final class TcpStream extends Carrier.Connection {
         for (int turn = 0; turn < TURN && state != State.CLOSED; ) {
             int found;
             boolean more;
-            if (inLeft >= LARGE && state == State.OPEN) {
+            if (inLeft >= LARGE) {
                 int most = (int) Math.min(inLeft, CHUNK);
                 found = readStraight(from, most);
                 more = found == most;
@@ -346,7 +351,7 @@ final class TcpStream extends Carrier.Connection {
                 consume(shared.flip());
             }
             if (found < 0) {
-                lost(state.isGone() ? "" : "The peer has closed the connection");
+                lost("The peer has closed the connection");
                 return;
             }
             if (!more) {
@@ -433,8 +438,7 @@ final class TcpStream extends Carrier.Connection {
                 return; // the program has given up
             }
         } catch (RuntimeException | Error failed) { // for lack of memory, for example
-            deafen();
-            tcp.report(core, () -> core.fail(failed));
+            stop(() -> core.fail(failed));
             return;
         }
         state = State.OPEN;
@@ -442,18 +446,12 @@ final class TcpStream extends Carrier.Connection {
     }
 
     private void end(EndReason reason, String details) {
-        deafen();
-        tcp.report(core, () -> core.end(reason, details, null));
+        stop(() -> core.end(reason, details, null));
     }
 
     /** Begins to handle a frame, whose data follows. */
     private void begin() {
-        TcpLink on = link;
-        if (on == null) {
-            broken("A frame came before the channel was open");
-            return;
-        }
-        inLeft = 0;
+        TcpLink on = queues();
         if (in.needsAnswer() && promised == TcpFrame.MAX_READS) {
             broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
             return;
@@ -467,7 +465,7 @@ final class TcpStream extends Carrier.Connection {
                     broken("Message of " + in.length + " bytes is larger than the " + next.length()
                             + " that this side receives");
                 } else {
-                    into = next;
+                    into = (int) next.id() & 0xffff;
                     data(next.address(), next.key());
                 }
             }
@@ -542,13 +540,12 @@ final class TcpStream extends Carrier.Connection {
                 inAddress,
                 size,
                 remote ? AccessFlag.REMOTE_WRITE : AccessFlag.LOCAL_WRITE);
-        TcpLink on = link;
-        if (found == null && remote) {
-            deny();
-        } else if (found == null && in.type == TcpFrame.DATA && on != null) {
-            fail(on, WorkStatus.LOCAL_PROTECTION_ERROR);
-        } else if (found == null) {
-            deafen(); // the channel is closed
+        if (found == null) {
+            switch (in.type) {
+                case TcpFrame.WRITE -> deny();
+                case TcpFrame.DATA -> fail(queues(), WorkStatus.LOCAL_PROTECTION_ERROR);
+                default -> deafen(); // the channel is closed
+            }
         }
         return found;
     }
@@ -564,18 +561,15 @@ final class TcpStream extends Carrier.Connection {
 
     /** Ends a frame, all of whose data has come. */
     private void finish() {
-        TcpLink on = link;
-        TcpLink.Receive message = into;
-        if (in.type == TcpFrame.DATA && on != null) {
-            done(on);
+        if (in.type == TcpFrame.DATA) {
+            done(queues());
             return;
         }
         acknowledge();
-        if (in.type == TcpFrame.SEND && message != null) {
-            into = null;
+        if (in.type == TcpFrame.SEND) {
             int number = in.number;
             int bytes = in.length;
-            int place = (int) message.id() & 0xffff;
+            int place = into;
             tcp.report(core, () -> core.received(place, number, bytes));
         }
     }
@@ -601,13 +595,13 @@ final class TcpStream extends Carrier.Connection {
         if (in.number <= 0) {
             broken("It acknowledged " + in.number + " requests");
         }
-        for (int i = 0; i < in.number && state == State.OPEN; i++) {
+        for (int left = in.number; left > 0; left--) {
             TcpFrame oldest = on.unanswered();
             if (oldest == null || oldest.needsAnswer()) {
                 broken("It acknowledged a request that this side has not made");
-            } else {
-                done(on);
+                return;
             }
+            done(on);
         }
     }
 
@@ -631,8 +625,7 @@ final class TcpStream extends Carrier.Connection {
 
     private void fail(TcpLink on, WorkStatus status) {
         int place = (int) on.answered() & 0xffff;
-        deafen();
-        tcp.report(core, () -> core.failed(place, status, () -> null));
+        stop(() -> core.failed(place, status, () -> null));
     }
 
     // Answers of this side
@@ -659,9 +652,7 @@ final class TcpStream extends Carrier.Connection {
     /** Denies a request, which ends the connection, as an adapter does. */
     private void deny() {
         answer(TcpFrame.DENIAL);
-        deafen();
-        tcp.report(
-                core, () -> core.disconnected("It used memory without the right, out of range, or with a wrong key"));
+        stop(() -> core.disconnected("It used memory without the right, out of range, or with a wrong key"));
     }
 
     // Output
@@ -669,10 +660,7 @@ final class TcpStream extends Carrier.Connection {
     /** Writes as much as the socket takes. Returns true if nothing is left. */
     private boolean write() throws IOException {
         SocketChannel to = open();
-        while (state != State.CLOSED) {
-            if (!head.hasRemaining() && outLeft == 0 && !beginNext()) {
-                return true;
-            }
+        while (head.hasRemaining() || outLeft > 0 || beginNext()) {
             if (outLeft == 0) {
                 to.write(head);
                 if (head.hasRemaining()) {

@@ -35,6 +35,12 @@ final class TcpPeer implements AutoCloseable {
 
     /** Connects to a node from an address, and says nothing. */
     TcpPeer(InetSocketAddress node, InetSocketAddress own) throws IOException {
+        this(node, own, 1 << 16);
+    }
+
+    /** Connects to a node from an address, with memory for some bytes that come, and says nothing. */
+    TcpPeer(InetSocketAddress node, InetSocketAddress own, int buffer) throws IOException {
+        socket.setReceiveBufferSize(buffer);
         socket.bind(own);
         socket.setSoTimeout((int) DEADLINE.toMillis());
         socket.setTcpNoDelay(true);

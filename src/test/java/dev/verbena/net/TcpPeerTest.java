@@ -3,23 +3,18 @@ package dev.verbena.net;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.internal.Mutex;
 import dev.verbena.support.Await;
 import dev.verbena.support.OpenFileLimit;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.LocalMemory;
-import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.net.InetAddress;
@@ -38,65 +33,18 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
-import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peers of a node over TCP that send garbage, lie, read nothing, or say nothing: each loses its channel only. */
-@Timeout(120)
-class TcpPeerTest {
-    private static final int WINDOW = NodePair.SMALL.window();
-    private static final Duration SHORT = Duration.ofMillis(50);
-    private static final long SIZE = 4096;
-
-    private NodePair nodes;
-    private MemorySegment table;
-
-    @BeforeEach
-    void open() {
-        NodePair.over(Transport.TCP);
-        use(NodePair.SMALL);
-    }
-
-    private void use(NodeOptions options) {
-        if (nodes != null) {
-            nodes.close();
-        }
-        nodes = new NodePair(options);
-        table = nodes.arena.allocate(SIZE, 8);
-    }
-
-    @AfterEach
-    void close() {
-        nodes.close();
-        NodePair.over(Transport.RDMA);
-    }
-
-    /** The node serves others, and no channel is left of the bad peer. */
-    private void assertGoesOn() throws Exception {
-        Await.until(
-                "the node has forgotten the peer", () -> nodes.server.toString().matches(".*\\(0 of .*, 0 waiting\\)"));
-        NodePair.Ends ends = nodes.connect();
-        NodePair.send(ends.client(), 5);
-        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
-    }
-
-    private static ChannelException awaitEnd(Channel channel) {
-        Await.until("the channel has ended", () -> channel.cause().isPresent());
-        return (ChannelException) channel.cause().orElseThrow();
-    }
-
+class TcpPeerTest extends TcpTest {
     @Test
     void bytesOfAPeerMayComeOneByOne() throws Exception {
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
@@ -416,232 +364,6 @@ class TcpPeerTest {
         assertGoesOn();
     }
 
-    @Test
-    void acknowledgementsAreSentTogetherAndBehindAnswers() throws Exception {
-        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            nodes.server.accept(DEADLINE);
-            RemoteMemory memory = lookUp(peer);
-            peer.atOnce(all -> {
-                all.frame(TcpFrame.READ, frame -> {
-                    frame.address = memory.address();
-                    frame.key = memory.key();
-                    frame.length = 8;
-                });
-                all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
-                all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 2);
-            });
-            assertThat(peer.await(TcpFrame.DATA).number).isZero();
-            assertThat(peer.await(TcpFrame.ACKNOWLEDGEMENT).number).isEqualTo(2);
-        }
-    }
-
-    @Test
-    void denialOfNothingEndsTheChannel() throws Exception {
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            peer.await(TcpFrame.SEND);
-            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
-            peer.frame(TcpFrame.DENIAL, frame -> {});
-            assertThat(awaitEnd(channel)).hasMessageContaining("It denied a request that");
-        }
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "false, 7, 4, 0, It sent data that",
-        "false, 8, 0, 0, It sent a value that",
-        "false, 6, 0, 1, It acknowledged a request that",
-        "true, 7, 8, 0, It sent data that",
-        "true, 6, 0, 1, It acknowledged a request that"
-    })
-    void answerOfAnotherKindEndsTheChannel(boolean toAtomic, int type, int length, int number, String told)
-            throws Exception {
-        LocalMemory local = nodes.server.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
-        RemoteMemory remote = new RemoteMemory(8, 1, 8);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            peer.await(TcpFrame.SEND);
-            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
-            if (toAtomic) {
-                channel.tryFetchAndAdd(remote, 1);
-            } else {
-                channel.tryRead(local, remote);
-            }
-            peer.await(toAtomic ? TcpFrame.FETCH_AND_ADD : TcpFrame.READ);
-            peer.frame(type, frame -> {
-                frame.length = length;
-                frame.number = number;
-            });
-            peer.write(new byte[length]);
-            assertThat(awaitEnd(channel)).hasMessageContaining(told);
-            channel.close();
-        }
-        assertGoesOn();
-    }
-
-    /** Asks for an export as a node does, and returns its memory. */
-    private RemoteMemory lookUp(TcpPeer peer) throws IOException {
-        peer.message(Wire.immediate(Wire.LOOKUP, 0, 1), "table".getBytes(StandardCharsets.UTF_8));
-        TcpFrame reply = peer.await(TcpFrame.SEND);
-        while (Wire.kind(reply.number) != Wire.REPLY) {
-            reply = peer.await(TcpFrame.SEND);
-        }
-        return RemoteMemory.fromWide(MemorySegment.ofArray(peer.data()));
-    }
-
-    enum Theft {
-        WRONG_KEY(TcpFrame.READ, frame -> frame.key++),
-        NO_ADDRESS(TcpFrame.READ, frame -> frame.address = 0),
-        ONE_BYTE_BEFORE(TcpFrame.READ, frame -> frame.address--),
-        ONE_BYTE_MORE(TcpFrame.READ, frame -> frame.length++),
-        BEYOND_THE_END(TcpFrame.READ, frame -> {
-            frame.address += SIZE;
-            frame.length = 1;
-        }),
-        ADDRESS_THAT_OVERFLOWS(TcpFrame.READ, frame -> {
-            frame.address = Long.MIN_VALUE;
-            frame.length = Integer.MAX_VALUE;
-        }),
-        WRITE_WITHOUT_RIGHT(TcpFrame.WRITE, frame -> frame.length = 8),
-        ATOMIC_WITHOUT_RIGHT(TcpFrame.FETCH_AND_ADD, frame -> frame.length = 0),
-        ATOMIC_AT_ODD_ADDRESS(TcpFrame.COMPARE_AND_SWAP, frame -> {
-            frame.address++;
-            frame.length = 0;
-        });
-
-        private final int type;
-        private final Consumer<TcpFrame> change;
-
-        Theft(int type, Consumer<TcpFrame> change) {
-            this.type = type;
-            this.change = change;
-        }
-    }
-
-    @ParameterizedTest
-    @EnumSource(Theft.class)
-    void peerThatUsesMemoryWithoutTheRightLosesItsChannelOnly(Theft theft) throws Exception {
-        boolean odd = theft == Theft.ATOMIC_AT_ODD_ADDRESS;
-        nodes.server.export("table", table, odd ? AccessFlag.REMOTE_ATOMIC : AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            RemoteMemory memory = lookUp(peer);
-            peer.frame(theft.type, frame -> {
-                frame.address = memory.address();
-                frame.key = memory.key();
-                frame.length = (int) memory.length();
-                theft.change.accept(frame);
-            });
-            peer.await(TcpFrame.DENIAL);
-            peer.awaitEnd();
-            ChannelException end = awaitEnd(channel);
-            assertThat(end.reason()).isEqualTo(EndReason.LOST);
-            assertThat(end).hasMessageContaining("without the right");
-            channel.close();
-        }
-        assertThat(table.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
-        assertGoesOn();
-    }
-
-    /** Each channel gets a key of its own for an export: that of another one opens nothing. */
-    @ParameterizedTest
-    @ValueSource(ints = {TcpFrame.READ, TcpFrame.WRITE, TcpFrame.FETCH_AND_ADD})
-    void keyOfAnotherChannelIsDenied(int type) throws Exception {
-        nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
-        try (TcpPeer owner = TcpPeer.greeted(nodes.server.address(), WINDOW);
-                TcpPeer thief = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            nodes.server.accept(DEADLINE);
-            nodes.server.accept(DEADLINE);
-            RemoteMemory stolen = lookUp(owner);
-            assertThat(lookUp(thief).key()).isNotEqualTo(stolen.key());
-            Consumer<TcpFrame> use = frame -> {
-                frame.address = stolen.address();
-                frame.key = stolen.key();
-                frame.length = type == TcpFrame.FETCH_AND_ADD ? 0 : 8;
-                frame.first = type == TcpFrame.FETCH_AND_ADD ? 1 : 0;
-            };
-            thief.frame(type, use);
-            thief.write(new byte[type == TcpFrame.WRITE ? 8 : 0]);
-            thief.await(TcpFrame.DENIAL);
-            thief.awaitEnd();
-            owner.frame(TcpFrame.READ, frame -> {
-                frame.address = stolen.address();
-                frame.key = stolen.key();
-                frame.length = 8;
-            });
-            owner.await(TcpFrame.DATA);
-            assertThat(owner.data()).containsOnly(0);
-        }
-    }
-
-    /** A write that has begun does not go on after the memory is gone. */
-    @Test
-    void writeIntoAnExportThatIsClosedMeanwhileIsDenied() throws Exception {
-        Export export = nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            RemoteMemory memory = lookUp(peer);
-            peer.frame(TcpFrame.WRITE, frame -> {
-                frame.address = memory.address();
-                frame.key = memory.key();
-                frame.length = (int) memory.length();
-            });
-            peer.write((byte) 1);
-            Await.until("the first byte has come", () -> table.get(ValueLayout.JAVA_BYTE, 0) == 1);
-            export.close();
-            peer.write((byte) 2);
-            peer.await(TcpFrame.DENIAL);
-            assertThat(table.get(ValueLayout.JAVA_BYTE, 1)).isZero();
-            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
-        }
-    }
-
-    /** The peer has begun to take the answer, and the rest is not sent. */
-    @Test
-    void answerFromAnExportThatIsClosedMeanwhileIsCutOff() throws Exception {
-        int large = 16 << 20;
-        Export export = nodes.server.export("table", nodes.arena.allocate(large), AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            RemoteMemory memory = lookUp(peer);
-            peer.frame(TcpFrame.READ, frame -> {
-                frame.address = memory.address();
-                frame.key = memory.key();
-                frame.length = large;
-            });
-            peer.read(1);
-            export.close();
-            assertThat(peer.awaitEndOfBytes()).isLessThan(large);
-            assertThat(awaitEnd(channel)).hasMessageContaining("deregistered while it was sent");
-            channel.close();
-        }
-        assertGoesOn();
-    }
-
-    /** The data of an answer that has begun does not go on after the memory is gone. */
-    @Test
-    void readIntoMemoryThatIsClosedMeanwhileEndsTheChannel() throws Exception {
-        MemorySegment into = nodes.arena.allocate(SIZE);
-        MemoryRegion region = nodes.server.register(into, AccessFlag.LOCAL_WRITE);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            peer.await(TcpFrame.SEND);
-            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
-            channel.tryRead(region, new RemoteMemory(8, 1, SIZE));
-            peer.await(TcpFrame.READ);
-            peer.frame(TcpFrame.DATA, frame -> frame.length = (int) SIZE);
-            peer.write((byte) 1);
-            Await.until("the first byte has come", () -> into.get(ValueLayout.JAVA_BYTE, 0) == 1);
-            region.close();
-            peer.write((byte) 2);
-            assertThat(awaitEnd(channel)).hasMessageContaining("LOCAL_PROTECTION_ERROR");
-            assertThat(into.get(ValueLayout.JAVA_BYTE, 1)).isZero();
-            channel.close();
-        }
-        assertGoesOn();
-    }
-
     /** The peer asks for much data, and takes none of it. The node's own messages are not acknowledged, which ends it. */
     @Test
     void peerThatReadsNothingLosesItsChannel() throws Exception {
@@ -715,36 +437,6 @@ class TcpPeerTest {
                     channel.receive(DEADLINE).close();
                 }
             });
-            channel.close();
-        }
-        assertGoesOn();
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {TcpFrame.MAX_READS, TcpFrame.MAX_READS + 1})
-    void atomicsBeyondTheLimitLoseTheirChannel(int count) throws Exception {
-        nodes.server.export("table", table, AccessFlag.REMOTE_ATOMIC);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            RemoteMemory memory = lookUp(peer);
-            peer.atOnce(all -> {
-                for (int i = 0; i < count; i++) {
-                    all.frame(TcpFrame.FETCH_AND_ADD, frame -> {
-                        frame.address = memory.address();
-                        frame.key = memory.key();
-                        frame.first = 1;
-                    });
-                }
-            });
-            if (count == TcpFrame.MAX_READS) {
-                for (int i = 0; i < count; i++) {
-                    assertThat(peer.await(TcpFrame.VALUE).first).isEqualTo(i);
-                }
-            } else {
-                assertThat(awaitEnd(channel)).hasMessageContaining("more than 16 reads and atomics");
-            }
-            peer.socket.close();
-            awaitEnd(channel);
             channel.close();
         }
         assertGoesOn();
@@ -908,169 +600,6 @@ class TcpPeerTest {
             socket.getOutputStream().write(TcpFrame.hello(false, 0).array());
             assertThat(socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES))
                     .isEqualTo(TcpFrame.hello(false, 0).array());
-        }
-    }
-
-    // Memory
-
-    @Test
-    void memoryOfAnotherNodeIsRefused() throws Exception {
-        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
-        NodePair.Ends ends = nodes.connect();
-        RemoteMemory memory = ends.client().remote("table", DEADLINE);
-        LocalMemory other = nodes.server.register(nodes.arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
-        LocalMemory readOnly = nodes.client.register(nodes.arena.allocate(SIZE));
-        LocalMemory small = nodes.client.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
-        for (LocalMemory wrong : List.of(other, readOnly)) {
-            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryRead(wrong, memory));
-        }
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> ends.client().tryRead(small, memory.slice(0, 4)));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> ends.client().tryFetchAndAdd(memory.slice(1, 8), 1))
-                .withMessageContaining("multiple of 8");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> ends.client().tryFetchAndAdd(memory.slice(0, 4), 1))
-                .withMessageContaining("8 bytes");
-        ends.client().read(small, memory.slice(0, 8), DEADLINE);
-        assertThat(ends.client().isOpen()).isTrue();
-    }
-
-    /** The node's thread uses memory meanwhile, for example to receive into it. */
-    @Test
-    void memoryIsNotFreedWhileItIsUsed() throws Exception {
-        TcpMemory memory = TcpMemory.create(nodes.arena);
-        MemoryRegion region = memory.register(table, List.of(), nodes.arena);
-        int key = region.localKey();
-        MemoryRegion other = memory.register(table, List.of(), nodes.arena);
-        Thread closing = Thread.ofPlatform().daemon().unstarted(region::close);
-        try (var _ = memory.use()) {
-            closing.start();
-            Await.until("the other thread waits", () -> !closing.isAlive() || waitsForMutex(closing));
-            assertThat(memory.find(null, key, table.address(), SIZE, null)).isNotNull();
-        }
-        Await.end(closing);
-        assertThat(memory.find(null, key, table.address(), SIZE, null)).isNull();
-        assertThat(memory.find(null, other.localKey(), table.address(), SIZE, null))
-                .as("the other region")
-                .isNotNull();
-    }
-
-    private static boolean waitsForMutex(Thread thread) {
-        return Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING).contains(thread.getState())
-                && Arrays.stream(thread.getStackTrace())
-                        .anyMatch(frame -> frame.getClassName().equals(Mutex.class.getName()));
-    }
-
-    @Test
-    void memoryHasNoDevice() {
-        MemoryRegion region = nodes.client.register(nodes.arena.allocate(SIZE));
-        assertThat(region.toString()).contains("4 KiB");
-        for (Consumer<MemoryRegion> use : List.<Consumer<MemoryRegion>>of(MemoryRegion::domain, MemoryRegion::handle)) {
-            assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> use.accept(region));
-        }
-        assertThatExceptionOfType(UnsupportedOperationException.class).isThrownBy(() -> nodes.client.context());
-    }
-
-    /** Data is read into small and large memory in different ways, and sent in pieces. */
-    @Test
-    void dataOfAllSizesArrivesWholeAndItsMemoryCanBeFreed() throws Exception {
-        int most = 3 << 20;
-        MemorySegment far = nodes.arena.allocate(most, 8);
-        Export export = nodes.server.export(
-                "table", far, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
-        Channel client = nodes.connect().client();
-        RemoteMemory memory = client.remote("table", DEADLINE);
-        MemoryRegion region = nodes.client.register(nodes.arena.allocate(most, 8), AccessFlag.LOCAL_WRITE);
-        MemorySegment near = region.segment();
-        for (int size : new int[] {1, 8191, 8192, 8193, 1 << 16, (1 << 18) - 1, (1 << 18) + 1, (1 << 20) + 1, most}) {
-            for (int i = 0; i < size; i++) {
-                near.set(ValueLayout.JAVA_BYTE, i, (byte) (31 * i + size));
-            }
-            client.write(region.slice(0, size), memory.slice(most - size, size), DEADLINE);
-            assertThat(near.asSlice(0, size).mismatch(far.asSlice(most - size)))
-                    .as("written: %d", size)
-                    .isEqualTo(-1);
-            near.fill((byte) 0);
-            client.read(region.slice(0, size), memory.slice(most - size, size), DEADLINE);
-            assertThat(near.asSlice(0, size).mismatch(far.asSlice(most - size)))
-                    .as("read: %d", size)
-                    .isEqualTo(-1);
-        }
-        RemoteMemory last = memory.slice(most - Long.BYTES, Long.BYTES);
-        far.set(ValueLayout.JAVA_LONG, most - Long.BYTES, 40);
-        assertThat(client.fetchAndAdd(last, 2, DEADLINE)).isEqualTo(40);
-        assertThat(client.compareAndSwap(last, 42, 43, DEADLINE)).isEqualTo(42);
-        assertThat(far.get(ValueLayout.JAVA_LONG, most - Long.BYTES)).isEqualTo(43);
-        region.close();
-        export.close();
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() ->
-                        client.write(nodes.client.register(nodes.arena.allocate(8)), memory.slice(0, 8), DEADLINE))
-                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
-    }
-
-    /** The node carries the reads out one after the other, and the peer has no more than it may under way. */
-    @Test
-    void moreReadsThanMayBeUnderWayWait() throws Exception {
-        use(NodeOptions.defaults().operations(200));
-        for (int i = 0; i < SIZE / 8; i++) {
-            table.setAtIndex(ValueLayout.JAVA_LONG, i, i);
-        }
-        nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC);
-        Channel client = nodes.connect().client();
-        RemoteMemory memory = client.remote("table", DEADLINE);
-        LocalMemory into = nodes.client.register(nodes.arena.allocate(SIZE, 8), AccessFlag.LOCAL_WRITE);
-        List<Long> tickets = new ArrayList<>();
-        for (int i = 0; i < 200; i++) {
-            tickets.add(
-                    i % 2 == 0
-                            ? client.tryRead(into.slice(i * 8, 8), memory.slice(i * 8, 8))
-                            : client.tryFetchAndAdd(memory.slice(i * 8, 8), 1));
-        }
-        for (int i = 0; i < 200; i++) {
-            assertThat(client.await(tickets.get(i), DEADLINE)).isEqualTo(i % 2 == 0 ? 0 : i);
-            assertThat(into.segment().getAtIndex(ValueLayout.JAVA_LONG, i)).isEqualTo(i % 2 == 0 ? i : 0);
-        }
-    }
-
-    @Test
-    void requestHasLessThanTwoGigabytes() throws Exception {
-        long most = 1L << 31;
-        Channel client = nodes.connect().client();
-        LocalMemory huge = nodes.client.register(table.reinterpret(most), AccessFlag.LOCAL_WRITE); // it is not used
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> client.tryWrite(huge, new RemoteMemory(8, 1, most)))
-                .withMessageContaining("at most 2147483647, ");
-    }
-
-    /** Other requests don't count. */
-    @Test
-    void readBeyondTheLimitIsSentAfterAnAnswer() throws Exception {
-        use(NodePair.SMALL.operations(3 * TcpFrame.MAX_READS));
-        LocalMemory local = nodes.server.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
-        RemoteMemory remote = new RemoteMemory(8, 1, 8);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            peer.await(TcpFrame.SEND);
-            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
-            for (int i = 0; i < TcpFrame.MAX_READS; i++) {
-                channel.tryWrite(local, remote);
-            }
-            for (int i = 0; i < TcpFrame.MAX_READS + 1; i++) {
-                channel.tryRead(local, remote);
-            }
-            for (int i = 0; i < TcpFrame.MAX_READS; i++) {
-                peer.await(TcpFrame.READ);
-            }
-            for (int i = 0; i < 2; i++) { // what waited to be sent at the first is sent before the second
-                peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
-                assertThat(peer.next().type).isEqualTo(TcpFrame.ACKNOWLEDGEMENT);
-            }
-            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = TcpFrame.MAX_READS);
-            peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
-            peer.write(new byte[8]);
-            assertThat(peer.next().type).isEqualTo(TcpFrame.READ);
         }
     }
 

@@ -1,0 +1,341 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.RemoteMemory;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A connection over TCP step by step: the test is the thread that sends and receives. */
+@Timeout(120)
+class TcpStreamTest {
+    private static final InetSocketAddress OWN = new InetSocketAddress("127.0.0.1", 0);
+    private static final int LARGE = 16 << 20;
+
+    private final Engine engine = new Engine(
+            OWN,
+            NodePair.SMALL
+                    .transport(Transport.TCP)
+                    .progress(NodeOptions.Progress.CALLER)
+                    .closeTimeout(TcpTest.SHORT));
+    private final TcpCarrier carrier = (TcpCarrier) engine.carrier;
+    private ServerSocketChannel listener;
+    private ChannelCore core;
+    private TcpStream stream;
+
+    @BeforeEach
+    void listen() throws IOException {
+        listener = ServerSocketChannel.open().bind(OWN);
+        listener.configureBlocking(false);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        listener.close();
+        engine.close();
+    }
+
+    /** Handles what there is, and hands it to the channels. */
+    private void turn() throws IOException {
+        carrier.run(() -> {}); // else it would wait
+        carrier.turn();
+        carrier.poll();
+    }
+
+    private void turnUntil(String what, Condition condition) throws IOException {
+        long end = System.nanoTime() + DEADLINE.toNanos();
+        turn();
+        while (!condition.holds()) {
+            assertThat(System.nanoTime() - end).as("waited in vain: %s", what).isNegative();
+            turn();
+        }
+    }
+
+    private interface Condition {
+        boolean holds() throws IOException;
+    }
+
+    private InetSocketAddress listening() throws IOException {
+        return (InetSocketAddress) listener.getLocalAddress();
+    }
+
+    /** Begins to connect a channel. */
+    private void begin(InetSocketAddress peer, boolean asks) {
+        begin(engine.enterToConnect(peer), asks);
+    }
+
+    private void begin(ChannelCore made, boolean asks) {
+        core = made;
+        if (asks) {
+            carrier.ask(core);
+        } else {
+            carrier.attempt().begin(core);
+        }
+        stream = (TcpStream) core.connection();
+    }
+
+    /** Connects a channel to the listener, which has got this side's first bytes. */
+    private SocketChannel connect(boolean asks) throws IOException {
+        return connect(engine.enterToConnect(listening()), asks);
+    }
+
+    private SocketChannel connect(ChannelCore made, boolean asks) throws IOException {
+        begin(made, asks);
+        turn();
+        SocketChannel accepted = listener.accept();
+        turnUntil(
+                "the first bytes have come",
+                () -> accepted.socket().getInputStream().available() == TcpFrame.HELLO_BYTES);
+        return accepted;
+    }
+
+    /** Connects a peer, whose channel is open. The node has no request under way. */
+    private TcpPeer accept() throws IOException {
+        TcpPeer peer = new TcpPeer(engine.address);
+        peer.write(TcpFrame.hello(false, 0).array());
+        turnUntil("the peer is welcome", () -> peer.socket.getInputStream().available() == TcpFrame.HELLO_BYTES);
+        peer.read(TcpFrame.HELLO_BYTES);
+        peer.greet(TcpTest.WINDOW);
+        turnUntil("the channel is open", () -> {
+            Channel channel = engine.takeAccepted();
+            core = channel == null ? null : channel.core();
+            return core != null;
+        });
+        stream = (TcpStream) core.connection();
+        turn();
+        peer.await(TcpFrame.SEND);
+        peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
+        turn();
+        return peer;
+    }
+
+    private boolean isClosed() {
+        return stream.hasLeft(-1); // a time before that at which it closes by itself
+    }
+
+    private LocalMemory memory(int size) {
+        return carrier.register(core.arena.allocate(size), List.of(AccessFlag.LOCAL_WRITE), core.arena)
+                .slice(0, size);
+    }
+
+    // The end
+
+    @Test
+    void channelThatWasGivenUpDoesNotConnect() throws Exception {
+        core = engine.enterToConnect(listening());
+        try (Selector selector = Selector.open()) {
+            TcpStream late = new TcpStream(carrier, TcpMemory.create(core.arena), core, false);
+            late.disconnect();
+            turn();
+            late.connect(OWN, selector);
+            assertThat(selector.keys()).isEmpty();
+        }
+        assertThat(listener.accept()).isNull();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void connectionThatIsNotOpenIsClosedAtOnce(boolean hasConnected) throws Exception {
+        if (hasConnected) {
+            connect(false).close();
+        } else {
+            begin(listening(), false);
+            turn();
+        }
+        stream.disconnect();
+        turn();
+        assertThat(isClosed()).isTrue();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"127.0.0.1, true", "255.255.255.255, false"})
+    void connectionThatIsRefusedIsClosed(String host, boolean later) throws Exception {
+        int port = listening().getPort();
+        listener.close();
+        begin(new InetSocketAddress(host, port), false);
+        turn();
+        assertThat(isClosed()).isEqualTo(!later);
+        turnUntil("it is refused", () -> core.cause() != null);
+        assertThat(core.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
+        assertThat(isClosed()).isTrue();
+    }
+
+    @Test
+    void connectionThatThePeerClosesIsClosed() throws Exception {
+        accept().close();
+        turnUntil("the end has come", () -> core.cause() != null);
+        assertThat(isClosed()).isTrue();
+    }
+
+    /** What the peer has not read would be lost if the connection were closed. */
+    @Test
+    void connectionThatIsLeftStaysForASecond() throws Exception {
+        try (TcpPeer peer = accept()) {
+            long before = System.nanoTime();
+            stream.disconnect();
+            turn();
+            long after = System.nanoTime();
+            assertThat(stream.hasLeft(before + 1_000_000_000)).isFalse();
+            peer.awaitEnd();
+            stream.disconnect(); // changes nothing
+            turn();
+            assertThat(stream.hasLeft(after + 1_000_000_001)).isTrue();
+        }
+    }
+
+    @Test
+    void requestThatHasBegunIsSentWholeAndNoOther() throws Exception {
+        try (TcpPeer peer = accept()) {
+            LocalMemory large = memory(LARGE);
+            core.channel.tryWrite(large, new RemoteMemory(8, 1, LARGE));
+            turn();
+            core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            stream.disconnect();
+            turn();
+            peer.socket.setSoTimeout(1);
+            long[] came = {0};
+            byte[] part = new byte[1 << 16];
+            turnUntil("this side has ended", () -> {
+                try {
+                    int found = peer.socket.getInputStream().read(part);
+                    came[0] += Math.max(found, 0);
+                    return found < 0;
+                } catch (SocketTimeoutException later) {
+                    return false;
+                }
+            });
+            assertThat(came[0]).isEqualTo(TcpFrame.BYTES + LARGE);
+        }
+    }
+
+    @Test
+    void messageIntoMemoryThatIsGoneIsDropped() throws Exception {
+        try (TcpPeer peer = accept()) {
+            peer.frame(TcpFrame.SEND, frame -> {
+                frame.length = 8;
+                frame.number = Wire.immediate(Wire.DATA, 0, 0);
+            });
+            turn();
+            peer.write(new byte[8]);
+            peer.message(Wire.immediate(Wire.DATA, 0, 0));
+            assertIsDropped(peer);
+        }
+    }
+
+    @Test
+    void numberIntoMemoryThatIsGoneIsDropped() throws Exception {
+        try (TcpPeer peer = accept()) {
+            core.channel.tryFetchAndAdd(new RemoteMemory(8, 1, 8), 1);
+            turn();
+            peer.await(TcpFrame.FETCH_AND_ADD);
+            peer.frame(TcpFrame.VALUE, frame -> frame.first = 1);
+            peer.message(Wire.immediate(Wire.DATA, 0, 0));
+            assertIsDropped(peer);
+        }
+    }
+
+    /** The memory of the channel is gone before this thread sees what has come, and that the program has closed the channel. */
+    private void assertIsDropped(TcpPeer peer) throws IOException {
+        core.abandon();
+        engine.release(core);
+        turn();
+        assertThat(isClosed()).isFalse();
+        TcpFrame only = peer.next();
+        assertThat(Wire.kind(only.number)).isEqualTo(Wire.GOODBYE);
+        assertThat(peer.awaitEndOfBytes()).isZero();
+    }
+
+    // Signs of progress
+
+    @Test
+    void largeRequestThatIsBeingSentIsProgress() throws Exception {
+        try (TcpPeer peer = accept()) {
+            core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            turn();
+            assertThat(stream.takeProgress()).as("small").isFalse();
+            core.channel.tryWrite(memory(LARGE), new RemoteMemory(8, 1, LARGE));
+            turn();
+            assertThat(stream.takeProgress()).as("large").isTrue();
+            turn();
+            turn();
+            stream.takeProgress();
+            turn();
+            assertThat(stream.takeProgress()).as("the peer reads nothing").isFalse();
+            peer.await(TcpFrame.WRITE);
+        }
+    }
+
+    @Test
+    void dataThatComesIsProgressAndAMessageIsNot() throws Exception {
+        try (TcpPeer peer = accept()) {
+            peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+            turn();
+            assertThat(stream.takeProgress()).as("message").isFalse();
+            core.channel.tryRead(memory(8), new RemoteMemory(8, 1, 8));
+            turn();
+            peer.await(TcpFrame.READ);
+            peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
+            peer.write(new byte[4]);
+            turn();
+            assertThat(stream.takeProgress()).as("data").isTrue();
+            assertThat(stream.takeProgress()).as("data that was told").isFalse();
+        }
+    }
+
+    // Asking
+
+    @Test
+    void channelThatAsksEndsIfBothSidesHaveRdma() throws Exception {
+        try (SocketChannel peer = connect(true)) {
+            TcpFrame.sendHello(peer, true, 0);
+            turnUntil("the answer has come", () -> core.cause() != null);
+            assertThat(stream.askedForRdma).isTrue();
+            assertThat(core.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
+        }
+    }
+
+    @Test
+    void channelThatDoesNotAskIsOpenedWhateverThePeerHas() throws Exception {
+        try (SocketChannel peer = connect(false)) {
+            TcpFrame.sendHello(peer, true, 0);
+            turnUntil("the channel has greeted", () -> core.state() == ChannelState.GREETING);
+            assertThat(stream.askedForRdma).isFalse();
+        }
+    }
+
+    @Test
+    void channelThatAsksAndIsGivenUpIsClosed() throws Exception {
+        try (SocketChannel peer = connect(true)) {
+            core.abandon();
+            TcpFrame.sendHello(peer, false, 0);
+            turn();
+            assertThat(isClosed()).isTrue();
+        }
+    }
+
+    @Test
+    void channelThatAsksAndLacksMemoryFails() throws Exception {
+        ChannelCore lacking = new ChannelCore(engine, 0, listening(), false);
+        lacking.arena.close();
+        try (SocketChannel peer = connect(lacking, true)) {
+            TcpFrame.sendHello(peer, false, 0);
+            turnUntil("the channel has failed", () -> core.cause() != null);
+            assertThat(core.cause().reason()).isEqualTo(EndReason.FAILED);
+        }
+    }
+}

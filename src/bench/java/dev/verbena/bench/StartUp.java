@@ -8,9 +8,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Measures the start of programs in fresh JVMs, by turns: an empty one, one that lists the devices, and one that runs to its
- * first completion, the latter without and with an AOT cache. Each is run on all processors, where the compilers run beside
- * the program, and on one.
+ * Measures the start of programs in fresh JVMs, by turns: an empty one, one that lists the devices, one that runs to its first
+ * completion, and one that runs to its first message over TCP, the latter two without and with an AOT cache. Each is run on
+ * all processors, where the compilers run beside the program, and on one.
  *
  * <p>A busy machine more than doubles the time that passes, but hardly changes the time of the processors. So both are
  * printed. The processors' time includes that of the compiler's and other threads of the JVM.
@@ -76,7 +76,8 @@ final class StartUp {
         List<Start> starts = new ArrayList<>(List.of(
                 new Start("empty main", Empty.class, List.of(), oneCore),
                 new Start("Device.list()", ListDevices.class, List.of(), oneCore),
-                new Start("first completion", FirstCompletion.class, List.of(), oneCore)));
+                new Start("first completion", FirstCompletion.class, List.of(), oneCore),
+                new Start("first message over TCP", FirstMessage.class, List.of(), oneCore)));
         if (Runtime.version().feature() < FIRST_WITH_CACHE) {
             System.out.println("an AOT cache needs JDK " + FIRST_WITH_CACHE);
         } else {
@@ -85,6 +86,11 @@ final class StartUp {
                     "first completion, AOT cache",
                     FirstCompletion.class,
                     cache(folder, FirstCompletion.class, List.of()),
+                    oneCore));
+            starts.add(new Start(
+                    "first message, AOT cache",
+                    FirstMessage.class,
+                    cache(folder, FirstMessage.class, List.of()),
                     oneCore));
             List<String> c1Alone = new ArrayList<>(FIRST_COMPILER);
             c1Alone.addAll(cache(folder, FirstCompletion.class, FIRST_COMPILER));

@@ -4,7 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.invoke.VarHandle;
 
 /**
- * The fence that a thread issues for all threads of the process when it closes a shared object ({@code membarrier}).
+ * The fence that a thread issues for all threads of the process when it closes a shared object.
  *
  * <p>A user of an object stores "busy", then reads "closed". The closing thread stores "closed", then reads "busy". Each
  * side needs a full fence between its two steps. Closing is rare, so the closing thread pays for both sides:
@@ -37,13 +37,14 @@ import java.lang.invoke.VarHandle;
  * they count together, by a volatile atomic addition before a volatile read of "closed". Both are sequentially consistent, as
  * is C1, and C2 is a full fence in the closing thread too: so one of the two sees the other.
  *
- * <p>Without {@code membarrier} from the start, U1 and U2 are volatile, which puts a full fence between them.
+ * <p>There are two ways to fence. {@code membarrier} is a system call, which interrupts the processors that run threads of
+ * this process. A handshake of the virtual machine with all its threads needs no function of C: a shared arena of the JDK is
+ * closed. It has the effect of F: each thread stops at a safepoint, or is in C or blocked and has published its accesses. The
+ * JDK relies on it for its own threads that read a segment, without a fence, while another closes the arena. It takes longer,
+ * which only closing pays.
  *
- * <p>If {@code membarrier} fails later (a seccomp filter came, or the kernel has no memory), users of the flag rely on it
- * already. From then on the closing thread makes a handshake of the virtual machine with all its threads instead, by
- * closing a shared arena of the JDK. It has the effect of F: each thread stops at a safepoint, or is in C or blocked and
- * has published its accesses. The JDK relies on the same handshake for its own threads that read a segment, without a
- * fence, while another closes the arena. It takes longer, which only closing pays.
+ * <p>The handshake does until the process calls C, which a node over TCP alone never does, and where {@code membarrier} is
+ * missing or fails (a seccomp filter came, or the kernel has no memory).
  *
  * <p>{@code GuardHammerTest}, {@code BarrierTest} and {@code CloseStressTest} look for a counter-example. On AArch64, only the
  * last has run, on two processors that an x86-64 machine emulated. These reorder less than real ones do, so what counts
@@ -64,35 +65,53 @@ public final class Barrier {
      */
     private static final CFunction SYSCALL = new CFunction(NativeLibraries.C, "syscall");
 
-    /** True if the kernel has the system call. Without it, users must fence for themselves. */
-    public static final boolean AVAILABLE;
+    /** True once it is known whether the system call can be used. */
+    private static volatile boolean chosen;
+
+    /** True while the system call is used. Once it has failed, it is not tried again: the threads may be filtered. */
+    private static volatile boolean registered;
 
     static {
-        // Closing relies on this class. So this can't fail: for lack of memory, users fence for themselves.
-        boolean registered;
+        try {
+            handshake(); // loads what closing needs
+        } catch (Throwable shortage) {
+            // Closing relies on this class, which must not become unusable.
+        }
+    }
+
+    private Barrier() {}
+
+    /**
+     * Chooses the way to fence, before an object is made that has to be closed one day. To link the first function of C takes
+     * half of the time to the first message of a node over TCP: so the system call is chosen once the process calls C.
+     */
+    public static void prepare() {
+        if (!chosen && CFunction.isInUse()) {
+            choose();
+        }
+    }
+
+    private static void choose() {
         try {
             registered = Boolean.parseBoolean(System.getProperty(WANTED, "true"))
                     && MEMBARRIER > 0
                     && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0;
-        } catch (Throwable shortage) { // or native access is denied: no object of C can exist then
-            registered = false;
+            chosen = true;
+        } catch (Throwable shortage) {
+            // Handshakes do until the next object is made.
         }
-        AVAILABLE = registered;
     }
 
-    /** True once the system call has failed after its registration. It is not tried again: the threads may be filtered. */
-    private static volatile boolean failed;
-
-    private Barrier() {}
-
-    /** Initialises this class, before the first object is made that has to be closed one day. */
-    public static void prepare() {}
+    /** Returns whether the system call is used. */
+    public static boolean isSystemCall() {
+        return registered;
+    }
 
     /** Makes every thread of the process that runs Java execute a full fence before this method returns. */
     public static void allThreads() {
         VarHandle.fullFence();
-        if (AVAILABLE && (failed || membarrier(PRIVATE_EXPEDITED) != 0)) {
-            failed = true;
+        if (!registered || membarrier(PRIVATE_EXPEDITED) != 0) {
+            registered = false;
             handshake();
         }
     }
@@ -101,6 +120,8 @@ public final class Barrier {
     private static void handshake() {
         try (Arena _ = Arena.ofShared()) {
             // closing the arena is the handshake
+        } catch (OutOfMemoryError shortage) {
+            System.gc(); // stops all threads too, as the attempt to find memory has
         }
         VarHandle.fullFence();
     }

@@ -10,8 +10,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A thread that takes the lock many times in a row gets a bias: it then only notes that it is busy. Another thread that
  * wants the lock takes the bias away for good: it stores "revoked", makes every thread execute a fence, and waits until the
  * thread is not busy. That is the handshake of closing, whose proof is in {@link Barrier}. After each loss, a bias needs
- * many more turns in a row, so that threads that share a lock pay for few of them. Without {@code membarrier} there is no
- * bias, and this is a {@link Mutex}.
+ * many more turns in a row, so that threads that share a lock pay for few of them.
  *
  * <p>A {@code try} statement holds it: {@code try (var _ = lock.held()) { ... }}. This allocates nothing.
  */
@@ -38,6 +37,9 @@ public final class BiasedLock implements AutoCloseable {
         /** True while another thread looks whether the holder left without giving the lock back: see {@link Mutex}. */
         @SuppressWarnings("unused")
         private boolean suspect;
+
+        /** True once the holder sees that its bias was revoked. The lock guards this. */
+        boolean isFenced;
 
         /** The number of times that the holder has taken the lock again while it has it. */
         int again;
@@ -193,7 +195,7 @@ public final class BiasedLock implements AutoCloseable {
         if (last != current) {
             last = current;
             turns = 0;
-        } else if (++turns >= needed && Barrier.AVAILABLE && lock.isHeldOnceAlone()) {
+        } else if (++turns >= needed && lock.isHeldOnceAlone()) {
             try {
                 bias = new Bias(current);
             } catch (Throwable later) {
@@ -206,9 +208,10 @@ public final class BiasedLock implements AutoCloseable {
 
     /** Takes a bias away. The caller has the lock, and then waits until the thread that had the bias is not busy. */
     private static void revoke(Bias other) {
-        if (!(boolean) Bias.REVOKED.getAcquire(other)) {
+        if (!other.isFenced) {
             Bias.REVOKED.setVolatile(other, true);
             Barrier.allThreads();
+            other.isFenced = true;
         }
     }
 

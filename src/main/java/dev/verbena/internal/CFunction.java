@@ -76,6 +76,11 @@ public final class CFunction {
         return new CFunction(null, name, 0, pointer.address() == 0 ? null : pointer);
     }
 
+    /** Returns whether this process calls functions of C. */
+    static boolean isInUse() {
+        return LINK.isLinked();
+    }
+
     /** Returns the C name. */
     public String name() {
         return name;

@@ -20,6 +20,11 @@ final class LinkedHandle {
         this.options = options;
     }
 
+    /** Returns whether the handle was linked. */
+    boolean isLinked() {
+        return handle != null;
+    }
+
     /** Returns the handle, whose first argument is the address of the function. */
     MethodHandle get() {
         MethodHandle known = handle;

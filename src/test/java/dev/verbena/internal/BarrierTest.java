@@ -51,38 +51,47 @@ class BarrierTest {
     static final class Refused implements Callable<String> {
         @Override
         public String call() throws Exception {
-            StringBuilder seen = new StringBuilder("available " + Barrier.AVAILABLE);
+            useC();
+            StringBuilder seen = new StringBuilder("system call " + Barrier.isSystemCall());
             Thread filtered = Thread.ofPlatform().start(() -> {
                 SystemCallFilter.forbidMembarrierHere();
-                for (int i = 0; i < 2; i++) {
-                    Barrier.allThreads();
-                    seen.append(", fenced");
-                }
+                Barrier.allThreads();
+                Barrier.prepare();
+                seen.append(", then ").append(Barrier.isSystemCall());
             });
             Await.end(filtered);
             Barrier.allThreads();
-            return seen.append(", fenced").toString();
+            return seen.toString();
         }
+    }
+
+    private static void useC() {
+        new CFunction(NativeLibraries.C, "getpid").find();
+        Barrier.prepare();
     }
 
     @Test
     void barrierDoesWithoutTheSystemCallOnceItIsRefused() {
-        assertThat(LibraryCopy.call(Refused.class, Map.of())).isEqualTo("available true, fenced, fenced, fenced");
+        assertThat(LibraryCopy.call(Refused.class, Map.of())).isEqualTo("system call true, then false");
     }
 
-    static final class Available implements Callable<Boolean> {
+    /** To link the first function of C takes long, and a node over TCP needs none. */
+    static final class Chosen implements Callable<String> {
         @Override
-        public Boolean call() {
+        public String call() {
+            Barrier.prepare();
             Barrier.allThreads();
-            return Barrier.AVAILABLE;
+            boolean before = Barrier.isSystemCall() || CFunction.isInUse();
+            useC();
+            Barrier.allThreads();
+            return before + ", then " + Barrier.isSystemCall();
         }
     }
 
     @Test
-    void barrierIsAvailableUnlessItIsTurnedOff() {
-        assertThat(LibraryCopy.call(Available.class, Map.of("dev.verbena.membarrier", "")))
-                .isEqualTo(true);
-        assertThat(LibraryCopy.call(Available.class, Map.of("dev.verbena.membarrier", "false")))
-                .isEqualTo(false);
+    void systemCallIsUsedOnceTheProcessCallsCUnlessItIsTurnedOff() {
+        assertThat(LibraryCopy.call(Chosen.class, Map.of())).isEqualTo("false, then true");
+        assertThat(LibraryCopy.call(Chosen.class, Map.of("dev.verbena.membarrier", "false")))
+                .isEqualTo("false, then false");
     }
 }

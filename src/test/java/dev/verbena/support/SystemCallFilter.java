@@ -6,6 +6,9 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
+import dev.verbena.internal.Barrier;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.NativeLibraries;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -65,8 +68,13 @@ public final class SystemCallFilter {
         return call(SYSCALL, MEMBARRIER, QUERY, 0, 0);
     }
 
-    /** Makes {@code membarrier} fail with EPERM from now on, in all threads. */
-    public static void forbidMembarrier() {
+    /** Lets the library use {@code membarrier}, and makes it fail with EPERM then, in all threads. */
+    public static void forbidMembarrierInUse() {
+        new CFunction(NativeLibraries.C, "getpid").find(); // processes that call C use the system call
+        Barrier.prepare();
+        if (!Barrier.isSystemCall()) {
+            throw new AssertionError("this kernel has no membarrier, which the test would forbid");
+        }
         forbid(ALL_THREADS, EPERM, MEMBARRIER);
         if (membarrier() != -1) {
             throw new AssertionError("the filter does not forbid membarrier");

@@ -62,8 +62,7 @@ final class SharedGuard extends CloseGuard {
 
     SharedGuard(Lifetime lifetime) {
         super(lifetime);
-        Barrier.prepare(); // before there is anything to close; objects of one thread need none, which saves 10 ms at
-        // start
+        Barrier.prepare(); // before there is anything to close
     }
 
     @Override
@@ -100,10 +99,8 @@ final class SharedGuard extends CloseGuard {
         User user = user();
         if (user == null) {
             OTHERS.getAndAdd(this, 1);
-        } else if (Barrier.AVAILABLE) {
-            User.INSIDE.setOpaque(user, user.inside + 1); // closing uses membarrier
         } else {
-            User.INSIDE.setVolatile(user, user.inside + 1);
+            User.INSIDE.setOpaque(user, user.inside + 1); // closing fences all threads
         }
         if ((boolean) CLOSED.getVolatile(this)) {
             release();
@@ -154,17 +151,10 @@ final class SharedGuard extends CloseGuard {
     int enter() {
         Thread known = holder;
         if (known == Thread.currentThread() || claims(known)) {
-            if (Barrier.AVAILABLE) {
-                // HotSpot keeps the order of two opaque accesses. That is enough, because closing uses membarrier.
-                BUSY.setOpaque(this, true);
-                if ((boolean) CLOSED.getOpaque(this)) {
-                    throw leaveClosed();
-                }
-            } else {
-                BUSY.setVolatile(this, true);
-                if ((boolean) CLOSED.getVolatile(this)) {
-                    throw leaveClosed();
-                }
+            // HotSpot keeps the order of two opaque accesses. That is enough, because closing fences all threads.
+            BUSY.setOpaque(this, true);
+            if ((boolean) CLOSED.getOpaque(this)) {
+                throw leaveClosed();
             }
             return FLAGGED;
         }
@@ -205,7 +195,12 @@ final class SharedGuard extends CloseGuard {
     @Override
     void shut() {
         CLOSED.setVolatile(this, true);
-        Barrier.allThreads();
+        try {
+            Barrier.allThreads();
+        } catch (Throwable shortage) {
+            reopen();
+            throw shortage;
+        }
         for (int tries = 0; isUsed(tries); tries++) {
             Backoff.pause(tries);
         }

@@ -148,7 +148,7 @@ class CloseGuardTest {
                 GuardedObject object = GuardedObject.in(arena, "destroyed", events);
                 ObjectLifetime guard = object.lifetime;
                 int way = guard.enter();
-                events.add("fences of its own " + !Barrier.AVAILABLE);
+                events.add("system call " + Barrier.isSystemCall());
                 Thread closer = Thread.ofPlatform().daemon().start(object::close);
                 Await.until("the close", guard::isClosed);
                 Await.until("the closer waits", () -> closer.getState() == Thread.State.TIMED_WAITING);
@@ -169,7 +169,7 @@ class CloseGuardTest {
     @Test
     void closeWaitsForCallsWithoutMembarrierToo() {
         assertThat(LibraryCopy.call(WithoutMembarrier.class, Map.of("dev.verbena.membarrier", "false")))
-                .isEqualTo("fences of its own true, end of the call, destroyed, destroyed is closed");
+                .isEqualTo("system call false, end of the call, destroyed, destroyed is closed");
     }
 
     /** A call that was refused because of a close that failed later leaves nothing that the next close waits for. */

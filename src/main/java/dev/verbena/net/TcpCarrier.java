@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Supplier;
@@ -343,10 +344,7 @@ final class TcpCarrier extends Carrier {
         if (guests >= mostGuests) {
             List<TcpVisitor> present = new ArrayList<>(visitors);
             present.removeIf(visitor -> visitor.step() == TcpVisitor.Step.LEAVING);
-            TcpVisitor oldest = Engine.oldestOfMost(present, visitor -> visitor.peer.getAddress());
-            if (oldest != null) {
-                dismiss(oldest);
-            }
+            dismiss(Objects.requireNonNull(Engine.oldestOfMost(present, visitor -> visitor.peer.getAddress())));
         }
     }
 

@@ -118,14 +118,42 @@ class TcpPeerTest extends TcpTest {
             for (int i = 0; i < 20; i++) {
                 silent.add(i % 2 == 0 ? new TcpPeer(nodes.server.address()) : TcpPeer.welcome(nodes.server.address()));
             }
-            silent.getFirst().awaitEndOfBytes();
+            silent.get(11).awaitEndOfBytes();
+            for (TcpPeer present : silent.subList(12, 20)) {
+                assertIsPresent(present);
+            }
             NodePair.Ends ends = nodes.connect();
             NodePair.send(ends.client(), 5);
             assertThat(NodePair.receive(ends.server())).isEqualTo(5);
-            silent.getLast().socket.setSoTimeout(1);
-            assertThatExceptionOfType(SocketTimeoutException.class)
-                    .as("the youngest may still greet")
-                    .isThrownBy(() -> silent.getLast().read(1));
+            silent.get(12).awaitEndOfBytes();
+            assertIsPresent(silent.get(13));
+        } finally {
+            for (TcpPeer peer : silent) {
+                peer.close();
+            }
+        }
+    }
+
+    private static void assertIsPresent(TcpPeer peer) throws IOException {
+        peer.socket.setSoTimeout(1);
+        assertThatExceptionOfType(SocketTimeoutException.class)
+                .as("it may still greet")
+                .isThrownBy(() -> peer.read(1));
+        peer.socket.setSoTimeout((int) DEADLINE.toMillis());
+    }
+
+    @Test
+    void peerThatWasRefusedAndHasNotLeftTakesNoPlace() throws Exception {
+        use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
+        List<TcpPeer> silent = new ArrayList<>();
+        try (TcpPeer refused = new TcpPeer(nodes.server.address())) {
+            refused.write(new byte[TcpFrame.HELLO_BYTES]);
+            refused.read(TcpFrame.HELLO_BYTES);
+            for (int i = 0; i < 9; i++) {
+                silent.add(new TcpPeer(nodes.server.address()));
+            }
+            silent.getFirst().awaitEndOfBytes();
+            assertIsPresent(silent.get(1));
         } finally {
             for (TcpPeer peer : silent) {
                 peer.close();

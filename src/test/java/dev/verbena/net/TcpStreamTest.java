@@ -145,6 +145,9 @@ class TcpStreamTest {
             late.connect(OWN, selector);
             assertThat(selector.keys()).isEmpty();
         }
+        core.abandon();
+        begin(core, false);
+        turn();
         assertThat(listener.accept()).isNull();
     }
 
@@ -220,6 +223,16 @@ class TcpStreamTest {
                 }
             });
             assertThat(came[0]).isEqualTo(TcpFrame.BYTES + LARGE);
+        }
+    }
+
+    @Test
+    void requestThatWasPostedBeforeTheNodeClosedIsSent() throws Exception {
+        try (TcpPeer peer = accept()) {
+            core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            carrier.close();
+            assertThat(peer.await(TcpFrame.WRITE).length).isEqualTo(8);
+            peer.awaitEnd();
         }
     }
 

@@ -3,14 +3,14 @@ package dev.verbena.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.examples.LinuxHost;
-import dev.verbena.support.LongTest;
+import dev.verbena.support.Slow;
 import java.util.stream.Collectors;
 import org.commonmark.node.FencedCodeBlock;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
 /** The commands of the chapter about examples, which show a disk of a JVM, run as they are written. */
-@LongTest
+@Slow
 @EnabledIfEnvironmentVariable(
         named = "VERBENA_GUEST",
         matches = ".+",

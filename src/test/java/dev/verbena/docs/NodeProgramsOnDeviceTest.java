@@ -9,7 +9,7 @@ import dev.verbena.net.Channel;
 import dev.verbena.net.Node;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.LongTest;
+import dev.verbena.support.Slow;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Tests the three programs of nodes with one end in a process of its own. */
-@LongTest
+@Slow
 class NodeProgramsOnDeviceTest {
     private final InetSocketAddress address = NodeProgram.free(CmAddress.four(0));
     private final VerbsArena arena = VerbsArena.ofShared();

@@ -5,7 +5,7 @@ import static dev.verbena.examples.LinuxHost.run;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
-import dev.verbena.support.LongTest;
+import dev.verbena.support.Slow;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
 /** The example {@code MemoryDisk} under the kernel's own host of NVMe over Fabrics: Linux mounts a disk of a JVM. */
-@LongTest
+@Slow
 @EnabledIfEnvironmentVariable(
         named = "VERBENA_GUEST",
         matches = ".+",

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.LongTest;
+import dev.verbena.support.Slow;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.SplittableRandom;
@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
 /** The example {@code NvmeHost} at the kernel's own target of NVMe over Fabrics, which serves a file. */
-@LongTest
+@Slow
 @EnabledIfEnvironmentVariable(
         named = "VERBENA_GUEST",
         matches = ".+",

@@ -7,7 +7,7 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** {@linkplain DeviceTest Device tests} that take minutes. {@code scripts/test} runs them in a second guest. */
+/** {@linkplain DeviceTest Device tests} that take minutes. {@code scripts/test --slow} runs them, or a name does. */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("device")

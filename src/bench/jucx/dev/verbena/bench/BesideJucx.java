@@ -3,7 +3,7 @@ package dev.verbena.bench;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.net.NodeOptions;
+import dev.verbena.net.Transport;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
 import java.net.InetSocketAddress;
@@ -26,26 +26,40 @@ import org.openucx.jucx.ucp.UcpWorker;
 import org.openucx.jucx.ucp.UcpWorkerParams;
 
 /**
- * Measures nodes and JUCX on a device: messages there and back, and reads of the other end's memory, which is registered
+ * Measures nodes and JUCX: messages there and back, and on a device reads of the other end's memory, which is registered
  * before. Both ends are in this thread, and both libraries take turns. This is compiled only where JUCX is.
  */
 final class BesideJucx {
     private static final Duration PATIENCE = Duration.ofSeconds(120);
     private static final int TURNS = 7;
+    private static final int LARGE = 1 << 20;
     private static final int BULK = 16 << 20;
     private static final int PIECE = 4 << 20; // as of transfers; a device has a limit
 
     private BesideJucx() {}
 
-    /** Argument: the address of the device. Prints the microseconds of each turn. */
+    /** Arguments: an address, that of the device with RDMA, and the transport. Prints the microseconds of each turn. */
     public static void main(String[] args) throws InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             Jucx jucx = new Jucx(args[0]);
-            NodeOptions options = NetCosts.options(NetCosts.SIZE);
-            NetCosts.Operation nodes = NetCosts.nodes(arena, args[0], options, false);
-            row("message", jucx.messages(NetCosts.SIZE), nodes, 20_000, 2_000);
-            row("read", jucx.reads(BULK), reads(arena, args[0]), 2, 2);
+            Transport transport = Transport.valueOf(args[1]);
+            row(
+                    "message",
+                    jucx.messages(NetCosts.SIZE),
+                    messages(arena, args[0], transport, NetCosts.SIZE),
+                    20_000,
+                    2_000);
+            if (transport == Transport.TCP) {
+                row("large", jucx.messages(LARGE), messages(arena, args[0], transport, LARGE), 300, 100);
+            } else {
+                row("read", jucx.reads(BULK), reads(arena, args[0]), 2, 2);
+            }
         }
+    }
+
+    private static NetCosts.Operation messages(VerbsArena arena, String address, Transport transport, int size)
+            throws InterruptedException {
+        return NetCosts.nodes(arena, address, NetCosts.options(size).transport(transport), false);
     }
 
     /** Makes two nodes, one of which reads memory that the other one exports, in pieces that are under way at once. */

@@ -30,6 +30,9 @@ public final class NodeOptions extends Options<NodeOptions> {
         /**
          * The program's own threads, in {@link Node#progress} and while they wait in a method of the node or of a channel.
          * This is the fastest way for a program that polls. A node whose program does neither answers no peer.
+         *
+         * <p>Over {@link Transport#TCP}, these threads use the sockets too. A thread of the node does, once the program has made no
+         * progress for a millisecond.
          */
         CALLER
     }

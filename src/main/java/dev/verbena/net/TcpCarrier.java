@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.JdkSelectorProvider;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
@@ -21,6 +22,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.channels.spi.SelectorProvider;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -28,12 +30,17 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transport of a node over TCP. One thread takes the part of the adapter for all channels of the node: it sends,
- * receives, and reads and writes memory for the peers, also while the program makes no progress.
+ * The transport of a node over TCP. One thread at a time takes the part of the adapter for all channels of the node: it sends,
+ * receives, and reads and writes memory for the peers. That is a thread of this carrier, which works also while the program
+ * makes no progress. With {@link NodeOptions.Progress#CALLER}, it rests while threads of the program do its work: a message
+ * there and back then needs no other thread, and takes a third of the time.
  */
 final class TcpCarrier extends Carrier {
     /** Numbers that atomics change. */
@@ -41,6 +48,14 @@ final class TcpCarrier extends Carrier {
 
     private static final int BUFFER = 1 << 16;
     private static final long TICK_MILLIS = 100;
+
+    /** The time without progress of the program after which the carrier's thread works again. */
+    private static final long REST_NANOS = 1_000_000;
+
+    private static final long NOW = -1;
+
+    /** The frames of {@link #room} that need as much of the stack as a thread of the program that works, with a reserve. */
+    private static final int ROOM = 200;
 
     /** The number of visitors from which on others are not told why they are refused. */
     private static final int MOST_VISITORS = 1 << 10;
@@ -74,15 +89,44 @@ final class TcpCarrier extends Carrier {
     /** The connections that other threads have changed. */
     private final ConcurrentLinkedQueue<Runnable> tasks = new ConcurrentLinkedQueue<>();
 
+    /** True if threads of the program do this carrier's work while they make progress. */
+    private final boolean isShared;
+
+    /** Held by the thread that works. */
+    private final Mutex working = new Mutex();
+
+    /** The carrier's thread. */
     private volatile @Nullable Thread thread;
+
+    /** True while the carrier's thread works. */
+    private volatile boolean worksItself;
+
+    /** The time of the last work of a thread of the program. */
+    private volatile long helpedAt = System.nanoTime() - REST_NANOS;
+
+    /** The number of threads of the program that work until they find something, and true while the carrier's rests for them. */
+    private final AtomicInteger helpers = new AtomicInteger();
+
+    private volatile boolean rests;
+
+    /** The thread of the program that waits in the selector. */
+    private volatile @Nullable Thread leader;
+
+    /** The thread of the program that has come from there, and has not looked yet. */
+    private volatile @Nullable Thread hasWorked;
 
     /** The other transport of the node; null if it has only this one. */
     private @Nullable RdmaCarrier beside;
 
     private final long handshakeNanos;
 
-    // For the thread only
+    // For the thread that works only
+    private final Consumer<SelectionKey> ready = this::ready;
     private final ByteBuffer shared = ByteBuffer.allocateDirect(BUFFER);
+
+    /** What was put off until the next work: it may go along with what the program sends. */
+    private final ArrayDeque<Runnable> putOff = new ArrayDeque<>();
+
     private final List<TcpStream> leaving = new ArrayList<>();
 
     /** The visitors, the oldest first. */
@@ -98,6 +142,7 @@ final class TcpCarrier extends Carrier {
         this.engine = engine;
         memory = TcpMemory.create(arena);
         handshakeNanos = Deadline.nanoseconds(options.handshakeTimeout());
+        isShared = options.progress() == NodeOptions.Progress.CALLER && options.transport() == Transport.TCP;
         mostGuests = Math.min(MOST_VISITORS, VISITORS_PER_WAITING * Math.max(1, options.maxWaiting()));
         try {
             selector = provider.openSelector();
@@ -207,24 +252,138 @@ final class TcpCarrier extends Carrier {
         run(() -> stream.connect(own, selector));
     }
 
-    /** Lets the thread run a task. */
+    /** Lets the thread that works run a task. If none does, this thread works. */
     void run(Runnable task) {
         tasks.add(task);
-        if (Thread.currentThread() != thread) {
+        if (working.isHeldByCurrentThread()) {
+            return;
+        }
+        if (mayHelp() && working.tryLock()) {
+            try {
+                runTasks();
+            } finally {
+                endWork();
+            }
+        } else {
             selector.wakeup();
         }
     }
 
+    /** Puts something off if the program may send something soon. */
+    boolean isPutOff(Runnable work) {
+        if (worksItself || !isShared) {
+            return false;
+        }
+        putOff.add(work);
+        return true;
+    }
+
+    /**
+     * Returns true if this thread may do this carrier's work. A virtual thread would block the thread that carries it. A thread
+     * whose stack is nearly full could leave the JDK's locks of a socket taken.
+     */
+    private boolean mayHelp() {
+        try {
+            return isShared && !Thread.currentThread().isVirtual() && room(ROOM, 1, 2, 3, 4) != 0;
+        } catch (StackOverflowError full) {
+            return false;
+        }
+    }
+
+    /** Fails for a stack without room for this number of frames. Uses its parameters late, so that each frame has them. */
+    private static long room(int frames, long a, long b, long c, long d) {
+        long deeper = frames == 0 ? 1 : room(frames - 1, b, c, d, a);
+        return deeper | a | b | c | d;
+    }
+
+    /** Does what there is to do now, unless another thread works, or this one just has. */
+    private void help() {
+        if (hasWorked == Thread.currentThread()) {
+            hasWorked = null; // else what was put off would not go along with what the program sends
+            return;
+        }
+        if (!mayHelp()) {
+            return;
+        }
+        helpedAt = System.nanoTime();
+        if (working.tryLock()) {
+            try {
+                work(NOW);
+            } finally {
+                endWork();
+            }
+        } else if (worksItself) {
+            selector.wakeup();
+        }
+    }
+
+    private void endWork() {
+        working.unlock();
+        waiters.wake(); // one of them may work
+    }
+
     @Override
     <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
-        return waiters.await(attempt, timeout);
+        if (!mayHelp()) {
+            return waiters.await(attempt, timeout);
+        }
+        Deadline deadline = Deadline.after(timeout);
+        helpers.incrementAndGet();
+        try {
+            T found = attempt.get();
+            while (found == null && !deadline.isOver()) {
+                if (Thread.interrupted()) {
+                    throw new InterruptedException();
+                }
+                found = lead(attempt, deadline);
+            }
+            return found;
+        } finally {
+            helpedAt = System.nanoTime();
+            if (helpers.decrementAndGet() == 0 && rests) {
+                LockSupport.unpark(thread);
+            }
+        }
     }
+
+    /** Works for a while, or waits until another thread that works has found something or ends, and tries again. */
+    private <T> @Nullable T lead(Supplier<? extends @Nullable T> attempt, Deadline deadline)
+            throws InterruptedException {
+        helpedAt = System.nanoTime();
+        if (!working.tryLock()) {
+            if (worksItself) {
+                selector.wakeup();
+            }
+            Supplier<@Nullable Tried<T>> orLead = () -> {
+                T found = attempt.get();
+                return found != null || !working.isLocked() ? new Tried<>(found) : null;
+            };
+            Tried<T> tried = waiters.await(orLead, deadline.left());
+            return tried == null ? null : tried.found();
+        }
+        leader = Thread.currentThread();
+        try {
+            work(Math.clamp(deadline.remaining() / 1_000_000, 1, TICK_MILLIS));
+        } finally {
+            leader = null;
+            endWork();
+        }
+        hasWorked = Thread.currentThread();
+        return attempt.get();
+    }
+
+    /** What an attempt has found. */
+    private record Tried<T>(@Nullable T found) {}
 
     @Override
     void wake() {
         RdmaCarrier other = beside;
         if (other == null) {
             waiters.wake();
+            Thread leads = leader;
+            if (leads != null && leads != Thread.currentThread()) {
+                selector.wakeup();
+            }
         } else {
             other.wake(); // all threads of the node wait there
         }
@@ -232,6 +391,11 @@ final class TcpCarrier extends Carrier {
 
     @Override
     int poll() {
+        try {
+            help();
+        } catch (StackOverflowError full) {
+            // The carrier's thread works.
+        }
         int handled = 0;
         Report report = reports.poll();
         while (report != null) {
@@ -252,20 +416,60 @@ final class TcpCarrier extends Carrier {
     private void carry() {
         thread = Thread.currentThread();
         while (!engine.isClosed()) {
-            try {
-                turn();
-            } catch (IOException | RuntimeException | Error ended) {
-                engine.failed(ended); // what the channels say at their end is sent
+            if (!isRest()) {
+                try (var _ = working.held()) {
+                    worksItself = true;
+                    work(0);
+                } finally {
+                    worksItself = false;
+                    waiters.wake(); // a thread of the program may work now
+                }
+            }
+            if (Thread.interrupted()) { // the selector would not sleep any more
+                engine.interrupted();
             }
         }
     }
 
-    /** Handles what there is, or waits for it. */
-    void turn() throws IOException {
+    /** Waits a little if threads of the program work. */
+    private boolean isRest() {
+        if (helpers.get() > 0) {
+            rests = true;
+            if (helpers.get() > 0) {
+                LockSupport.park(this);
+            }
+            rests = false;
+            return true;
+        }
+        boolean isRest = isShared && System.nanoTime() - helpedAt < REST_NANOS;
+        if (isRest) {
+            LockSupport.parkNanos(this, REST_NANOS);
+        }
+        return isRest;
+    }
+
+    private void work(long millis) {
+        try {
+            turn(millis);
+        } catch (IOException | RuntimeException | Error ended) {
+            engine.failed(ended); // what the channels say at their end is sent
+        }
+    }
+
+    /**
+     * Handles what there is, or waits for it.
+     *
+     * @param millis the longest time to wait; 0 if there is no limit
+     */
+    void turn(long millis) throws IOException {
+        for (Runnable work = putOff.poll(); work != null; work = putOff.poll()) {
+            work.run();
+        }
         boolean ticks = !leaving.isEmpty() || !visitors.isEmpty() || isFull();
-        selector.select(this::ready, ticks ? TICK_MILLIS : 0);
-        if (Thread.interrupted()) { // the selector would not sleep any more
-            engine.interrupted();
+        if (millis == NOW) {
+            selector.selectNow(ready);
+        } else {
+            selector.select(ready, millis == 0 && ticks ? TICK_MILLIS : millis);
         }
         runTasks();
         if (ticks) {
@@ -463,8 +667,9 @@ final class TcpCarrier extends Carrier {
         if (!selector.isOpen()) {
             return;
         }
-        runTasks(); // sends the last acknowledgements
-        try {
+        selector.wakeup();
+        try (var _ = working.held()) {
+            runTasks(); // sends the last acknowledgements
             for (SelectionKey key : selector.keys()) {
                 key.channel().close();
             }

@@ -100,7 +100,7 @@ final class TcpFrame {
         goodbye.number = Wire.immediate(Wire.GOODBYE, 0, reason);
         ByteBuffer header = ByteBuffer.allocate(BYTES);
         goodbye.writeTo(header);
-        to.write(header); // it fits into the socket's memory
+        to.write(header.flip()); // it fits into the socket's memory
     }
 
     /** Clears the fields that are sent, for a frame of a type. */
@@ -115,9 +115,9 @@ final class TcpFrame {
         return this;
     }
 
-    void writeTo(ByteBuffer header) {
-        header.clear()
-                .put((byte) type)
+    /** Appends this header. */
+    void writeTo(ByteBuffer headers) {
+        headers.put((byte) type)
                 .put((byte) 0)
                 .putShort((short) 0)
                 .putInt(length)
@@ -125,8 +125,7 @@ final class TcpFrame {
                 .putInt(key)
                 .putInt(number)
                 .putLong(first)
-                .putLong(second)
-                .flip();
+                .putLong(second);
     }
 
     /** Reads a header. Returns false if it is none: a field that the type does not have must be 0. */

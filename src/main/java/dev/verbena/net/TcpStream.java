@@ -34,6 +34,9 @@ final class TcpStream extends Carrier.Connection {
     /** From this size on, data is read straight into the memory. */
     private static final int LARGE = 1 << 13;
 
+    /** The most headers that are written at once. */
+    private static final int MOST_HEADERS = 8;
+
     /** The longest time to wait for the peer's end of a connection that is being closed. */
     private static final long LEAVING_NANOS = 1_000_000_000L;
 
@@ -81,7 +84,9 @@ final class TcpStream extends Carrier.Connection {
     private long leaveBy;
 
     // Output
-    private final ByteBuffer head = ByteBuffer.allocateDirect(TcpFrame.BYTES).limit(0);
+    /** Headers. The data of the last one, if it has any, follows. */
+    private final ByteBuffer head =
+            ByteBuffer.allocateDirect(MOST_HEADERS * TcpFrame.BYTES).limit(0);
 
     /** The answers to requests of the peer: acknowledgements of a number of requests, values, data and denials. */
     private final ArrayDeque<TcpFrame> answers = new ArrayDeque<>();
@@ -243,10 +248,19 @@ final class TcpStream extends Carrier.Connection {
             } else if (Objects.requireNonNull(selection).isReadable()) {
                 read(shared);
             }
-            work();
+            if (!owesOnlyAcknowledgements() || !tcp.isPutOff(attending)) {
+                work();
+            }
         } catch (IOException | RuntimeException | Error failure) {
             lost(String.valueOf(failure.getMessage()));
         }
+    }
+
+    private boolean owesOnlyAcknowledgements() {
+        TcpFrame only = answers.peek();
+        return state == State.OPEN
+                && answers.size() == 1
+                && Objects.requireNonNull(only).type == TcpFrame.ACKNOWLEDGEMENT;
     }
 
     private void finishConnect() throws IOException {
@@ -660,7 +674,14 @@ final class TcpStream extends Carrier.Connection {
     /** Writes as much as the socket takes. Returns true if nothing is left. */
     private boolean write() throws IOException {
         SocketChannel to = open();
-        while (head.hasRemaining() || outLeft > 0 || beginNext()) {
+        while (true) {
+            boolean more = true;
+            while (more && outLeft == 0 && head.remaining() <= (MOST_HEADERS - 1) * TcpFrame.BYTES) {
+                more = beginNext();
+            }
+            if (outLeft == 0 && !head.hasRemaining()) {
+                return true;
+            }
             if (outLeft == 0) {
                 to.write(head);
                 if (head.hasRemaining()) {
@@ -670,7 +691,6 @@ final class TcpStream extends Carrier.Connection {
                 return false;
             }
         }
-        return true;
     }
 
     private boolean writeData(SocketChannel to) throws IOException {
@@ -702,7 +722,9 @@ final class TcpStream extends Carrier.Connection {
         if (next == null) {
             return false;
         }
+        head.compact();
         next.writeTo(head);
+        head.flip();
         outAddress = next.dataAddress; // a copy: a peer may answer before it has all
         outKey = next.dataKey;
         outLeft = next.type == TcpFrame.READ ? 0 : next.length;

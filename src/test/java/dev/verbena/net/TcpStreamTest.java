@@ -27,12 +27,8 @@ class TcpStreamTest {
     private static final InetSocketAddress OWN = new InetSocketAddress("127.0.0.1", 0);
     private static final int LARGE = 16 << 20;
 
-    private final Engine engine = new Engine(
-            OWN,
-            NodePair.SMALL
-                    .transport(Transport.TCP)
-                    .progress(NodeOptions.Progress.CALLER)
-                    .closeTimeout(TcpTest.SHORT));
+    private final Engine engine =
+            new Engine(OWN, NodePair.SMALL.transport(Transport.TCP).closeTimeout(TcpTest.SHORT));
     private final TcpCarrier carrier = (TcpCarrier) engine.carrier;
     private ServerSocketChannel listener;
     private ChannelCore core;
@@ -53,7 +49,7 @@ class TcpStreamTest {
     /** Handles what there is, and hands it to the channels. */
     private void turn() throws IOException {
         carrier.run(() -> {}); // else it would wait
-        carrier.turn();
+        carrier.turn(0);
         carrier.poll();
     }
 

@@ -104,9 +104,13 @@ final class TcpCarrier extends Carrier {
     /** The time of the last work of a thread of the program. */
     private volatile long helpedAt = System.nanoTime() - REST_NANOS;
 
-    /** The number of threads of the program that work until they find something, and true while the carrier's rests for them. */
+    /** The number of threads of the program that work until they find something. */
     private final AtomicInteger helpers = new AtomicInteger();
 
+    /** The number of threads that wait until others find something. */
+    private final AtomicInteger bystanders = new AtomicInteger();
+
+    /** True while the carrier's thread rests until there are no helpers. */
     private volatile boolean rests;
 
     /** The thread of the program that waits in the selector. */
@@ -319,13 +323,27 @@ final class TcpCarrier extends Carrier {
 
     private void endWork() {
         working.unlock();
-        waiters.wake(); // one of them may work
+        wakeHelper();
+    }
+
+    /** Wakes a thread that may work now. */
+    private void wakeHelper() {
+        if (bystanders.get() > 0) {
+            waiters.wakeAll(); // one alone may be a thread that can't work
+        } else {
+            waiters.wake();
+        }
     }
 
     @Override
     <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
         if (!mayHelp()) {
-            return waiters.await(attempt, timeout);
+            bystanders.incrementAndGet();
+            try {
+                return waiters.await(attempt, timeout);
+            } finally {
+                bystanders.decrementAndGet();
+            }
         }
         Deadline deadline = Deadline.after(timeout);
         helpers.incrementAndGet();
@@ -416,18 +434,28 @@ final class TcpCarrier extends Carrier {
     private void carry() {
         thread = Thread.currentThread();
         while (!engine.isClosed()) {
-            if (!isRest()) {
-                try (var _ = working.held()) {
-                    worksItself = true;
-                    work(0);
-                } finally {
-                    worksItself = false;
-                    waiters.wake(); // a thread of the program may work now
+            try {
+                if (!isRest()) {
+                    workItself();
                 }
+                if (Thread.interrupted()) { // the selector would not sleep any more
+                    engine.interrupted();
+                }
+            } catch (RuntimeException | Error ended) {
+                engine.failed(ended);
             }
-            if (Thread.interrupted()) { // the selector would not sleep any more
-                engine.interrupted();
-            }
+        }
+    }
+
+    private void workItself() {
+        try (var _ = working.held()) {
+            worksItself = true;
+            work(0);
+        } finally {
+            worksItself = false;
+        }
+        if (isShared) {
+            wakeHelper();
         }
     }
 

@@ -117,7 +117,19 @@ final class TcpLink extends Link {
         try (var _ = lock.held()) {
             posted.add(request);
         }
-        stream.hasWork();
+        try {
+            stream.hasWork();
+        } catch (Throwable shortage) {
+            if (isTakenBack(request)) { // else it is on its way
+                throw shortage;
+            }
+        }
+    }
+
+    private boolean isTakenBack(TcpFrame request) {
+        try (var _ = lock.held()) {
+            return posted.removeLastOccurrence(request);
+        }
     }
 
     @Override

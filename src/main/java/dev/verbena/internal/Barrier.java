@@ -43,8 +43,8 @@ import java.lang.invoke.VarHandle;
  * JDK relies on it for its own threads that read a segment, without a fence, while another closes the arena. It takes longer,
  * which only closing pays.
  *
- * <p>The handshake does until the process calls C, which a node over TCP alone never does, and where {@code membarrier} is
- * missing or fails (a seccomp filter came, or the kernel has no memory).
+ * <p>The handshake does until the process calls C, and where {@code membarrier} is missing or fails (a seccomp filter came, or
+ * the kernel has no memory).
  *
  * <p>{@code GuardHammerTest}, {@code BarrierTest} and {@code CloseStressTest} look for a counter-example. On AArch64, only the
  * last has run, on two processors that an x86-64 machine emulated. These reorder less than real ones do, so what counts
@@ -82,8 +82,8 @@ public final class Barrier {
     private Barrier() {}
 
     /**
-     * Chooses the way to fence, before an object is made that has to be closed one day. To link the first function of C takes
-     * half of the time to the first message of a node over TCP: so the system call is chosen once the process calls C.
+     * Chooses the way to fence, before an object is made that has to be closed one day. To link a function of C takes some
+     * 10 ms, for which a process that calls none does not wait.
      */
     public static void prepare() {
         if (!chosen && CFunction.isInUse()) {

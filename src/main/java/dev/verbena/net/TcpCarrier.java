@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * The transport of a node over TCP. One thread at a time takes the part of the adapter for all channels of the node: it sends,
  * receives, and reads and writes memory for the peers. That is a thread of this carrier, which works also while the program
  * makes no progress. With {@link NodeOptions.Progress#CALLER}, it rests while threads of the program do its work: a message
- * there and back then needs no other thread, and takes a third of the time.
+ * there and back then needs no other thread, and takes less than half of the time (figures: performance.md).
  */
 final class TcpCarrier extends Carrier {
     /** Numbers that atomics change. */

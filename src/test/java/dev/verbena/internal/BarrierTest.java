@@ -75,7 +75,7 @@ class BarrierTest {
         assertThat(LibraryCopy.call(Refused.class, Map.of())).isEqualTo("system call true, then false");
     }
 
-    /** To link the first function of C takes long, and a node over TCP needs none. */
+    /** To link a function of C takes long. */
     static final class Chosen implements Callable<String> {
         @Override
         public String call() {

@@ -128,7 +128,7 @@ final class TcpCarrier extends Carrier {
     private final Consumer<SelectionKey> ready = this::ready;
     private final ByteBuffer shared = ByteBuffer.allocateDirect(BUFFER);
 
-    /** What was put off until the next work: it may go along with what the program sends. */
+    /** Sends that were put off until the next work: they may go along with what the program sends. */
     private final ArrayDeque<Runnable> putOff = new ArrayDeque<>();
 
     private final List<TcpStream> leaving = new ArrayList<>();
@@ -390,7 +390,7 @@ final class TcpCarrier extends Carrier {
         return attempt.get();
     }
 
-    /** What an attempt has found. */
+    /** The result of an attempt. */
     private record Tried<T>(@Nullable T found) {}
 
     @Override

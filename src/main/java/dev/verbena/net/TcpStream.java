@@ -306,6 +306,7 @@ final class TcpStream extends Carrier.Connection {
             close();
         } else {
             state = State.LEAVING;
+            inLeft = 0; // no memory changes after the end
             attend();
         }
     }

@@ -403,9 +403,7 @@ class TcpPeerTest extends TcpTest {
             RemoteMemory memory = lookUp(peer);
             for (int i = 0; i < TcpFrame.MAX_READS; i++) {
                 peer.frame(TcpFrame.READ, frame -> {
-                    frame.address = memory.address();
-                    frame.key = memory.key();
-                    frame.length = (int) memory.length();
+                    name(frame, memory);
                 });
             }
             assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);

@@ -122,9 +122,7 @@ class TcpRequestTest extends TcpTest {
             Channel channel = nodes.server.accept(DEADLINE);
             RemoteMemory memory = lookUp(peer);
             peer.frame(theft.type, frame -> {
-                frame.address = memory.address();
-                frame.key = memory.key();
-                frame.length = (int) memory.length();
+                name(frame, memory);
                 theft.change.accept(frame);
             });
             peer.await(TcpFrame.DENIAL);
@@ -177,9 +175,7 @@ class TcpRequestTest extends TcpTest {
             Channel channel = nodes.server.accept(DEADLINE);
             RemoteMemory memory = lookUp(peer);
             peer.frame(TcpFrame.WRITE, frame -> {
-                frame.address = memory.address();
-                frame.key = memory.key();
-                frame.length = (int) memory.length();
+                name(frame, memory);
             });
             peer.write((byte) 1);
             Await.until("the first byte has come", () -> table.get(ValueLayout.JAVA_BYTE, 0) == 1);

@@ -7,6 +7,7 @@ import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.channels.Selector;
@@ -181,7 +182,7 @@ class TcpStreamTest {
         assertThat(isClosed()).isTrue();
     }
 
-    /** What the peer has not read would be lost if the connection were closed. */
+    /** A connection that is closed loses what the peer has not read. */
     @Test
     void connectionThatIsLeftStaysForASecond() throws Exception {
         try (TcpPeer peer = accept()) {
@@ -219,6 +220,24 @@ class TcpStreamTest {
                 }
             });
             assertThat(came[0]).isEqualTo(TcpFrame.BYTES + LARGE);
+        }
+    }
+
+    @Test
+    void dataThatComesAfterTheEndChangesNoMemory() throws Exception {
+        try (TcpPeer peer = accept()) {
+            LocalMemory local = memory(LARGE);
+            core.channel.tryRead(local, new RemoteMemory(8, 1, LARGE));
+            turn();
+            peer.await(TcpFrame.READ);
+            peer.frame(TcpFrame.DATA, frame -> frame.length = LARGE);
+            peer.write((byte) 1);
+            turnUntil("the first byte has come", () -> local.segment().get(ValueLayout.JAVA_BYTE, 0) == 1);
+            stream.disconnect();
+            turn();
+            peer.write((byte) 2);
+            turn();
+            assertThat(local.segment().get(ValueLayout.JAVA_BYTE, 1)).isZero();
         }
     }
 

@@ -69,6 +69,13 @@ abstract class TcpTest {
         return peer;
     }
 
+    /** Makes a frame name all of a memory. */
+    static void name(TcpFrame frame, RemoteMemory memory) {
+        frame.address = memory.address();
+        frame.key = memory.key();
+        frame.length = (int) memory.length();
+    }
+
     /** Asks for an export as a node does, and returns its memory. */
     RemoteMemory lookUp(TcpPeer peer) throws IOException {
         peer.message(Wire.immediate(Wire.LOOKUP, 0, 1), "table".getBytes(StandardCharsets.UTF_8));

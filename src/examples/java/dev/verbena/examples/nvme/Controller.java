@@ -15,24 +15,21 @@ final class Controller {
     static final int NAMESPACE = 1;
 
     private static final int CAPABILITIES = 0x00, VERSION = 0x08, CONFIGURATION = 0x14, STATUS = 0x1c;
-    private static final int V14 = 0x10400;
+    private static final int V14 = 0x10400, NONE = -1;
     private static final int NAMESPACE_CHANGED = 1 << 8; // of the events that a host can ask for
     private static final int WRITE_CACHE = 0x06, QUEUES = 0x07, EVENTS = 0x0b, KEEP_ALIVE_TIMER = 0x0f; // features
     private static final int CHANGED_NAMESPACES = 0x04, DISCOVERED = 0x70; // logs
-    private static final int NONE = -1;
 
     final int id;
     final String host;
     final Map<Integer, Queue> queues = new HashMap<>(); // guarded by the target
     private final MemoryDisk target;
     private final boolean discovers;
-    private volatile int configuration;
+    private volatile int configuration, events;
     private int keepAlive; // milliseconds
-    private volatile int events;
 
     // Guarded by this object
-    private boolean changed;
-    private boolean told;
+    private boolean changed, told;
     private int waiting = NONE; // the slot of the command that waits for an event
 
     Controller(MemoryDisk target, int id, String host, boolean discovers, int keepAlive) {

@@ -3,8 +3,7 @@ package dev.verbena.examples.nvme;
 /** Ends the execution of a command: the host gets a status, and with Connect the position of the field that is wrong. */
 @SuppressWarnings("serial") // never serialized
 final class Refusal extends Exception {
-    final int status;
-    final int field;
+    final int status, field;
 
     Refusal(int status, int field) {
         super("status 0x%x, field 0x%x".formatted(status, field), null, false, false);

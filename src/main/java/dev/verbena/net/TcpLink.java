@@ -165,11 +165,14 @@ final class TcpLink extends Link {
         }
     }
 
-    /** Takes memory for a message; null if the peer has sent too many. */
+    /**
+     * Takes memory for a message; null if the peer has sent too many. The memory that was used last is still in the
+     * processor's cache.
+     */
     @Nullable
     Receive takeReceive() {
         try (var _ = lock.held()) {
-            return receives.poll();
+            return receives.pollLast();
         }
     }
 

@@ -357,11 +357,13 @@ class TcpPeerTest extends TcpTest {
                 peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = -1)),
         DATA_NOT_ASKED_FOR("It sent data that", peer -> peer.frame(TcpFrame.DATA, frame -> frame.length = 8)),
         VALUE_NOT_ASKED_FOR("It sent a value that", peer -> peer.frame(TcpFrame.VALUE, frame -> frame.first = 8)),
-        TOO_MANY_READS("more than 16 reads", peer -> peer.atOnce(all -> {
-            for (int i = 0; i < 1000; i++) {
-                all.frame(TcpFrame.READ, frame -> {});
-            }
-        })),
+        TOO_MANY_READS(
+                "more than 16 reads",
+                peer -> peer.atOnce(all -> {
+                    for (int i = 0; i < 1000; i++) {
+                        all.frame(TcpFrame.READ, frame -> {});
+                    }
+                })),
         MESSAGE_WITHOUT_KIND("", peer -> peer.message(0));
 
         private final String told;
@@ -588,8 +590,7 @@ class TcpPeerTest extends TcpTest {
             });
             assertThatExceptionOfType(VerbsTimeoutException.class)
                     .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), SHORT));
-            assertThat(NodePair.end(answered))
-                    .isEqualTo(TcpFrame.hello(false, 0).array());
+            assertThat(TcpFrame.hello(false, 0).array()).startsWith(NodePair.end(answered)); // nothing if it was slow
         }
     }
 

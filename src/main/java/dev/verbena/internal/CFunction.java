@@ -1,14 +1,10 @@
 package dev.verbena.internal;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.util.Arrays;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Optional;
@@ -29,13 +25,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CFunction {
     private static final int MOST = 6;
-    private static final StructLayout CAPTURED = Linker.Option.captureStateLayout();
-    private static final long ERRNO = offsetOfErrno();
 
+    /** The memory for the {@code errno} of each thread. On Linux, the linker captures nothing else. */
     private static final ThreadLocal<MemorySegment> CAPTURE =
-            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(CAPTURED));
+            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(Linker.Option.captureStateLayout()));
 
-    private static final LinkedHandle LINK = new LinkedHandle(shape(), Linker.Option.captureCallState("errno"));
+    private static final LinkedHandle LINK = LinkedHandle.ofLongs(LinkedHandle.Kind.ERRNO, MOST);
 
     /** Holds the handle, in a class of its own: it is linked before the first call. Six arguments are in registers. */
     private static final class Linked {
@@ -77,7 +72,7 @@ public final class CFunction {
     }
 
     /** Returns whether this process calls functions of C. */
-    static boolean isInUse() {
+    public static boolean isInUse() {
         return LINK.isLinked();
     }
 
@@ -98,7 +93,7 @@ public final class CFunction {
 
     /** Returns the value of {@code errno} after this thread's last call. */
     public static int errno() {
-        return CAPTURE.get().get(ValueLayout.JAVA_INT, ERRNO);
+        return CAPTURE.get().get(ValueLayout.JAVA_INT, 0);
     }
 
     /** Returns the segment that keeps this thread's {@code errno}, for handles of other classes. */
@@ -148,21 +143,6 @@ public final class CFunction {
         return this;
     }
 
-    /**
-     * Finds the member by a loop. A path through the layout takes a program that lists the devices 18 ms more of processor
-     * time, of 455 ms (fresh JVMs by turns on one core, 2026-11-25).
-     */
-    private static long offsetOfErrno() {
-        long offset = 0;
-        for (MemoryLayout member : CAPTURED.memberLayouts()) {
-            if (member.name().orElse("").equals("errno")) {
-                return offset;
-            }
-            offset += member.byteSize();
-        }
-        throw new AssertionError("no errno in " + CAPTURED);
-    }
-
     private static long at(long[] arguments, int index) {
         return index < arguments.length ? arguments[index] : 0;
     }
@@ -191,11 +171,5 @@ public final class CFunction {
             address = known = found.get();
         }
         return known;
-    }
-
-    private static FunctionDescriptor shape() {
-        ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[MOST];
-        Arrays.fill(arguments, ValueLayout.JAVA_LONG);
-        return FunctionDescriptor.of(ValueLayout.JAVA_LONG, arguments);
     }
 }

@@ -2,8 +2,6 @@ package dev.verbena.internal;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -73,8 +71,8 @@ public abstract class Driver {
         }
     }
 
-    private static final LinkedHandle PLAIN = link();
-    private static final LinkedHandle CRITICAL = link(Linker.Option.critical(false));
+    private static final LinkedHandle PLAIN = link(LinkedHandle.Kind.PLAIN);
+    private static final LinkedHandle CRITICAL = link(LinkedHandle.Kind.CRITICAL);
 
     /** Holds a handle, in a class of its own: only what a driver needs is linked, when the driver is made. */
     static final class Plain {
@@ -147,9 +145,9 @@ public abstract class Driver {
         }
     }
 
-    private static LinkedHandle link(Linker.Option... options) {
+    private static LinkedHandle link(LinkedHandle.Kind kind) {
         ValueLayout.OfLong any = ValueLayout.JAVA_LONG;
-        return new LinkedHandle(FunctionDescriptor.of(ValueLayout.JAVA_INT, any, any, any), options);
+        return new LinkedHandle(kind, ValueLayout.JAVA_INT, any, any, any);
     }
 
     /**

@@ -1,13 +1,8 @@
 package dev.verbena.internal;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
+import dev.verbena.internal.LinkedHandle.Kind;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.util.Arrays;
 
 /**
  * The calls of the extended data path: {@code ibv_wr_*}, {@code ibv_start_poll} and {@code ibv_wc_read_*}, which C
@@ -32,10 +27,10 @@ public abstract sealed class ExtendedCalls {
     private static final int FEW = 2;
     private static final int MOST = 6;
 
-    private static final LinkedHandle FEW_CRITICAL = link(FEW, Linker.Option.critical(false));
-    private static final LinkedHandle MOST_CRITICAL = link(MOST, Linker.Option.critical(false));
-    private static final LinkedHandle FEW_PLAIN = link(FEW);
-    private static final LinkedHandle MOST_PLAIN = link(MOST);
+    private static final LinkedHandle FEW_CRITICAL = LinkedHandle.ofLongs(Kind.CRITICAL, FEW);
+    private static final LinkedHandle MOST_CRITICAL = LinkedHandle.ofLongs(Kind.CRITICAL, MOST);
+    private static final LinkedHandle FEW_PLAIN = LinkedHandle.ofLongs(Kind.PLAIN, FEW);
+    private static final LinkedHandle MOST_PLAIN = LinkedHandle.ofLongs(Kind.PLAIN, MOST);
 
     ExtendedCalls() {}
 
@@ -54,12 +49,6 @@ public abstract sealed class ExtendedCalls {
     /** Calls a function of the object alone. */
     public final long call(MemorySegment function, long object) {
         return call(function, object, 0);
-    }
-
-    private static LinkedHandle link(int arity, Linker.Option... options) {
-        ValueLayout.OfLong[] arguments = new ValueLayout.OfLong[arity];
-        Arrays.fill(arguments, JAVA_LONG);
-        return new LinkedHandle(FunctionDescriptor.of(JAVA_LONG, arguments), options);
     }
 
     private static final class Critical extends ExtendedCalls {

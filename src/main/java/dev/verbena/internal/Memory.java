@@ -1,7 +1,5 @@
 package dev.verbena.internal;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
@@ -112,9 +110,11 @@ public final class Memory {
     /** Holds the function, which is linked on the first use. */
     private static final class Fill {
         private static final LinkedHandle LINK = new LinkedHandle(
-                FunctionDescriptor.of(
-                        ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG),
-                Linker.Option.critical(false));
+                LinkedHandle.Kind.CRITICAL,
+                ValueLayout.JAVA_LONG,
+                ValueLayout.JAVA_LONG,
+                ValueLayout.JAVA_INT,
+                ValueLayout.JAVA_LONG);
         private static volatile @Nullable MemorySegment memset;
 
         private static final class Linked {

@@ -4,8 +4,6 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
@@ -42,8 +40,7 @@ public final class Rsocket {
     private static final int PEEK = 2;
     private static final int DO_NOT_WAIT = 0x40;
     private static final LinkedHandle LINK = new LinkedHandle(
-            FunctionDescriptor.of(JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS),
-            Linker.Option.captureCallState("errno"));
+            LinkedHandle.Kind.ERRNO, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, ADDRESS);
 
     /**
      * Holds the handle, in a class of its own: linking takes some 10 ms. The three functions that use it write the call out:

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Calls {
     /** A call of this side. */
-    static final class Call extends Numbers.Numbered {
+    static final class Call extends Numbers.Numbered implements Supplier<@Nullable Message> {
         @Nullable
         Buffer answer;
 
@@ -25,12 +25,17 @@ final class Calls {
         /** True while the peer waits for the next piece. */
         boolean pulled;
 
-        /** Takes the reply in a new message. */
-        final Supplier<@Nullable Message> take;
+        private final Messages messages;
 
-        Call(int number, Supplier<@Nullable Message> take) {
+        Call(int number, Messages messages) {
             super(number, 0);
-            this.take = take;
+            this.messages = messages;
+        }
+
+        /** Takes the reply in a new message; null if it has not come. */
+        @Override
+        public @Nullable Message get() {
+            return messages.takeReply(number);
         }
 
         /** Begins a request. */
@@ -52,7 +57,7 @@ final class Calls {
 
     Calls(ChannelCore core, Messages messages, int most) {
         this.most = most;
-        numbers = new Numbers<>(core, "open call", 0, number -> new Call(number, () -> messages.takeReply(number)));
+        numbers = new Numbers<>(core, "open call", 0, number -> new Call(number, messages));
         asked = new boolean[most];
     }
 

@@ -262,7 +262,7 @@ public final class Channel implements AutoCloseable {
             if (offer != null) {
                 servePieces(offer, call, deadline, timeout);
             }
-            reply = engine.await(call.done, call.take, deadline.left());
+            reply = engine.await(call.done, call, deadline.left());
             return inTime(reply, "call", timeout, "The peer has not answered");
         } finally {
             if (reply == null) {

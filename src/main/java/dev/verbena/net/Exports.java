@@ -27,7 +27,8 @@ final class Exports {
     /** The largest number of bytes of a name. */
     static final int MAX_NAME = Wire.GREETING_BYTES;
 
-    private static final Set<AccessFlag> RIGHTS =
+    /** The rights of peers. */
+    static final Set<AccessFlag> RIGHTS =
             EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
 
     final Carrier carrier;

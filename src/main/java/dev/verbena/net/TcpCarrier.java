@@ -11,8 +11,6 @@ import dev.verbena.verbs.MemoryRegion;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
@@ -43,9 +41,6 @@ import org.jspecify.annotations.Nullable;
  * there and back then needs no other thread, and takes less than half of the time (figures: performance.md).
  */
 final class TcpCarrier extends Carrier {
-    /** Numbers that atomics change. */
-    static final VarHandle NUMBER = ValueLayout.JAVA_LONG.varHandle();
-
     private static final int BUFFER = 1 << 16;
     private static final long TICK_MILLIS = 100;
 

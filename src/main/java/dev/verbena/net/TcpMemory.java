@@ -12,9 +12,11 @@ import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
 import java.security.SecureRandom;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * the remote key of the device for peers, and a key of its own for this side.
  *
  * <p>A key ends under a lock that the node's thread holds while it uses memory. So nobody uses the memory of a key that has
- * ended, and the memory can be freed. Keys are random, so that peers can't guess them.
+ * ended, and the memory can be freed. Keys that peers may use are random, so that they can't guess others. The rest are
+ * counted: to make the first random number takes a program's start longer.
  */
 final class TcpMemory extends VerbsObject {
     /**
@@ -65,7 +68,9 @@ final class TcpMemory extends VerbsObject {
     private final Map<MemoryRegion, Area> adopted = new ConcurrentHashMap<>();
 
     private final Map<Integer, Area> adoptedByKey = new ConcurrentHashMap<>();
-    private final SecureRandom random = new SecureRandom();
+
+    private final AtomicInteger lastOwn = new AtomicInteger();
+    private volatile @Nullable SecureRandom random;
 
     /** Held by a thread that uses memory, or that ends a key. */
     private final Mutex using = new Mutex();
@@ -80,7 +85,7 @@ final class TcpMemory extends VerbsObject {
     }
 
     MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
-        int key = freeKey();
+        Integer key = freeKey(!Collections.disjoint(access, Exports.RIGHTS));
         return VerbsAccess.get()
                 .regionWithoutDevice(
                         memory,
@@ -94,7 +99,7 @@ final class TcpMemory extends VerbsObject {
 
     /** Lets this side and peers use memory that is registered with a device, until that region is closed. */
     void adopt(MemoryRegion region) {
-        int key = freeKey();
+        int key = freeKey(false);
         VerbsAccess.get().follow(region, () -> add(Area.of(region, key)), () -> remove(key));
     }
 
@@ -104,12 +109,20 @@ final class TcpMemory extends VerbsObject {
         adoptedByKey.put(area.remoteKey, area);
     }
 
-    private int freeKey() {
-        int key = random.nextInt();
-        while (areas.containsKey(key)) {
-            key = random.nextInt();
-        }
+    private int freeKey(boolean isForPeers) {
+        int key;
+        do {
+            key = isForPeers ? randomly() : lastOwn.incrementAndGet();
+        } while (areas.containsKey(key));
         return key;
+    }
+
+    private int randomly() {
+        SecureRandom known = random;
+        if (known == null) {
+            random = known = new SecureRandom();
+        }
+        return known.nextInt();
     }
 
     private void remove(int key) {
@@ -131,7 +144,7 @@ final class TcpMemory extends VerbsObject {
             if (whole == null) {
                 throw new IllegalStateException("The " + region + " is closed");
             }
-            int key = freeKey();
+            int key = freeKey(true);
             areas.put(key, new Area(region, key, key, whole.address, whole.place, whole.length, export.access(), link));
             return new RemoteMemory(whole.address, key, whole.length);
         }

@@ -59,6 +59,14 @@ final class TcpStream extends Carrier.Connection {
         }
     }
 
+    /** A message that has come. A lambda with as many values takes a program's start longer than a record. */
+    private record Received(ChannelCore core, int place, int immediate, int bytes) implements Runnable {
+        @Override
+        public void run() {
+            core.received(place, immediate, bytes);
+        }
+    }
+
     private final TcpCarrier tcp;
     private final TcpMemory memory;
     private final ChannelCore core;
@@ -582,10 +590,7 @@ final class TcpStream extends Carrier.Connection {
         }
         acknowledge();
         if (in.type == TcpFrame.SEND) {
-            int number = in.number;
-            int bytes = in.length;
-            int place = into;
-            tcp.report(core, () -> core.received(place, number, bytes));
+            tcp.report(core, new Received(core, into, in.number, in.length));
         }
     }
 
@@ -598,8 +603,8 @@ final class TcpStream extends Carrier.Connection {
                 deny();
             } else {
                 promise(TcpFrame.VALUE).first = in.type == TcpFrame.FETCH_AND_ADD
-                        ? (long) TcpCarrier.NUMBER.getAndAdd(at, 0L, in.first)
-                        : (long) TcpCarrier.NUMBER.compareAndExchange(at, 0L, in.first, in.second);
+                        ? (long) Memory.LONG_AT.getAndAdd(at, 0L, in.first)
+                        : (long) Memory.LONG_AT.compareAndExchange(at, 0L, in.first, in.second);
             }
         }
     }

@@ -224,15 +224,19 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             Runnable ending) {
         Set<AccessFlag> flags = Registration.check(memory, access);
         RegionBacking backing = RegionBacking.of(memory, false, memory.address());
-        return ObjectLifetime.createOver(
-                arena,
-                memory,
-                lifetime -> {
-                    MemoryRegion made = new MemoryRegion(lifetime, backing, flags, key, ending);
-                    opening.accept(made);
-                    return made;
-                },
-                owner);
+        return ObjectLifetime.createOver(arena, memory, new WithoutDevice(backing, flags, key, opening, ending), owner);
+    }
+
+    /** Makes a region that no device knows. A lambda with as many values takes a program's start longer than a record. */
+    private record WithoutDevice(
+            RegionBacking backing, Set<AccessFlag> access, int key, Consumer<MemoryRegion> opening, Runnable ending)
+            implements Function<ObjectLifetime, MemoryRegion> {
+        @Override
+        public MemoryRegion apply(ObjectLifetime lifetime) {
+            MemoryRegion made = new MemoryRegion(lifetime, backing, access, key, ending);
+            opening.accept(made);
+            return made;
+        }
     }
 
     /** Makes a region of another process, which will deregister it. */

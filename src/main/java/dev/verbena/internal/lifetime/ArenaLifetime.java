@@ -29,6 +29,11 @@ public final class ArenaLifetime extends Lifetime {
     private static final CFunction CALLOC = new CFunction(NativeLibraries.C, "calloc");
     private static final CFunction FREE = new CFunction(NativeLibraries.C, "free");
 
+    /** The most bytes that {@link #allocateUntouched} takes of the JDK while the process calls no C. */
+    private static final long MOST_FIRST = 16 << 20;
+
+    private static final AtomicLong FIRST = new AtomicLong();
+
     private static volatile @Nullable Function<VerbsArena, ArenaLifetime> accessor;
 
     private final VerbsArena arena;
@@ -92,12 +97,30 @@ public final class ArenaLifetime extends Lifetime {
     /**
      * Allocates zeroed memory that the arena frees ({@code calloc}). The system provides a page of a large block when the page
      * is first used, so this takes no longer for a large block. The JDK's arenas write all of it, which took 15 s for 1 GiB
-     * in a guest. The block does not count as the JVM's direct memory.
+     * in a guest. The block does not count as the JVM's direct memory. But the first 16 MiB of a process that calls no C come
+     * from the JDK: the first call of C takes a start longer than to write them.
      *
      * @param alignment a power of two
      * @throws OutOfMemoryError if the system refuses the memory
      */
     public MemorySegment allocateUntouched(long bytes, long alignment) {
+        MemorySegment first = CFunction.isInUse() ? null : ofJdk(bytes, alignment);
+        return first == null ? ofC(bytes, alignment) : first;
+    }
+
+    /** Returns null if the process has no more memory for this, or has had its share. */
+    private @Nullable MemorySegment ofJdk(long bytes, long alignment) {
+        if (bytes > MOST_FIRST || FIRST.addAndGet(bytes) > MOST_FIRST) {
+            return null;
+        }
+        try {
+            return memory.allocate(bytes, alignment);
+        } catch (OutOfMemoryError limited) {
+            return null;
+        }
+    }
+
+    private MemorySegment ofC(long bytes, long alignment) {
         long whole = Math.addExact(bytes, alignment);
         FREE.find();
         Block block = new Block();

@@ -47,7 +47,8 @@ final class TcpCarrier extends Carrier {
     /** The time without progress of the program after which the carrier's thread works again. */
     private static final long REST_NANOS = 1_000_000;
 
-    private static final long NOW = -1;
+    /** A wait that handles what there is, and does not wait. */
+    static final long NOW = -1;
 
     /** The frames of {@link #room} that need as much of the stack as a thread of the program that works, with a reserve. */
     private static final int ROOM = 200;
@@ -482,7 +483,7 @@ final class TcpCarrier extends Carrier {
     /**
      * Handles what there is, or waits for it.
      *
-     * @param millis the longest time to wait; 0 if there is no limit
+     * @param millis the longest time to wait; 0 if there is no limit; or {@link #NOW}
      */
     void turn(long millis) throws IOException {
         for (Runnable work = putOff.poll(); work != null; work = putOff.poll()) {

@@ -28,9 +28,8 @@ class TcpStreamTest {
     private static final InetSocketAddress OWN = new InetSocketAddress("127.0.0.1", 0);
     private static final int LARGE = 16 << 20;
 
-    private final Engine engine =
-            new Engine(OWN, NodePair.SMALL.transport(Transport.TCP).closeTimeout(TcpTest.SHORT));
-    private final TcpCarrier carrier = (TcpCarrier) engine.carrier;
+    private Engine engine = engine(NodeOptions.Progress.BACKGROUND);
+    private TcpCarrier carrier = (TcpCarrier) engine.carrier;
     private ServerSocketChannel listener;
     private ChannelCore core;
     private TcpStream stream;
@@ -47,10 +46,21 @@ class TcpStreamTest {
         engine.close();
     }
 
+    private static Engine engine(NodeOptions.Progress progress) {
+        return new Engine(
+                OWN, NodePair.SMALL.transport(Transport.TCP).progress(progress).closeTimeout(TcpTest.SHORT));
+    }
+
+    /** Has threads of the program do the carrier's work, which puts acknowledgements off. */
+    private void useCaller() {
+        engine.close();
+        engine = engine(NodeOptions.Progress.CALLER);
+        carrier = (TcpCarrier) engine.carrier;
+    }
+
     /** Handles what there is, and hands it to the channels. */
     private void turn() throws IOException {
-        carrier.run(() -> {}); // else it would wait
-        carrier.turn(0);
+        carrier.turn(TcpCarrier.NOW);
         carrier.poll();
     }
 
@@ -119,6 +129,18 @@ class TcpStreamTest {
         peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
         turn();
         return peer;
+    }
+
+    /** Reads from a peer, of whose answer the first byte has come. Returns the memory. */
+    private LocalMemory beginLargeRead(TcpPeer peer) throws IOException {
+        LocalMemory local = memory(LARGE);
+        core.channel.tryRead(local, new RemoteMemory(8, 1, LARGE));
+        turn();
+        peer.await(TcpFrame.READ);
+        peer.frame(TcpFrame.DATA, frame -> frame.length = LARGE);
+        peer.write((byte) 1);
+        turnUntil("the first byte has come", () -> local.segment().get(ValueLayout.JAVA_BYTE, 0) == 1);
+        return local;
     }
 
     private boolean isClosed() {
@@ -226,13 +248,7 @@ class TcpStreamTest {
     @Test
     void dataThatComesAfterTheEndChangesNoMemory() throws Exception {
         try (TcpPeer peer = accept()) {
-            LocalMemory local = memory(LARGE);
-            core.channel.tryRead(local, new RemoteMemory(8, 1, LARGE));
-            turn();
-            peer.await(TcpFrame.READ);
-            peer.frame(TcpFrame.DATA, frame -> frame.length = LARGE);
-            peer.write((byte) 1);
-            turnUntil("the first byte has come", () -> local.segment().get(ValueLayout.JAVA_BYTE, 0) == 1);
+            LocalMemory local = beginLargeRead(peer);
             stream.disconnect();
             turn();
             peer.write((byte) 2);
@@ -274,6 +290,70 @@ class TcpStreamTest {
             peer.frame(TcpFrame.VALUE, frame -> frame.first = 1);
             peer.message(Wire.immediate(Wire.DATA, 0, 0));
             assertIsDropped(peer);
+        }
+    }
+
+    @Test
+    void largeDataIntoMemoryThatIsGoneIsDropped() throws Exception {
+        try (TcpPeer peer = accept()) {
+            beginLargeRead(peer);
+            peer.write(new byte[1 << 14]);
+            assertIsDropped(peer);
+        }
+    }
+
+    @Test
+    void peerThatEndsWithinLargeDataIsLost() throws Exception {
+        try (TcpPeer peer = accept()) {
+            beginLargeRead(peer);
+        }
+        turnUntil("the end has come", () -> core.cause() != null);
+        assertThat(core.cause().reason()).isEqualTo(EndReason.LOST);
+        assertThat(isClosed()).isTrue();
+    }
+
+    /** A request of which a part is sent can't be finished any more. */
+    @Test
+    void requestOfMemoryThatIsGoneEndsTheChannel() throws Exception {
+        try (TcpPeer peer = accept()) {
+            LocalMemory local = memory(LARGE);
+            core.channel.tryWrite(local, new RemoteMemory(8, 1, LARGE));
+            turn();
+            local.region().close();
+            turnUntil("the end has come", () -> {
+                peer.read(peer.socket.getInputStream().available());
+                return core.cause() != null;
+            });
+            assertThat(core.cause()).hasMessageContaining("deregistered while it was sent");
+            assertThat(isClosed()).isTrue();
+        }
+    }
+
+    // What is put off
+
+    @Test
+    void acknowledgementWaitsForTheNextWork() throws Exception {
+        useCaller();
+        try (TcpPeer peer = accept()) {
+            peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+            carrier.turn(DEADLINE.toMillis()); // until the message is there
+            assertThat(peer.socket.getInputStream().available()).isZero();
+            carrier.turn(TcpCarrier.NOW);
+            peer.await(TcpFrame.ACKNOWLEDGEMENT);
+        }
+    }
+
+    @Test
+    void acknowledgementBeforeAnAnswerDoesNotWait() throws Exception {
+        useCaller();
+        try (TcpPeer peer = accept()) {
+            peer.atOnce(all -> {
+                all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+                all.frame(TcpFrame.READ, frame -> {});
+            });
+            carrier.turn(DEADLINE.toMillis()); // until both are there
+            peer.await(TcpFrame.ACKNOWLEDGEMENT);
+            peer.await(TcpFrame.DATA);
         }
     }
 

@@ -378,6 +378,7 @@ class DescriptorWaitsTest {
 
     @Test
     void closeEndsAllWaitsBeforeItReturns() throws Exception {
+        ticking.set(false); // else the leader wakes each second
         Box box = new Box();
         Sleeper leader = box.sleeper();
         Sleeper follower = box.sleeper();
@@ -398,6 +399,8 @@ class DescriptorWaitsTest {
         Sleeper follower = box.sleeper();
         Sleeper virtual = box.virtualSleeper();
         waits.close(); // the attempts do not throw
+        Await.until("the leader parks", () -> Await.isAsleep(leader.thread) && !leader.isInC());
+        assertThat(RunningEventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
         waits.reopen();
         for (int i = 0; i < 3; i++) {
             send(box);
@@ -600,6 +603,31 @@ class DescriptorWaitsTest {
         busy.set(false);
         waits.released();
         assertThat(leader.end()).isEqualTo("event");
+    }
+
+    @Test
+    void leaderIsToldOfEventsThatItSleptThrough() throws Exception {
+        ticking.set(false); // else it looks around each second
+        Box box = new Box();
+        busy.set(true);
+        Sleeper leader = box.sleeper();
+        send(box);
+        busy.set(false);
+        waits.heard();
+        assertThat(leader.end()).isEqualTo("event");
+    }
+
+    @Test
+    void eventThreadWatchesOnceNoOtherThreadTakesEvents() throws Exception {
+        Box box = new Box();
+        busy.set(true);
+        Sleeper virtual = box.virtualSleeper();
+        assertThat(RunningEventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+        busy.set(false);
+        waits.released();
+        assertThat(RunningEventThread.pollDescriptor()).isNotEqualTo(-1);
+        send(box);
+        assertThat(virtual.end()).isEqualTo("event");
     }
 
     @Test

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 /** The thread that waits for descriptors, by eventfds: what it leaves behind, and what its handlers may rely on. */
 class EventThreadTest {
     private final List<Integer> opened = new ArrayList<>();
+    private final List<EventThread.Watch> watched = new ArrayList<>();
 
     /** A thread that has nothing left to watch still has its descriptors open for a moment. */
     @BeforeEach
@@ -38,7 +39,15 @@ class EventThreadTest {
 
     @AfterEach
     void closeDescriptors() {
+        watched.forEach(EventThread.Watch::close);
         opened.forEach(SystemCall::close);
+    }
+
+    /** Watches a descriptor until the end of the test. */
+    private EventThread.Watch watch(int descriptor, EventThread.Handler handler) {
+        EventThread.Watch watch = EventThread.watch(descriptor, false, handler);
+        watched.add(watch);
+        return watch;
     }
 
     private int eventDescriptor(long count) {
@@ -84,6 +93,21 @@ class EventThreadTest {
         public boolean handOn() {
             readable();
             return true;
+        }
+    }
+
+    /** A handler that does something about once a second. */
+    private static final class Ticking extends Recorded {
+        private final Runnable ticker;
+
+        Ticking(Runnable ticker) {
+            super(() -> {});
+            this.ticker = ticker;
+        }
+
+        @Override
+        public Runnable ticker() {
+            return ticker;
         }
     }
 
@@ -215,6 +239,80 @@ class EventThreadTest {
     }
 
     @Test
+    void handlersTickWhileTheyAreWatched() {
+        AtomicInteger first = new AtomicInteger();
+        AtomicInteger second = new AtomicInteger();
+        EventThread.Watch closed = watch(eventDescriptor(0), new Ticking(first::incrementAndGet));
+        Await.until("ticks", () -> first.get() > 1);
+        closed.close();
+        watch(eventDescriptor(0), new Ticking(second::incrementAndGet));
+        Await.until("the next tick", () -> second.get() > 0);
+        int before = first.get();
+        Await.until("more ticks", () -> second.get() > 2);
+        assertThat(first).hasValue(before);
+    }
+
+    @Test
+    void tickThatThrowsEndsItsWatchAlone() throws Exception {
+        AtomicInteger ticks = new AtomicInteger();
+        watch(eventDescriptor(0), new Ticking(ticks::incrementAndGet));
+        IllegalStateException broken = new IllegalStateException("broken ticker");
+        AtomicInteger wrong = new AtomicInteger();
+        Ticking throwing = new Ticking(() -> {
+            wrong.incrementAndGet();
+            throw broken;
+        });
+        watch(eventDescriptor(0), throwing);
+        assertThat(throwing.failure.get(60, SECONDS)).isSameAs(broken);
+        int before = ticks.get();
+        Await.until("ticks of the other watch", () -> ticks.get() > before + 1);
+        assertThat(wrong).hasValue(1);
+    }
+
+    /** Both events are there before the first is told. */
+    @Test
+    void watchThatTheEventBeforeHasClosedIsNotTold() {
+        CountDownLatch goOn = new CountDownLatch(1);
+        AtomicInteger rounds = new AtomicInteger();
+        watch(eventDescriptor(1), new Recorded(() -> {
+            awaitLatch(goOn);
+            rounds.incrementAndGet();
+        }));
+        AtomicInteger told = new AtomicInteger();
+        for (int i = 0; i < 2; i++) {
+            watch(eventDescriptor(1), new Recorded(() -> {
+                told.incrementAndGet();
+                watched.subList(1, 3).forEach(EventThread.Watch::close);
+            }));
+        }
+        goOn.countDown();
+        Await.until("an event", () -> told.get() > 0);
+        int before = rounds.get();
+        Await.until("the thread goes on", () -> rounds.get() > before + 1);
+        assertThat(told).hasValue(1);
+    }
+
+    @Test
+    void endedThreadTellsNoClosedWatch() throws Exception {
+        List<Recorded> handlers = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            handlers.add(new Recorded(() -> {}));
+            watch(eventDescriptor(0), handlers.get(i));
+        }
+        for (int i : List.of(0, 3, 5)) { // the oldest, one between others, and the newest
+            watched.get(i).close();
+        }
+        breakThread(opened.get(1));
+        for (int i : List.of(1, 2, 4)) {
+            assertThat(handlers.get(i).failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
+        }
+        awaitNoOtherThread();
+        for (int i : List.of(0, 3, 5)) {
+            assertThat(handlers.get(i).failure).isNotDone();
+        }
+    }
+
+    @Test
     void endedThreadFailsAllItsWatchesAndEndsThem() throws Exception {
         int wakeUp = eventDescriptor(0);
         List<Recorded> handlers = new ArrayList<>();
@@ -235,6 +333,8 @@ class EventThreadTest {
             assertThat(handler.failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
         }
         assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
+        awaitNoOtherThread();
+        assertThat(handlers.getFirst().failure.get().getSuppressed()).hasSize(handlers.size());
         for (EventThread.Watch watch : watches) {
             assertThatCode(watch::again).doesNotThrowAnyException();
             assertThatCode(watch::close).doesNotThrowAnyException();

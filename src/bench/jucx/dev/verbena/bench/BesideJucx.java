@@ -50,7 +50,7 @@ final class BesideJucx {
                     20_000,
                     2_000);
             if (transport == Transport.TCP) {
-                row("large", jucx.messages(LARGE), messages(arena, args[0], transport, LARGE), 300, 100);
+                row("large", jucx.messages(LARGE), messages(arena, args[0], transport, LARGE), 3_000, 200);
             } else {
                 row("read", jucx.reads(BULK), reads(arena, args[0]), 2, 2);
             }

@@ -296,7 +296,11 @@ class SecretTest {
         List<Long> heaps = new ArrayList<>();
         for (int i = 0; i < strangers; i++) {
             greeting[80] = (byte) i; // a part of the proof
-            assertThat(stranger(greeting)).isEqualTo(EndReason.WRONG_SECRET);
+            EndReason told = stranger(greeting);
+            while (told == EndReason.TOO_MANY_CHANNELS) { // the node is slow to free those of earlier ones
+                told = stranger(greeting);
+            }
+            assertThat(told).isEqualTo(EndReason.WRONG_SECRET);
             if (i % 100 == 0) {
                 send(ends.client(), i);
                 assertThat(receive(ends.server())).isEqualTo(i);

@@ -84,7 +84,7 @@ guest_cleanup() {
 end_relays() {
     local stream
     if [[ -n $INPUT_PID ]]; then # it may be waiting for more input
-        kill "$INPUT_PID" 2> /dev/null || true
+        kill -KILL "$INPUT_PID" 2> /dev/null || true # as in end_watch
         wait "$INPUT_PID" 2> /dev/null || true
         INPUT_PID=
     fi
@@ -229,7 +229,7 @@ watch_start() {
 
 end_watch() {
     if [[ -n $WATCH_PID ]]; then
-        kill "$WATCH_PID" 2> /dev/null || true
+        kill -KILL "$WATCH_PID" 2> /dev/null || true # a process that was just forked loses signals that have a trap
         wait "$WATCH_PID" 2> /dev/null || true
         WATCH_PID=
     fi

@@ -47,7 +47,7 @@ final class TcpCarrier extends Carrier {
     /** The time without progress of the program after which the carrier's thread works again. */
     private static final long REST_NANOS = 1_000_000;
 
-    /** A wait that handles what there is, and does not wait. */
+    /** Tells {@link #turn} not to wait. */
     static final long NOW = -1;
 
     /** The frames of {@link #room} that need as much of the stack as a thread of the program that works, with a reserve. */

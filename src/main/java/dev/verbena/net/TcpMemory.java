@@ -85,7 +85,7 @@ final class TcpMemory extends VerbsObject {
     }
 
     MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
-        Integer key = freeKey(!Collections.disjoint(access, Exports.RIGHTS));
+        Integer key = freeKey(access);
         return VerbsAccess.get()
                 .regionWithoutDevice(
                         memory,
@@ -99,7 +99,7 @@ final class TcpMemory extends VerbsObject {
 
     /** Lets this side and peers use memory that is registered with a device, until that region is closed. */
     void adopt(MemoryRegion region) {
-        int key = freeKey(false);
+        int key = freeKey(region.access());
         VerbsAccess.get().follow(region, () -> add(Area.of(region, key)), () -> remove(key));
     }
 
@@ -109,7 +109,8 @@ final class TcpMemory extends VerbsObject {
         adoptedByKey.put(area.remoteKey, area);
     }
 
-    private int freeKey(boolean isForPeers) {
+    private int freeKey(Collection<AccessFlag> access) {
+        boolean isForPeers = !Collections.disjoint(access, Exports.RIGHTS);
         int key;
         do {
             key = isForPeers ? randomly() : lastOwn.incrementAndGet();
@@ -144,7 +145,7 @@ final class TcpMemory extends VerbsObject {
             if (whole == null) {
                 throw new IllegalStateException("The " + region + " is closed");
             }
-            int key = freeKey(true);
+            int key = freeKey(export.access());
             areas.put(key, new Area(region, key, key, whole.address, whole.place, whole.length, export.access(), link));
             return new RemoteMemory(whole.address, key, whole.length);
         }

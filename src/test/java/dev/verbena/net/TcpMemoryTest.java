@@ -13,6 +13,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Keys of memory over TCP: what they open, and for whom. */
 class TcpMemoryTest {
@@ -73,6 +74,23 @@ class TcpMemoryTest {
         key.end().run();
         assertThat(memory.find(link, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
                 .isNull();
+    }
+
+    /** Keys that nobody else may use are counted: see {@link TcpMemory}. */
+    @ParameterizedTest
+    @EnumSource(
+            value = AccessFlag.class,
+            names = {"LOCAL_WRITE", "REMOTE_READ", "REMOTE_WRITE", "REMOTE_ATOMIC"})
+    void peersCannotGuessKeysThatTheyMayUse(AccessFlag right) {
+        List<AccessFlag> access = List.of(AccessFlag.LOCAL_WRITE, right);
+        MemoryRegion first = memory.register(arena.allocate(BYTES), access, arena);
+        MemoryRegion second = memory.register(arena.allocate(BYTES), access, arena);
+        TcpMemory adopting = TcpMemory.create(arena);
+        adopting.adopt(first);
+        adopting.adopt(second);
+        boolean areCounted = right == AccessFlag.LOCAL_WRITE;
+        assertThat(second.localKey() - first.localKey() == 1).isEqualTo(areCounted);
+        assertThat(adopting.keyOf(second) - adopting.keyOf(first) == 1).isEqualTo(areCounted);
     }
 
     @Test

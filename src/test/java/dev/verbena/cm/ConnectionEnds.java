@@ -78,6 +78,16 @@ abstract class ConnectionEnds {
         assertThatThrownBy(() -> both.client().awaitCompletion(DEADLINE)).isInstanceOf(IllegalStateException.class);
     }
 
+    /** The wait began at the event channel that the id has left. */
+    @Test
+    void waitOfAMigratedConnectionEnds() throws Exception {
+        AcceptingListener.Ends both = connected();
+        Future<WorkCompletion> waiting = waiting(both.server());
+        both.server().id().migrate(EventChannel.create(ends.arena));
+        both.client().close();
+        assertThatThrownBy(() -> end(waiting)).hasCauseInstanceOf(ConnectionException.class);
+    }
+
     @Test
     void queueWaitsEndWhenThePeerDisconnects() throws Exception {
         AcceptingListener.Ends both = connected();

@@ -6,22 +6,15 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.Fenced;
 import dev.verbena.verbs.QueueCapabilities;
 import java.net.InetSocketAddress;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 
 /** A listener and its clients on the provider for tests, and threads that use them. */
-final class FencedIds implements AutoCloseable {
+final class FencedIds extends Workers {
     static final InetSocketAddress OWN = new InetSocketAddress("10.9.9.1", 0);
     static final InetSocketAddress GROUP = new InetSocketAddress("239.1.1.1", 0);
     static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4);
 
     final VerbsArena arena = VerbsArena.ofShared();
     final EventChannel channel = EventChannel.create(arena);
-    private final ExecutorService threads =
-            Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
 
     /** Returns a new id that listens. */
     ConnectionId listener(int backlog) {
@@ -48,22 +41,10 @@ final class FencedIds implements AutoCloseable {
         return id;
     }
 
-    <T> Future<T> start(Callable<T> work) {
-        return threads.submit(work);
-    }
-
-    Future<?> start(Runnable work) {
-        return threads.submit(work);
-    }
-
-    static <T> T end(Future<T> work) throws Exception {
-        return work.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
-    }
-
     @Override
     public void close() {
         Fenced.calm(); // lets stopped calls go on
-        threads.shutdownNow();
+        super.close();
         arena.close();
     }
 }

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ids that change their event channel while other threads use the id, the channels or the arenas. */
 @FencedTest
@@ -48,6 +49,71 @@ class MigrationRaceTest {
             return id.refersTo(null);
         });
         assertThat(other.isUnused()).isTrue();
+    }
+
+    @Test
+    void channelKeepsNothingOfAnIdThatMoved() throws Exception {
+        WeakReference<ConnectionId> id = idThatMoved();
+        other.createId(PortSpace.TCP); // the reader's last id is another one
+        Await.until("the id is collected", () -> {
+            System.gc();
+            return id.refersTo(null);
+        });
+        assertThat(ids.channel.isUnused()).isTrue();
+    }
+
+    private WeakReference<ConnectionId> idThatMoved() {
+        try (ConnectionId id = ids.channel.createId(PortSpace.TCP)) {
+            id.migrate(other);
+            return new WeakReference<>(id);
+        }
+    }
+
+    @Test
+    void listenerKeepsItsChannelWhileItHasRequestsThatNoThreadTook() throws Exception {
+        ConnectionId listener = ids.listener(4);
+        ConnectionId client = ids.client(ids.channel, listener);
+        client.beginConnect(ConnectionParameters.defaults());
+        assertThatThrownBy(() -> listener.migrate(other))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("requests to connect");
+        listener.awaitRequest(DEADLINE).reject(PrivateData.NONE);
+        listener.migrate(other);
+    }
+
+    /** Returns a client whose request was rejected, which no thread has been told. */
+    private ConnectionId rejected() throws InterruptedException {
+        ConnectionId listener = ids.listener(4);
+        ConnectionId client = ids.client(ids.channel, listener);
+        client.beginConnect(ConnectionParameters.defaults());
+        listener.awaitRequest(DEADLINE).reject(PrivateData.NONE);
+        return client;
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void threadThatWaitsAtTheNewChannelGetsTheEventsThatMove(boolean taken) throws Exception {
+        ConnectionId client = rejected();
+        if (taken) {
+            assertThat(client.isDisconnected()).isFalse(); // this takes what the channel has
+        }
+        Future<CmEvent> waiting = ids.asleep(() -> other.awaitEvent(DEADLINE));
+        client.migrate(other);
+        assertThat(FencedIds.end(waiting)).satisfies(event -> {
+            assertThat(event.id()).isSameAs(client);
+            assertThat(event.type()).isEqualTo(CmEvent.Type.REJECTED);
+        });
+    }
+
+    @Test
+    void threadThatWaitsForAnIdWaitsAtItsNewChannel() throws Exception {
+        ConnectionId listener = ids.listener(4);
+        ConnectionId client = ids.client(ids.channel, listener);
+        client.beginConnect(ConnectionParameters.defaults());
+        Future<CmEvent> waiting = ids.asleep(() -> client.awaitEvent(DEADLINE));
+        client.migrate(other);
+        listener.awaitRequest(DEADLINE).reject(PrivateData.NONE);
+        assertThat(FencedIds.end(waiting).type()).isEqualTo(CmEvent.Type.REJECTED);
     }
 
     private WeakReference<ConnectionId> idThatCouldNotMove() {

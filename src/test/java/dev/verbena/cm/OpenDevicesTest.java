@@ -10,6 +10,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
@@ -85,6 +86,21 @@ class OpenDevicesTest {
             contexts.getFirst().createCompletionQueue(4);
         }
         assertThat(Fenced.liveObjects()).isEqualTo(before);
+    }
+
+    @Test
+    void closedChannelClosesItsContextsAndDomains() throws Exception {
+        EventChannel channel = EventChannel.create(ids.arena);
+        Context context;
+        ProtectionDomain domain;
+        try (ConnectionId id = channel.createId(PortSpace.TCP)) {
+            id.bind(FencedIds.OWN);
+            context = id.context();
+            domain = id.protectionDomain();
+        }
+        channel.close();
+        assertThat(domain.isOpen()).isFalse();
+        assertThat(context.isOpen()).isFalse();
     }
 
     /** C may take long to open a device. Each of two connections that come first has C make a list, and one list is freed. */

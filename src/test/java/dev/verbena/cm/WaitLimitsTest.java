@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Named.named;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
@@ -13,16 +14,20 @@ import dev.verbena.support.FencedTest;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Waits of the connection manager with the longest and the shortest timeouts, interrupted calls, and hints. */
 @FencedTest
 class WaitLimitsTest {
+    private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
+
     private final FencedIds ids = new FencedIds();
 
     @AfterEach
@@ -84,7 +89,7 @@ class WaitLimitsTest {
     @MethodSource("waits")
     void waitAcceptsTheLongestTimeouts(Wait wait) throws Exception {
         wait.run(ids, Duration.ofSeconds(Long.MAX_VALUE, 999_999_999));
-        wait.run(ids, ChronoUnit.FOREVER.getDuration());
+        wait.run(ids, FOR_EVER);
     }
 
     @ParameterizedTest
@@ -105,6 +110,45 @@ class WaitLimitsTest {
         assertThatThrownBy(() -> AddressInfo.find("10.9.9.1", "7471", AddressInfo.hints(), Duration.ofMillis(1)))
                 .isInstanceOf(VerbsTimeoutException.class)
                 .hasMessageContaining("rdma_getaddrinfo");
+    }
+
+    /** C goes on, and what it makes is destroyed: else objects of this class's tests would be left. */
+    @Test
+    void endpointThatComesTooLateIsDestroyed() throws Exception {
+        AddressInfo info = found();
+        Fenced.stop("rdma_create_ep");
+        assertThatThrownBy(() -> ids.channel.createEndpoint(info, Duration.ofMillis(1)))
+                .isInstanceOf(VerbsTimeoutException.class)
+                .hasMessageContaining("rdma_create_ep");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void closedChannelEndsItsWaits(boolean sharesItsReader) throws Exception {
+        AddressInfo info = found();
+        EventChannel channel = sharesItsReader ? EventChannel.createShared(ids.arena) : EventChannel.create(ids.arena);
+        EventChannel.createShared(ids.arena); // uses the reader that is shared
+        Fenced.stop("rdma_create_ep");
+        List<Future<?>> waits = List.of(
+                ids.asleep(() -> channel.awaitEvent(FOR_EVER)),
+                ids.asleep(() -> channel.awaitEvent(FOR_EVER)),
+                ids.asleep(() -> channel.createEndpoint(info, FOR_EVER)));
+        channel.close();
+        for (Future<?> each : waits) {
+            assertThatThrownBy(() -> FencedIds.end(each)).hasCauseInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void endpointOfASharedArenaNeedsASharedChannel() throws Exception {
+        AddressInfo info = found();
+        try (VerbsArena confined = VerbsArena.ofConfined()) {
+            EventChannel channel = EventChannel.create(confined);
+            long calls = Fenced.calls("rdma_create_ep");
+            assertThatThrownBy(() -> channel.createEndpoint(info, DEADLINE, ids.arena))
+                    .isInstanceOf(IllegalArgumentException.class);
+            assertThat(Fenced.calls("rdma_create_ep")).isEqualTo(calls);
+        }
     }
 
     @Test

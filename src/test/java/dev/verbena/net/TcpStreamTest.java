@@ -313,15 +313,21 @@ class TcpStreamTest {
     }
 
     /** A request of which a part is sent can't be finished any more. */
-    @Test
-    void requestOfMemoryThatIsGoneEndsTheChannel() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void requestOfMemoryThatIsGoneEndsTheChannel(boolean peerReads) throws Exception {
         try (TcpPeer peer = accept()) {
             LocalMemory local = memory(LARGE);
             core.channel.tryWrite(local, new RemoteMemory(8, 1, LARGE));
             turn();
             local.region().close();
+            if (!peerReads) { // only this side's program moves
+                core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            }
             turnUntil("the end has come", () -> {
-                peer.read(peer.socket.getInputStream().available());
+                if (peerReads) {
+                    peer.read(peer.socket.getInputStream().available());
+                }
                 return core.cause() != null;
             });
             assertThat(core.cause()).hasMessageContaining("deregistered while it was sent");
@@ -384,6 +390,9 @@ class TcpStreamTest {
             stream.takeProgress();
             turn();
             assertThat(stream.takeProgress()).as("the peer reads nothing").isFalse();
+            core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            turn();
+            assertThat(stream.takeProgress()).as("and the program posts more").isFalse();
             peer.await(TcpFrame.WRITE);
         }
     }

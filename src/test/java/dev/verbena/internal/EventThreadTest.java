@@ -14,6 +14,7 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -250,6 +251,19 @@ class EventThreadTest {
         int before = first.get();
         Await.until("more ticks", () -> second.get() > 2);
         assertThat(first).hasValue(before);
+    }
+
+    @Test
+    void handlersTickThoughTheThreadSleptForEverBefore() {
+        watch(eventDescriptor(0), new Recorded(() -> {}));
+        Thread events = threads("verbena-events").getFirst();
+        Await.until(
+                "the thread asks for events",
+                () -> Arrays.stream(events.getStackTrace())
+                        .anyMatch(frame -> frame.getMethodName().equals("take")));
+        AtomicInteger ticks = new AtomicInteger();
+        watch(eventDescriptor(0), new Ticking(ticks::incrementAndGet));
+        Await.until("a tick", () -> ticks.get() > 0);
     }
 
     @Test

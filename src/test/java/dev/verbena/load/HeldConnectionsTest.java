@@ -76,6 +76,12 @@ class HeldConnectionsTest {
     private final AtomicInteger held = new AtomicInteger();
     private final ConcurrentLinkedQueue<Held> accepted = new ConcurrentLinkedQueue<>();
 
+    /** The connections made a second between the last two reports: a JVM in a guest gets warm for minutes. */
+    private double rate;
+
+    private double reportedAt;
+    private int reported;
+
     @Test
     void heldConnectionsNeedAtMostOneDescriptorEachAndNoMoreMemory() throws Exception {
         double inC = rateOfC();
@@ -117,8 +123,8 @@ class HeldConnectionsTest {
         }
         Sample last = full.isEmpty() ? report(began) : full.getLast();
         System.out.printf(
-                "%d connections made in %.0f s, %.1f a second; %.1f were wanted, and cmtime in C makes and ends %.1f%n",
-                made.get(), seconds(began), made.get() / seconds(began), (double) RATE, inC);
+                "%d connections made in %.0f s, at last %.1f a second; %d were wanted, and cmtime in C makes and ends %.1f%n",
+                made.get(), seconds(began), rate, RATE, inC);
         Throwable thrown = failure.get();
         if (thrown != null) {
             throw new AssertionError(thrown + " at " + last, thrown);
@@ -139,9 +145,12 @@ class HeldConnectionsTest {
     private Sample report(long began) throws Exception {
         double seconds = seconds(began);
         Sample sample = Sample.of(made.get(), held.get());
+        rate = seconds > reportedAt ? (sample.made - reported) / (seconds - reportedAt) : 0;
+        reportedAt = seconds;
+        reported = sample.made;
         System.out.printf(
-                "%.0f s: %d made (%.1f a second), %d held, %d KiB resident, %d files%n",
-                seconds, sample.made, sample.made / seconds, sample.held, sample.residentKib, sample.files);
+                "%.0f s: %d made (now %.1f a second), %d held, %d KiB resident, %d files%n",
+                seconds, sample.made, rate, sample.held, sample.residentKib, sample.files);
         return sample;
     }
 

@@ -9,11 +9,14 @@ import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Threads of the program that do the work of the sockets' thread while they make progress. */
@@ -173,6 +176,70 @@ class TcpHelpTest extends TcpTest {
         serving.interrupt();
         Await.end(serving);
         assertThat(failures).isEmpty();
+    }
+
+    /** Each message that waited for a tick would take a tenth of a second. */
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void messagesWaitForNoTick(NodeOptions.Progress progress) throws Exception {
+        use(CALLER.progress(progress));
+        NodePair.Ends ends = nodes.connect();
+        long end = System.nanoTime() + DEADLINE.toNanos();
+        for (int i = 0; i < 2_000; i++) {
+            NodePair.send(ends.client(), i);
+            assertThat(NodePair.receive(ends.server())).isEqualTo(i);
+            assertThat(System.nanoTime() - end)
+                    .as("%d messages took too long", i)
+                    .isNegative();
+        }
+    }
+
+    /** One thread works, and the others wait for what it finds. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void threadThatWaitsGoesOnAfterTheOneThatWorkedHasLeft(boolean besideAVirtualThread) throws Exception {
+        use(CALLER.maxChannels(4));
+        List<NodePair.Ends> ends = List.of(nodes.connect(), nodes.connect(), nodes.connect());
+        Future<Long> works = receiving(ends.get(0).client(), false);
+        Future<Long> virtual = besideAVirtualThread ? receiving(ends.get(1).client(), true) : null;
+        Future<Long> waits = receiving(ends.get(2).client(), false);
+        NodePair.send(ends.get(0).server(), 1);
+        assertThat(NodePair.end(works)).isEqualTo(1);
+        NodePair.send(ends.get(2).server(), 3);
+        assertThat(NodePair.end(waits)).isEqualTo(3);
+        if (virtual != null) {
+            NodePair.send(ends.get(1).server(), 2);
+            assertThat(NodePair.end(virtual)).isEqualTo(2);
+        }
+    }
+
+    /** Starts a thread that receives, and waits when this returns. */
+    private static Future<Long> receiving(Channel channel, boolean virtual) {
+        FutureTask<Long> receiving = new FutureTask<>(() -> NodePair.receive(channel));
+        Thread thread = virtual
+                ? Thread.ofVirtual().start(receiving)
+                : Thread.ofPlatform().daemon().start(receiving);
+        Await.until(
+                "the thread works or waits",
+                () -> Arrays.stream(thread.getStackTrace())
+                        .anyMatch(frame -> List.of("turn", "park").contains(frame.getMethodName())));
+        return receiving;
+    }
+
+    /** The thread of the sockets sleeps in C when a thread of the program begins to wait. */
+    @Test
+    void threadThatWaitsTakesTheWorkFromTheThreadOfTheSockets() throws Exception {
+        NodePair.Ends ends = connect();
+        for (int i = 1; i <= 100; i++) {
+            Await.until(
+                    "the threads of the sockets work",
+                    () -> socketsThreads().stream()
+                            .allMatch(thread -> Arrays.stream(thread.getStackTrace())
+                                    .anyMatch(frame -> frame.getMethodName().equals("turn"))));
+            Future<Long> received = receiving(ends.client(), false);
+            NodePair.send(ends.server(), i);
+            assertThat(NodePair.end(received)).isEqualTo(i);
+        }
     }
 
     /** Locks of a socket that are left taken there would keep it from closing. */

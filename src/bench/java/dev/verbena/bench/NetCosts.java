@@ -62,8 +62,8 @@ final class NetCosts {
                 "ns per operation on the provider for tests: minimum and median of verbs and of nodes, ratio and difference"
                         + "\nof the minima, bytes allocated by nodes");
         Maker there = arena -> new Verbs(arena)::there;
-        row("message there and back, polling", there, arena -> nodes(arena, options(SIZE), false), warm, rounds, 1.15);
-        row("message there and back, handler", there, arena -> nodes(arena, options(SIZE), true), warm, rounds, 1.25);
+        row("message there and back, polling", there, arena -> nodes(arena, options(SIZE), false), warm, rounds, 1.10);
+        row("message there and back, handler", there, arena -> nodes(arena, options(SIZE), true), warm, rounds, 1.15);
         row("read by ticket", arena -> new Verbs(arena)::read, NetCosts::reads, warm, rounds, 1.15);
         SecretCosts.print(warm, rounds);
     }

@@ -96,6 +96,7 @@ public final class EventChannel extends VerbsObject {
     private void destroy() {
         waiters.wakeAll();
         lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
+        unclaimedOf(null).forEach(ConnectRequest::drop);
         reader.leave();
         lifetime.gone();
         domains.values().forEach(this::closeIfUnused);
@@ -303,14 +304,14 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** Returns the unclaimed requests of a listener. */
-    List<ConnectRequest> unclaimedOf(IdEvents listener) {
+    /** Returns the unclaimed requests of a listener; of all listeners for null. */
+    List<ConnectRequest> unclaimedOf(@Nullable IdEvents listener) {
         try (var _ = reader.lock.held()) {
             if (unclaimed.isEmpty()) { // of nearly all ids that close
                 return List.of();
             }
             return unclaimed.stream()
-                    .filter(request -> request.listener() == listener)
+                    .filter(request -> listener == null || request.listener() == listener)
                     .toList();
         }
     }

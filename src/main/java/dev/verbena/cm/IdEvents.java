@@ -252,7 +252,7 @@ final class IdEvents {
                 timeout,
                 "The peer may be slow, or no program there accepts",
                 type -> wanted.contains(type) || type.isEnd() || type == CmEvent.Type.MULTICAST_ERROR);
-        if (!wanted.contains(event.type())) {
+        if (!wanted.contains(event.type()) || event.status() != 0) {
             throw new ConnectionException(
                     function.name(),
                     event,

@@ -44,21 +44,34 @@ class MigrationRaceTest {
     void channelKeepsNothingOfAnIdThatCouldNotMove() throws Exception {
         WeakReference<ConnectionId> id = idThatCouldNotMove();
         ids.channel.createId(PortSpace.TCP); // the reader's last id is another one
-        Await.until("the id is collected", () -> {
-            System.gc();
-            return id.refersTo(null);
-        });
+        awaitCollected(id);
         assertThat(other.isUnused()).isTrue();
+    }
+
+    private static void awaitCollected(WeakReference<?> object) {
+        Await.until("the object is collected", () -> {
+            System.gc();
+            return object.refersTo(null);
+        });
+    }
+
+    @Test
+    void channelKeepsNothingOfAnAddressThatItMadeAnEndpointOf() throws Exception {
+        awaitCollected(addressOfAnEndpoint());
+    }
+
+    private WeakReference<AddressInfo> addressOfAnEndpoint() throws InterruptedException {
+        AddressInfo info = AddressInfo.find("10.9.9.1", "7471", AddressInfo.hints(), DEADLINE)
+                .getFirst();
+        ids.channel.createEndpoint(info, DEADLINE).close();
+        return new WeakReference<>(info);
     }
 
     @Test
     void channelKeepsNothingOfAnIdThatMoved() throws Exception {
         WeakReference<ConnectionId> id = idThatMoved();
         other.createId(PortSpace.TCP); // the reader's last id is another one
-        Await.until("the id is collected", () -> {
-            System.gc();
-            return id.refersTo(null);
-        });
+        awaitCollected(id);
         assertThat(ids.channel.isUnused()).isTrue();
     }
 

@@ -221,6 +221,21 @@ class TcpStreamTest {
     }
 
     @Test
+    void connectionThatIsLeftIsClosedThoughThePeerStays() throws Exception {
+        try (TcpPeer peer = accept()) {
+            stream.disconnect();
+            turnUntil("the peer's connection is reset", () -> {
+                try {
+                    peer.write((byte) 0);
+                    return false;
+                } catch (IOException reset) {
+                    return true;
+                }
+            });
+        }
+    }
+
+    @Test
     void requestThatHasBegunIsSentWholeAndNoOther() throws Exception {
         try (TcpPeer peer = accept()) {
             LocalMemory large = memory(LARGE);
@@ -332,6 +347,25 @@ class TcpStreamTest {
             });
             assertThat(core.cause()).hasMessageContaining("deregistered while it was sent");
             assertThat(isClosed()).isTrue();
+        }
+    }
+
+    /** The answers fill the socket, and this side goes on with what else it has to do. */
+    @Test
+    void peerThatAsksAndReadsNoAnswerEndsItsChannel() throws Exception {
+        try (TcpPeer peer = accept()) {
+            int[] asked = {0};
+            turnUntil("the end has come", () -> {
+                asked[0]++;
+                peer.atOnce(all -> {
+                    for (int i = 0; i < TcpFrame.MAX_READS / 2; i++) {
+                        all.frame(TcpFrame.READ, frame -> {});
+                    }
+                });
+                return core.cause() != null;
+            });
+            assertThat(core.cause()).hasMessageContaining("reads and atomics under way");
+            assertThat(asked[0]).isGreaterThan(1000); // the first ones were answered
         }
     }
 

@@ -197,12 +197,12 @@ final class SharedGuard extends CloseGuard {
         CLOSED.setVolatile(this, true);
         try {
             Barrier.allThreads();
+            for (int tries = 0; isUsed(tries); tries++) {
+                Backoff.pause(tries);
+            }
         } catch (Throwable shortage) {
             reopen();
             throw shortage;
-        }
-        for (int tries = 0; isUsed(tries); tries++) {
-            Backoff.pause(tries);
         }
     }
 

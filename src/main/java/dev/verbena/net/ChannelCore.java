@@ -75,7 +75,7 @@ final class ChannelCore {
     /** True while futures and the handler have not been told the end, for which memory may be missing. */
     private boolean untold;
 
-    /** The next channel that the engine could not close. The engine's lock guards it. */
+    /** The next closed channel whose arena is not closed. The engine's lock guards it. */
     @Nullable
     ChannelCore nextUnclosed;
 

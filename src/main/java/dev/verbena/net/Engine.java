@@ -8,6 +8,7 @@ import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -87,7 +88,7 @@ final class Engine {
     /** The node's threads, once the node can't go on: they tell handlers and futures the end. */
     private final Waiters resting = new Waiters();
 
-    /** The closed channels whose arenas could not be closed, linked without an allocation. The table's lock guards them. */
+    /** The closed channels whose arenas are not closed, linked without an allocation. The table's lock guards them. */
     private @Nullable ChannelCore unclosed;
 
     final Handlers handlers;
@@ -117,6 +118,11 @@ final class Engine {
     private volatile @Nullable Handler handler;
     private volatile @Nullable Thread loop;
     private volatile boolean someEnded;
+
+    /** True once no channel and no transfer begins any more. The table's lock guards this. */
+    private volatile boolean closing;
+
+    /** True once the node's threads end. */
     private volatile boolean closed;
 
     /** The reason that channels end with when the node can't go on. Written before {@link #broken}. */
@@ -188,6 +194,11 @@ final class Engine {
                 fail(ended);
             }
         });
+    }
+
+    /** Returns whether this node is being closed. Peers that come are then turned away without a reason, as later. */
+    boolean isClosing() {
+        return closing;
     }
 
     boolean isClosed() {
@@ -683,7 +694,7 @@ final class Engine {
     /** Makes a channel and gives it a number; returns null if there are as many as may be. */
     private @Nullable ChannelCore enter(InetSocketAddress peer, boolean incoming) {
         try (var _ = table.held()) {
-            if (closed || broken != null || count == slots.length()) {
+            if (closing || broken != null || count == slots.length()) {
                 return null;
             }
             int slot = 0;
@@ -722,7 +733,7 @@ final class Engine {
     // The program's calls
 
     void checkUsable() {
-        if (closed) {
+        if (closing) {
             throw new IllegalStateException("The node at " + text(address) + " is closed");
         }
         Throwable why = broken;
@@ -826,16 +837,12 @@ final class Engine {
             past = past.plus(last); // first, because it allocates
             slots.set(slot, null);
             count--;
+            core.nextUnclosed = unclosed; // a node that is closed meanwhile has to know the channel
+            unclosed = core;
         }
         Carrier.Connection connection = core.connection();
         try {
             free(core);
-        } catch (RuntimeException | Error refused) {
-            try (var _ = table.held()) {
-                core.nextUnclosed = unclosed;
-                unclosed = core;
-            }
-            throw refused;
         } finally {
             if (connection != null) {
                 connection.forget();
@@ -843,14 +850,35 @@ final class Engine {
         }
     }
 
-    private static void free(ChannelCore core) {
+    /** Closes the arena of a channel. Waits for another thread that closes it. */
+    private void free(ChannelCore core) {
         core.revokeAll();
-        core.arena.close();
+        ArenaLifetime.of(core.arena).closeUnlessClosed();
+        try (var _ = table.held()) {
+            ChannelCore before = null;
+            ChannelCore each = unclosed;
+            while (each != null && each != core) {
+                before = each;
+                each = each.nextUnclosed;
+            }
+            if (before != null && each != null) {
+                before.nextUnclosed = core.nextUnclosed;
+            } else if (each != null) {
+                unclosed = core.nextUnclosed;
+            }
+        }
     }
 
-    /** Notes that a transfer begins to use the node's domain. */
+    private @Nullable ChannelCore firstUnclosed() {
+        try (var _ = table.held()) {
+            return unclosed;
+        }
+    }
+
+    /** Notes that a transfer begins to use the node's domain. The caller ends it, also if this throws: the node may be closed. */
     void beginTransfer() {
-        transfers.incrementAndGet();
+        transfers.incrementAndGet(); // first: a node that closes looks at the number afterwards
+        checkUsable();
     }
 
     void endTransfer() {
@@ -859,11 +887,20 @@ final class Engine {
         }
     }
 
-    /** Waits for the threads in transfers, which see that their channels are closed. */
+    /** Waits for the threads in transfers, which see that their channels are closed. An interrupt does not end the wait. */
     private void awaitTransfers() {
-        try {
-            transfersEnded.await(() -> transfers.get() == 0 ? Boolean.TRUE : null, options.closeTimeout());
-        } catch (InterruptedException e) {
+        Deadline deadline = Deadline.after(options.closeTimeout());
+        boolean interrupted = false;
+        boolean waits = true;
+        while (waits) {
+            try {
+                transfersEnded.await(() -> transfers.get() == 0 ? Boolean.TRUE : null, deadline.left());
+                waits = false;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
             Thread.currentThread().interrupt();
         }
     }
@@ -894,17 +931,16 @@ final class Engine {
      * say, and is no failure. Can be repeated after a failure.
      */
     void close() {
-        closeChannels();
-        exports.closeAll();
-        awaitTransfers();
-        // no channel comes afterwards
         try (var _ = table.held()) {
-            closed = true;
+            closing = true;
         }
         accepting.wakeAll();
+        closeChannels(); // while the node's threads still hear the peers
+        exports.closeAll();
+        awaitTransfers();
+        closed = true;
         resting.wakeAll();
         stopThreads();
-        closeChannels(); // those that came meanwhile
         forEachChannel(this::release); // those that lacked memory to be closed before
         while (handlers.haveFutures()) {
             handlers.settle();
@@ -912,9 +948,8 @@ final class Engine {
         exports.freeLate();
         apart.shutdown(); // has nothing to do: all channels are closed
         carrier.close();
-        for (ChannelCore core = unclosed; core != null; core = unclosed) { // no thread of the node runs
+        for (ChannelCore core = firstUnclosed(); core != null; core = firstUnclosed()) {
             free(core);
-            unclosed = core.nextUnclosed;
         }
         if (arena.scope().isAlive()) {
             arena.close();

@@ -542,11 +542,11 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private static void refuse(ConnectRequest request) {
+    private void refuse(ConnectRequest request) {
         byte[] data = REFUSAL.clone();
         data[REFUSAL.length - 1] = (byte) EndReason.TOO_MANY_CHANNELS.code;
         try {
-            request.reject(PrivateData.of(data));
+            request.reject(engine.isClosing() ? PrivateData.NONE : PrivateData.of(data));
         } catch (RuntimeException gone) {
             // The peer has left already, or the listener is being closed.
         }

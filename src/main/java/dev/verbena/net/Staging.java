@@ -42,9 +42,9 @@ final class Staging implements AutoCloseable {
     Staging(Engine engine, Carrier.Connection on, long size) {
         this.engine = engine;
         this.on = on;
-        engine.beginTransfer();
         on.beginTransfer();
         try {
+            engine.beginTransfer();
             memory = take(on, size);
         } catch (Throwable t) {
             end();

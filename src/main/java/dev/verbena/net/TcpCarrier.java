@@ -635,6 +635,8 @@ final class TcpCarrier extends Carrier {
         if (core != null) {
             remove(visitor);
             admit(visitor, core);
+        } else if (engine.isClosing()) {
+            dismiss(visitor);
         } else {
             leave(visitor, (visitor.hasGreeted() ? EndReason.TOO_MANY_CHANNELS : EndReason.PROTOCOL_ERROR).code);
         }

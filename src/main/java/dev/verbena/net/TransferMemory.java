@@ -44,9 +44,9 @@ final class TransferMemory implements AutoCloseable {
     private <X extends Exception> TransferMemory(Engine engine, Carrier.Connection on, Maker<X> maker) throws X {
         this.engine = engine;
         this.on = on;
-        engine.beginTransfer();
         on.beginTransfer();
         try {
+            engine.beginTransfer();
             part = maker.make(arena);
         } catch (Throwable t) {
             close();

@@ -99,4 +99,11 @@ final class OverTcpTest {
         @Override
         void connectWithoutMemoryLeavesNothingBehind(String function, int nth) {}
     }
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
+    static class ClosesTest extends NodeCloseTest {
+        @Override
+        void nodeWaitsForAThreadThatFreesAChannel() {}
+    }
 }

@@ -25,7 +25,6 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -498,46 +497,6 @@ class QuietAdapterTest {
             assertThatIllegalStateException().isThrownBy(ends.client()::pollMessage);
         }
         assertThat(Fenced.liveObjects()).isEqualTo(live);
-    }
-
-    /** A peer connects after the node has closed its channels, while it waits for a transfer. */
-    @Test
-    void peerThatConnectsWhileTheNodeClosesGetsAGoodbye() throws Exception {
-        int live = Fenced.liveObjects();
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<?> offered = nodes.start(() -> {
-                ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE);
-                return null;
-            });
-            Transfer transfer;
-            try (Message message = ends.server().receive(DEADLINE)) {
-                transfer = message.transfer();
-            }
-            InetSocketAddress address = nodes.server.address();
-            Channel[] late = new Channel[1];
-            Thread closer = Thread.ofPlatform().daemon().unstarted(nodes.server::close);
-            transfer.fetch(
-                    MemorySegment.ofArray(new byte[100]),
-                    done -> {
-                        closer.start();
-                        Await.until("closed", () -> nodes.server.toString().contains("(0 of"));
-                        late[0] = connect(nodes.client, address);
-                    },
-                    DEADLINE);
-            Await.end(closer);
-            assertThat(endOf(late[0]).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
-            assertThat(offered).failsWithin(DEADLINE);
-        }
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
-    }
-
-    private static Channel connect(Node from, InetSocketAddress to) {
-        try {
-            return from.connect(to, DEADLINE);
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
     }
 
     @Test

@@ -11,8 +11,10 @@ import dev.verbena.support.FencedTest;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -97,5 +99,38 @@ class TransferEndTest {
                 .withMessageContaining("closed");
         end(closed);
         assertThat(end(last)).isLessThan(SIZE);
+    }
+
+    @Test
+    void nodeClosedByAnInterruptedThreadWaitsForTheThreadsInTransfers() throws Exception {
+        MemorySegment data = nodes.arena.allocate(SIZE);
+        Future<?> offered = nodes.start(() -> {
+            ends.client().offer(data, new byte[0], DEADLINE);
+            return null;
+        });
+        FutureTask<Boolean> closing = new FutureTask<>(() -> {
+            Thread.currentThread().interrupt();
+            nodes.server.close();
+            return Thread.interrupted();
+        });
+        Thread closer = Thread.ofPlatform().daemon().unstarted(closing);
+        Future<?> fetched = nodes.start(() -> {
+            try (Message message = ends.server().receive(DEADLINE);
+                    Transfer transfer = message.transfer()) {
+                transfer.accept(
+                        nodes.arena.allocate(SIZE),
+                        done -> {
+                            if (closer.getState() == Thread.State.NEW) {
+                                closer.start();
+                                Await.until("it waits", () -> closing.isDone() || Await.isAsleep(closer));
+                            }
+                        },
+                        DEADLINE);
+            }
+            return null;
+        });
+        assertThat(closing).succeedsWithin(DEADLINE).isEqualTo(true);
+        assertThat(fetched).failsWithin(DEADLINE);
+        assertThat(offered).failsWithin(DEADLINE);
     }
 }

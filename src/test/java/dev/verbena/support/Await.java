@@ -75,7 +75,8 @@ public final class Await {
         };
     }
 
-    private static boolean isIn(Thread thread, String type, String method) {
+    /** Returns whether a thread is in a call of a method. */
+    public static boolean isIn(Thread thread, String type, String method) {
         return Arrays.stream(thread.getStackTrace())
                 .anyMatch(frame -> frame.getClassName().equals(type)
                         && frame.getMethodName().equals(method));

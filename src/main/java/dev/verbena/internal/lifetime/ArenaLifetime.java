@@ -144,11 +144,18 @@ public final class ArenaLifetime extends Lifetime {
 
     /** Destroys the objects, the youngest first, then frees the memory: see {@link VerbsArena#close}. */
     public void close() {
+        if (!closeUnlessClosed()) {
+            throw guard().closedAlready();
+        }
+    }
+
+    /** Does the same as {@link #close}, but returns false if the arena is closed already. */
+    public boolean closeUnlessClosed() {
         takeOverFromEndedThread();
         guard().checkThread();
         try (var _ = closing.held()) {
             if (isClosed()) {
-                throw guard().closedAlready();
+                return false;
             }
             checkNothingForeignDepends();
             guard().shut();
@@ -166,6 +173,7 @@ public final class ArenaLifetime extends Lifetime {
             if (!memory.scope().isAlive()) { // else the entry refuses segments of an ended thread for ever
                 OPEN.remove(memory.scope());
             }
+            return true;
         }
     }
 

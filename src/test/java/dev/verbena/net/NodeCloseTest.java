@@ -1,0 +1,136 @@
+package dev.verbena.net;
+
+import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Nodes that are closed while threads of the program use them. */
+@FencedTest
+@Timeout(120)
+class NodeCloseTest {
+    /** Such a thread closes a channel whose peer has left, for example. */
+    @Test
+    void nodeWaitsForAThreadThatFreesAChannel() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            Channel channel = nodes.connect().server();
+            Fenced.stop("ibv_dereg_mr");
+            Future<?> freeing = nodes.start(() -> {
+                channel.close();
+                return null;
+            });
+            Fenced.awaitStopped("ibv_dereg_mr", 1);
+            FutureTask<Void> closing = new FutureTask<>(nodes.server::close, null);
+            Thread closer = Thread.ofPlatform().daemon().start(closing);
+            Await.until("the node waits", () -> closing.isDone() || Await.isIn(closer, Engine.class.getName(), "free"));
+            Fenced.calm();
+            end(closing);
+            end(freeing);
+        }
+    }
+
+    /** The node waits for a transfer meanwhile. */
+    @Test
+    void nodeThatIsBeingClosedCanNotBeReached() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            NodePair.Ends ends = nodes.connect();
+            Future<?> offered = nodes.start(() -> {
+                ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE);
+                return null;
+            });
+            Transfer transfer;
+            try (Message message = ends.server().receive(DEADLINE)) {
+                transfer = message.transfer();
+            }
+            InetSocketAddress address = nodes.server.address();
+            Thread closer = Thread.ofPlatform().daemon().unstarted(nodes.server::close);
+            transfer.fetch(
+                    MemorySegment.ofArray(new byte[100]),
+                    done -> {
+                        closer.start();
+                        Await.until("closed", () -> nodes.server.toString().contains("(0 of"));
+                        assertThatExceptionOfType(ChannelException.class)
+                                .isThrownBy(() -> nodes.client.connect(address, DEADLINE))
+                                .satisfies(
+                                        told -> assertThat(told.reason()).isIn(EndReason.UNREACHABLE, EndReason.LOST));
+                    },
+                    DEADLINE);
+            Await.end(closer);
+            assertThat(offered).failsWithin(DEADLINE);
+        }
+    }
+
+    /** A node that let peers in while it is closed waited for the goodbyes of those that nobody heard any more. */
+    @Test
+    void nodeClosesUnderTrafficWithoutWaitingForGoodbyesInVain() throws Exception {
+        NodeOptions options = SMALL.closeTimeout(DEADLINE); // longer than the test may take
+        AtomicInteger transfers = new AtomicInteger();
+        for (int round = 0; round < 40; round++) {
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                Node server = NodePair.open(options, arena);
+                AtomicBoolean over = new AtomicBoolean();
+                List<Thread> threads = new ArrayList<>();
+                for (int i = 0; i < 3; i++) {
+                    threads.add(Thread.ofPlatform().daemon().start(() -> serve(server, transfers)));
+                    threads.add(Thread.ofPlatform().daemon().start(() -> offer(server, over)));
+                }
+                int enough = transfers.get() + 1 + round % 7;
+                Await.until("data flow", () -> transfers.get() >= enough);
+                server.close();
+                over.set(true);
+                for (Thread thread : threads) {
+                    Await.end(thread);
+                }
+            }
+        }
+    }
+
+    private static void serve(Node server, AtomicInteger transfers) {
+        while (true) {
+            try (Channel channel = server.accept(DEADLINE);
+                    Message message = channel.receive(DEADLINE);
+                    Transfer transfer = message.transfer()) {
+                transfer.accept(MemorySegment.ofArray(new byte[(int) transfer.length()]), done -> {}, DEADLINE);
+                transfers.incrementAndGet();
+            } catch (ChannelException ended) {
+                // There are others.
+            } catch (IllegalStateException | InterruptedException closed) {
+                return;
+            }
+        }
+    }
+
+    private static void offer(Node server, AtomicBoolean over) {
+        Duration time = Duration.ofMillis(200);
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Node client = NodePair.open(SMALL.closeTimeout(time), arena);
+            while (!over.get()) {
+                try (Channel channel = client.connect(server.address(), time)) {
+                    channel.offer(MemorySegment.ofArray(new byte[100_000]), new byte[0], time);
+                } catch (VerbsException | IllegalStateException closed) {
+                    // The test counts what has come.
+                }
+            }
+        } catch (InterruptedException nobodyAsksForIt) {
+            throw new AssertionError(nobodyAsksForIt);
+        }
+    }
+}

@@ -96,7 +96,6 @@ public final class EventChannel extends VerbsObject {
     private void destroy() {
         waiters.wakeAll();
         lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
-        unclaimedOf(null).forEach(ConnectRequest::drop);
         reader.leave();
         lifetime.gone();
         domains.values().forEach(this::closeIfUnused);
@@ -304,14 +303,14 @@ public final class EventChannel extends VerbsObject {
         }
     }
 
-    /** Returns the unclaimed requests of a listener; of all listeners for null. */
-    List<ConnectRequest> unclaimedOf(@Nullable IdEvents listener) {
+    /** Returns the unclaimed requests of a listener. */
+    List<ConnectRequest> unclaimedOf(IdEvents listener) {
         try (var _ = reader.lock.held()) {
             if (unclaimed.isEmpty()) { // of nearly all ids that close
                 return List.of();
             }
             return unclaimed.stream()
-                    .filter(request -> listener == null || request.listener() == listener)
+                    .filter(request -> request.listener() == listener)
                     .toList();
         }
     }

@@ -824,7 +824,10 @@ final class ChannelCore {
     boolean revoke(Export export) {
         try (var _ = lock.held()) {
             grants.revoke(export);
-            return !grants.isRevoking() || parted();
+            if (parted()) {
+                grants.revokeAll();
+            }
+            return !grants.isRevoking();
         }
     }
 

@@ -147,7 +147,7 @@ final class Engine {
             };
             address = carrier.address();
             apart = Daemons.single("node-memory-" + text(address));
-            exports = new Exports(carrier, export -> forEachChannel(core -> revoke(core, export)));
+            exports = new Exports(carrier, this::revoke);
         } catch (Throwable t) {
             undo(t, arena::close);
             throw t;
@@ -203,6 +203,18 @@ final class Engine {
 
     boolean isClosed() {
         return closed;
+    }
+
+    /** Takes an export from all channels, also from those that threads are freeing just now. */
+    private void revoke(Export export) {
+        forEachChannel(core -> revoke(core, export));
+        List<ChannelCore> left = new ArrayList<>();
+        try (var _ = table.held()) {
+            for (ChannelCore core = unclosed; core != null; core = core.nextUnclosed) {
+                left.add(core);
+            }
+        }
+        left.forEach(core -> core.revoke(export));
     }
 
     /** Takes an export from a channel. A binding that is under way ends first, or the connection does. */

@@ -98,17 +98,19 @@ final class Exports {
 
     @Nullable
     Export find(String name) {
-        return exports.get(name);
+        Export known = exports.get(name);
+        return known != null && known.isOpen() ? known : null;
     }
 
+    /** Closes an export. The thread that closes the arena of its memory may be closing this node, and so the export too. */
     void close(Export export) {
         try (var _ = closing.held()) {
             export.end();
-            exports.remove(export.name(), export);
             revoker.accept(export);
-            freeLate();
-            export.region().close();
         }
+        freeLate();
+        export.region().close();
+        exports.remove(export.name(), export); // last: a node that is closed meanwhile has to know the export
     }
 
     void closeAll() {

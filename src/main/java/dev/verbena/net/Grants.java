@@ -30,8 +30,9 @@ final class Grants {
 
     /** Gives an export to the peer. The key is valid before all later requests. */
     RemoteMemory grant(Link on, Export export) {
-        if (!export.region().isOpen()) {
-            throw new IllegalStateException("The arena of the " + export + " is closing");
+        if (!export.isOpen()
+                || !export.region().isOpen()) { // revoking comes after the first and takes the channel's lock
+            throw new IllegalStateException("The " + export + " or its arena is closing");
         }
         Link.Key known = granted.get(export);
         if (known != null) {

@@ -215,8 +215,9 @@ public final class Node extends VerbsObject {
      * @throws VerbsException if the memory could not be registered
      */
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
-        lifetime.checkOpen();
-        return engine.carrier.register(memory, access, owner);
+        try (var _ = lifetime.held()) {
+            return engine.carrier.register(memory, access, owner);
+        }
     }
 
     /**
@@ -253,21 +254,22 @@ public final class Node extends VerbsObject {
     public MemoryRegion register(
             FileChannel file, long position, long size, Collection<AccessFlag> access, VerbsArena owner)
             throws IOException {
-        lifetime.checkOpen();
         FileMemory range = new FileMemory(file, position, size);
         if (size == 0) {
             throw new IllegalArgumentException("size of registered memory must be at least 1 byte, got 0");
         }
-        if (!access.contains(AccessFlag.LOCAL_WRITE)) {
-            return range.readable(engine.carrier, access, owner);
+        try (var _ = lifetime.held()) {
+            if (!access.contains(AccessFlag.LOCAL_WRITE)) {
+                return range.readable(engine.carrier, access, owner);
+            }
+            MemoryRegion region = range.tryWritable(engine.carrier, access, owner);
+            if (region == null) {
+                throw new IOException("The kernel can't pin this file for an adapter that writes: use a file in memory"
+                        + " (tmpfs or hugetlbfs), or register other memory and write it to the file."
+                        + " Transfer.fetch() does that");
+            }
+            return region;
         }
-        MemoryRegion region = range.tryWritable(engine.carrier, access, owner);
-        if (region == null) {
-            throw new IOException(
-                    "The kernel can't pin this file for an adapter that writes: use a file in memory (tmpfs"
-                            + " or hugetlbfs), or register other memory and write it to the file. Transfer.fetch() does that");
-        }
-        return region;
     }
 
     /**
@@ -300,8 +302,9 @@ public final class Node extends VerbsObject {
      * @throws IllegalStateException if an export has the name already, or if this node is closed
      */
     public Export export(String name, MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
-        lifetime.checkOpen();
-        return engine.exports.export(name, memory, access, owner);
+        try (var _ = lifetime.held()) {
+            return engine.exports.export(name, memory, access, owner);
+        }
     }
 
     /**

@@ -11,11 +11,13 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -27,6 +29,8 @@ import org.junit.jupiter.api.Timeout;
 @FencedTest
 @Timeout(120)
 class NodeCloseTest {
+    private static final int ROUNDS = Integer.getInteger("rounds", 40);
+
     /** Such a thread closes a channel whose peer has left, for example. */
     @Test
     void nodeWaitsForAThreadThatFreesAChannel() throws Exception {
@@ -83,7 +87,7 @@ class NodeCloseTest {
     void nodeClosesUnderTrafficWithoutWaitingForGoodbyesInVain() throws Exception {
         NodeOptions options = SMALL.closeTimeout(DEADLINE); // longer than the test may take
         AtomicInteger transfers = new AtomicInteger();
-        for (int round = 0; round < 40; round++) {
+        for (int round = 0; round < ROUNDS; round++) {
             try (VerbsArena arena = VerbsArena.ofShared()) {
                 Node server = NodePair.open(options, arena);
                 AtomicBoolean over = new AtomicBoolean();
@@ -98,6 +102,36 @@ class NodeCloseTest {
                 over.set(true);
                 for (Thread thread : threads) {
                     Await.end(thread);
+                }
+            }
+        }
+    }
+
+    /** The arena owns all of it. */
+    @Test
+    void nodeAndWhatItHasCloseAtOnce() throws Exception {
+        for (int round = 0; round < ROUNDS; round++) {
+            try (NodePair nodes = new NodePair()) {
+                VerbsArena arena = VerbsArena.ofShared();
+                Node server = NodePair.open(SMALL, arena);
+                Future<Channel> accepted = nodes.start(() -> server.accept(DEADLINE));
+                Channel client = nodes.client.connect(server.address(), DEADLINE);
+                List<AutoCloseable> all = new ArrayList<>(List.of(client, end(accepted), server, arena));
+                for (String name : List.of("one", "other")) {
+                    all.add(server.export(name, arena.allocate(64), AccessFlag.REMOTE_READ));
+                    client.remote(name, DEADLINE);
+                }
+                CyclicBarrier together = new CyclicBarrier(all.size());
+                List<Future<Void>> closers = new ArrayList<>();
+                for (AutoCloseable each : all) {
+                    closers.add(nodes.start(() -> {
+                        together.await();
+                        each.close();
+                        return null;
+                    }));
+                }
+                for (Future<Void> closer : closers) {
+                    end(closer);
                 }
             }
         }

@@ -443,9 +443,7 @@ public final class Connection implements AutoCloseable {
      */
     @Override
     public void close() {
-        if (id.isOpen()) {
-            disconnect();
-        }
+        disconnect();
         parts.close();
         id.close();
         if (own != null) {
@@ -457,7 +455,7 @@ public final class Connection implements AutoCloseable {
         if (answered) {
             try {
                 id.beginDisconnect();
-            } catch (VerbsException neverConnected) {
+            } catch (VerbsException | IllegalStateException neverConnectedOrClosed) {
                 // There is no connection to end.
             }
         }

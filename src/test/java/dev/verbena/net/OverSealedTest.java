@@ -110,4 +110,12 @@ final class OverSealedTest {
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
     static class NodesTest extends NodeTest {}
+
+    @FencedTest
+    @Over(Over.Wire.SEALED_RDMA)
+    static class ClosesTest extends NodeCloseTest {}
+
+    @FencedTest
+    @Over(Over.Wire.AUTHENTICATED_WITHOUT_WINDOWS)
+    static class ClosesWithoutWindowsTest extends NodeCloseTest {}
 }

@@ -13,8 +13,11 @@ import org.jspecify.annotations.Nullable;
 public final class LostExit {
     private static final String LIBRARY = "dev.verbena.";
 
-    private static final String SLEEPER = Waiters.class.getName();
-    private static final String SERVER = Daemons.class.getName();
+    // Literals: a class with an initialiser is of no use any more if memory or stack is short when closing needs it
+    // first.
+    private static final String SLEEPER = "dev.verbena.internal.Waiters";
+
+    private static final String SERVER = "dev.verbena.internal.Daemons";
 
     /** The number of tries after which, and between which, a thread that waits looks: each look stops the other thread. */
     private static final int TRIES = 1_000;

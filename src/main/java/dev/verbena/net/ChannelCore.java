@@ -75,9 +75,9 @@ final class ChannelCore {
     /** True while futures and the handler have not been told the end, for which memory may be missing. */
     private boolean untold;
 
-    /** The next closed channel whose arena is not closed. The engine's lock guards it. */
+    /** The next one of the {@link ClosedChannels}, whose lock guards it. */
     @Nullable
-    ChannelCore nextUnclosed;
+    ChannelCore nextClosed;
 
     private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;

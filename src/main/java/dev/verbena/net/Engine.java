@@ -8,7 +8,6 @@ import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.lifetime.ArenaLifetime;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -88,8 +87,7 @@ final class Engine {
     /** The node's threads, once the node can't go on: they tell handlers and futures the end. */
     private final Waiters resting = new Waiters();
 
-    /** The closed channels whose arenas are not closed, linked without an allocation. The table's lock guards them. */
-    private @Nullable ChannelCore unclosed;
+    private final ClosedChannels closedChannels = new ClosedChannels();
 
     final Handlers handlers;
 
@@ -208,13 +206,7 @@ final class Engine {
     /** Takes an export from all channels, also from those that threads are freeing just now. */
     private void revoke(Export export) {
         forEachChannel(core -> revoke(core, export));
-        List<ChannelCore> left = new ArrayList<>();
-        try (var _ = table.held()) {
-            for (ChannelCore core = unclosed; core != null; core = core.nextUnclosed) {
-                left.add(core);
-            }
-        }
-        left.forEach(core -> core.revoke(export));
+        closedChannels.revoke(export);
     }
 
     /** Takes an export from a channel. A binding that is under way ends first, or the connection does. */
@@ -548,7 +540,7 @@ final class Engine {
             try {
                 release(core);
             } catch (RuntimeException | Error refused) {
-                // The arena is among the unclosed ones: the node closes it.
+                // The node closes the arena.
             }
         }
         return true;
@@ -849,41 +841,15 @@ final class Engine {
             past = past.plus(last); // first, because it allocates
             slots.set(slot, null);
             count--;
-            core.nextUnclosed = unclosed; // a node that is closed meanwhile has to know the channel
-            unclosed = core;
+            closedChannels.add(core); // a node that is closed meanwhile has to know the channel
         }
         Carrier.Connection connection = core.connection();
         try {
-            free(core);
+            closedChannels.closeArena(core);
         } finally {
             if (connection != null) {
                 connection.forget();
             }
-        }
-    }
-
-    /** Closes the arena of a channel. Waits for another thread that closes it. */
-    private void free(ChannelCore core) {
-        core.revokeAll();
-        ArenaLifetime.of(core.arena).closeUnlessClosed();
-        try (var _ = table.held()) {
-            ChannelCore before = null;
-            ChannelCore each = unclosed;
-            while (each != null && each != core) {
-                before = each;
-                each = each.nextUnclosed;
-            }
-            if (before != null && each != null) {
-                before.nextUnclosed = core.nextUnclosed;
-            } else if (each != null) {
-                unclosed = core.nextUnclosed;
-            }
-        }
-    }
-
-    private @Nullable ChannelCore firstUnclosed() {
-        try (var _ = table.held()) {
-            return unclosed;
         }
     }
 
@@ -960,9 +926,7 @@ final class Engine {
         exports.freeLate();
         apart.shutdown(); // has nothing to do: all channels are closed
         carrier.close();
-        for (ChannelCore core = firstUnclosed(); core != null; core = firstUnclosed()) {
-            free(core);
-        }
+        closedChannels.closeArenas();
         if (arena.scope().isAlive()) {
             arena.close();
         }
@@ -978,7 +942,7 @@ final class Engine {
             try {
                 core.channel.finishClose(deadline.left());
             } catch (RuntimeException refused) {
-                // The arena is among the unclosed ones, which are closed later.
+                // The arena is closed later.
             }
         }
         others.forEach(core -> core.channel.close()); // waits for the threads that close them

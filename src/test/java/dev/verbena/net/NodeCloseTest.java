@@ -44,7 +44,9 @@ class NodeCloseTest {
             Fenced.awaitStopped("ibv_dereg_mr", 1);
             FutureTask<Void> closing = new FutureTask<>(nodes.server::close, null);
             Thread closer = Thread.ofPlatform().daemon().start(closing);
-            Await.until("the node waits", () -> closing.isDone() || Await.isIn(closer, Engine.class.getName(), "free"));
+            Await.until(
+                    "the node waits",
+                    () -> closing.isDone() || Await.isIn(closer, ClosedChannels.class.getName(), "closeArena"));
             Fenced.calm();
             end(closing);
             end(freeing);

@@ -8,7 +8,6 @@ import dev.verbena.internal.NativeLibraries;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -38,8 +37,11 @@ public final class ArenaLifetime extends Lifetime {
 
     private final VerbsArena arena;
     private final Arena memory;
-    private final LinkedHashSet<ObjectLifetime> objects = new LinkedHashSet<>();
+    final Members objects = new Members();
     private final Mutex closing = new Mutex();
+
+    /** True once the objects are destroyed and the memory is freed. Until then a close can be tried again. */
+    private boolean freed;
 
     /** The newest of the blocks of {@link #allocateUntouched}. */
     private final AtomicReference<@Nullable Block> blocks = new AtomicReference<>();
@@ -154,7 +156,7 @@ public final class ArenaLifetime extends Lifetime {
         takeOverFromEndedThread();
         guard().checkThread();
         try (var _ = closing.held()) {
-            if (isClosed()) {
+            if (freed) {
                 return false;
             }
             checkNothingForeignDepends();
@@ -173,6 +175,7 @@ public final class ArenaLifetime extends Lifetime {
             if (!memory.scope().isAlive()) { // else the entry refuses segments of an ended thread for ever
                 OPEN.remove(memory.scope());
             }
+            freed = true;
             return true;
         }
     }
@@ -203,7 +206,7 @@ public final class ArenaLifetime extends Lifetime {
     /** Destroys one object before its arena is closed. */
     void destroy(ObjectLifetime object) {
         try (var _ = closing.held()) {
-            destroyAndForget(object);
+            object.destroyOnce();
         }
     }
 
@@ -213,7 +216,7 @@ public final class ArenaLifetime extends Lifetime {
             return false;
         }
         try {
-            destroyAndForget(object);
+            object.destroyOnce();
             return true;
         } finally {
             closing.unlock();
@@ -223,7 +226,7 @@ public final class ArenaLifetime extends Lifetime {
     private void destroyInOrder(ObjectLifetime object) {
         for (ObjectLifetime first : object.closedBefore()) {
             if (first.arena() == this) {
-                destroyAndForget(first);
+                first.destroyOnce();
             }
         }
         // Dependents are younger and gone, except those that came later: an id that moved, a queue pair with a counter.
@@ -232,18 +235,7 @@ public final class ArenaLifetime extends Lifetime {
                 destroyInOrder(dependent);
             }
         }
-        destroyAndForget(object);
-    }
-
-    private void destroyAndForget(ObjectLifetime object) {
         object.destroyOnce();
-        forget(object);
-    }
-
-    void forget(ObjectLifetime object) {
-        synchronized (objects) {
-            objects.remove(object);
-        }
     }
 
     /** Does work while no other thread closes this arena or an object of it. */
@@ -253,21 +245,13 @@ public final class ArenaLifetime extends Lifetime {
         }
     }
 
-    void add(ObjectLifetime object) {
-        synchronized (objects) {
-            objects.add(object);
-        }
-    }
-
     /** Returns the objects that the arena owns, the youngest first. */
     public List<VerbsObject> objects() {
         return objectsYoungestFirst().stream().map(ObjectLifetime::subject).toList();
     }
 
     private List<ObjectLifetime> objectsYoungestFirst() {
-        synchronized (objects) {
-            return new ArrayList<>(objects.reversed());
-        }
+        return objects.oldestFirst().reversed();
     }
 
     /** Checks that no object has to stay. Runs before the first object is destroyed: either all go or none. */

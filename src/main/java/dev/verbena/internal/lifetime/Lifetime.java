@@ -2,15 +2,13 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The lifetime of an arena or of a verbs object: the guard that closing waits for, and the objects that depend on it. */
 public abstract sealed class Lifetime permits ArenaLifetime, ObjectLifetime {
     private final CloseGuard guard;
-    private final Set<ObjectLifetime> dependents = new LinkedHashSet<>();
+    final Members dependents = new Members();
     private final Held held = new Held(this);
 
     /** Begins a lifetime of an object for one thread, or for all if that is null. */
@@ -129,23 +127,9 @@ public abstract sealed class Lifetime permits ArenaLifetime, ObjectLifetime {
         guard.forgetUser();
     }
 
-    final void addDependent(ObjectLifetime dependent) {
-        synchronized (dependents) {
-            dependents.add(dependent);
-        }
-    }
-
-    final void removeDependent(ObjectLifetime dependent) {
-        synchronized (dependents) {
-            dependents.remove(dependent);
-        }
-    }
-
     /** Returns the dependents, the oldest first. */
     public final List<ObjectLifetime> dependents() {
-        synchronized (dependents) {
-            return List.copyOf(dependents);
-        }
+        return dependents.oldestFirst();
     }
 
     final void checkNoDependents() {

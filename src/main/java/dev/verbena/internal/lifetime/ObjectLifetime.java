@@ -28,10 +28,12 @@ public final class ObjectLifetime extends Lifetime {
     private @Nullable Runnable destroyer;
     private @Nullable Runnable undoer;
     private @Nullable Supplier<? extends Collection<? extends VerbsObject>> closedBefore;
-    private volatile List<Lifetime> parents = List.of();
 
-    /** True once C has destroyed the object. The arena destroys one object at a time. */
-    private boolean gone;
+    /** The places of the object among the dependents of its parents, and in its arena. A parent may be there twice. */
+    private volatile List<Members.Place> places = List.of();
+
+    /** True once C has destroyed the object. Until then a close can be tried again. The arena destroys one object at a time. */
+    private volatile boolean gone;
 
     private ObjectLifetime(ArenaLifetime arena) {
         super(arena.owner());
@@ -206,8 +208,7 @@ public final class ObjectLifetime extends Lifetime {
                 return;
             }
         }
-        leave(known);
-        arena.forget(this);
+        leave();
     }
 
     /**
@@ -217,11 +218,15 @@ public final class ObjectLifetime extends Lifetime {
     private void publish(List<Lifetime> known) {
         hold();
         try {
-            parents = known;
+            List<Members.Place> made = new ArrayList<>();
             for (Lifetime parent : known) {
-                parent.addDependent(this);
+                made.add(placeAmong(parent.dependents, made));
             }
-            arena.add(this);
+            made.add(new Members.Place(arena.objects, this));
+            places = List.copyOf(made);
+            for (Members.Place place : made) {
+                place.of.add(place);
+            }
         } finally {
             release();
         }
@@ -314,28 +319,34 @@ public final class ObjectLifetime extends Lifetime {
      */
     public boolean closeAtOnce() {
         guard().checkThread();
-        return isClosed() || arena.destroyAtOnce(this);
+        return gone || arena.destroyAtOnce(this);
     }
 
-    /** Destroys the object if it is open. The arena calls this for one object at a time. */
+    /** Destroys the object unless it is gone. The arena calls this for one object at a time. */
     void destroyOnce() {
-        if (isClosed()) {
-            return;
+        try {
+            if (!gone) {
+                destroy();
+            }
+        } finally {
+            if (gone) {
+                leave();
+            }
         }
+    }
+
+    private void destroy() {
         checkNoDependents();
         guard().shut();
         try {
             checkNoDependents(); // one may have been made before this lifetime was shut
             Objects.requireNonNull(destroyer).run();
-        } catch (Throwable failure) {
-            if (gone) {
-                leave(parents);
-            } else {
+            gone = true;
+        } finally {
+            if (!gone) {
                 guard().reopen();
             }
-            throw failure;
         }
-        leave(parents);
     }
 
     /**
@@ -346,10 +357,21 @@ public final class ObjectLifetime extends Lifetime {
         gone = true;
     }
 
-    private void leave(List<Lifetime> left) {
+    private void leave() {
+        List<Members.Place> left = places;
         for (int i = 0; i < left.size(); i++) { // without an iterator, for which there may be no memory
-            left.get(i).removeDependent(this);
+            left.get(i).of.remove(left.get(i));
         }
+    }
+
+    /** Returns the place of this object among some members: a new one, unless it is in the list. */
+    private Members.Place placeAmong(Members members, List<Members.Place> known) {
+        for (Members.Place place : known) {
+            if (place.of == members) {
+                return place;
+            }
+        }
+        return new Members.Place(members, this);
     }
 
     /**
@@ -404,19 +426,21 @@ public final class ObjectLifetime extends Lifetime {
     }
 
     private synchronized void join(ObjectLifetime parent) {
-        List<Lifetime> more = new ArrayList<>(parents);
-        more.add(parent);
-        parent.addDependent(this);
-        parents = List.copyOf(more);
+        List<Members.Place> more = new ArrayList<>(places);
+        Members.Place place = placeAmong(parent.dependents, more);
+        more.add(place);
+        places = List.copyOf(more);
+        place.of.add(place); // last: it needs no memory
     }
 
     /** Takes back one call of {@link #join}. The parent keeps its dependent if there was another. */
     private synchronized void part(ObjectLifetime parent) {
-        List<Lifetime> fewer = new ArrayList<>(parents);
-        fewer.remove(parent);
-        parents = List.copyOf(fewer);
-        if (!fewer.contains(parent)) {
-            parent.removeDependent(this);
+        List<Members.Place> fewer = new ArrayList<>(places);
+        Members.Place place = placeAmong(parent.dependents, fewer);
+        fewer.remove(place);
+        places = List.copyOf(fewer);
+        if (!fewer.contains(place)) {
+            place.of.remove(place);
         }
     }
 }

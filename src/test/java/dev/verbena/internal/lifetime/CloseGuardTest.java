@@ -208,6 +208,44 @@ class CloseGuardTest {
         assertThat(destroyed).containsExactly("object");
     }
 
+    /** Calls from the end of the stack, and then from each frame above, until a call does not overflow. */
+    private static void callFromTheEndOfTheStack(Runnable call, int wide) {
+        try {
+            if (wide > 0) {
+                callFromTheEndOfTheStack(call, wide - 1, 0L, 0L);
+            } else {
+                callFromTheEndOfTheStack(call, 0);
+            }
+        } catch (StackOverflowError end) {
+            call.run();
+        }
+    }
+
+    /** Takes more of the stack, so that the frames end elsewhere. */
+    private static long callFromTheEndOfTheStack(Runnable call, int wide, long more, long yetMore) {
+        callFromTheEndOfTheStack(call, wide);
+        return more + yetMore;
+    }
+
+    @Test
+    void closeThatRunsOutOfStackWhileItWaitsCanBeRepeated() throws Throwable {
+        for (int round = 0; round < 40; round++) {
+            int wide = round;
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                GuardedObject object = GuardedObject.in(arena, "object", destroyed);
+                int way = object.lifetime.enter();
+                Runnable work = () -> callFromTheEndOfTheStack(object::close, wide);
+                Thread closer = new Thread(null, work, "closer", 256 << 10);
+                closer.start();
+                Await.until(
+                        "the closer waits", () -> closer.getState() == Thread.State.TIMED_WAITING || !closer.isAlive());
+                object.lifetime.exit(way);
+                Await.end(closer);
+                assertThat(destroyed).as("round " + round).hasSize(round + 1);
+            }
+        }
+    }
+
     private static void awaitLatch(CountDownLatch latch) {
         try {
             latch.await();

@@ -6,16 +6,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** All objects of two connections and their listener, closed at once. */
+/** All objects of connections and their listener, closed at once while threads wait for them. */
 @FencedTest
 @Timeout(120)
 class CloseRaceTest {
@@ -48,6 +50,22 @@ class CloseRaceTest {
                         client.id().protectionDomain(),
                         accepted.register(arena.allocate(64)),
                         arena));
+                EventChannel channel = client.id().channel();
+                List<Callable<?>> waits = List.of(
+                        () -> listener.accept(DEADLINE, ConnectionResources.defaults(), arena),
+                        () -> client.awaitCompletion(DEADLINE),
+                        () -> accepted.id().awaitEvent(DEADLINE),
+                        () -> channel.awaitEvent(DEADLINE));
+                List<Future<?>> waiters = new ArrayList<>();
+                for (Callable<?> wait : waits) {
+                    waiters.add(threads.start(() -> {
+                        try {
+                            return wait.call();
+                        } catch (IllegalStateException | VerbsException closed) {
+                            return null;
+                        }
+                    }));
+                }
                 CyclicBarrier together = new CyclicBarrier(all.size());
                 List<Future<Void>> closers = new ArrayList<>();
                 for (AutoCloseable each : all) {
@@ -65,6 +83,9 @@ class CloseRaceTest {
                 }
                 for (Future<Void> closer : closers) {
                     end(closer);
+                }
+                for (Future<?> each : waiters) {
+                    end(each);
                 }
             }
             assertThat(Fenced.liveObjects()).isEqualTo(live);

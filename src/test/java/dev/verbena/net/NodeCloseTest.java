@@ -17,6 +17,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
@@ -124,6 +125,27 @@ class NodeCloseTest {
                             .inTheClear());
                     client.remote(name, DEADLINE);
                 }
+                Channel taken = end(accepted);
+                InetSocketAddress address = server.address();
+                List<Callable<?>> calls = List.of(
+                        () -> server.accept(DEADLINE),
+                        () -> taken.receive(DEADLINE),
+                        () -> client.remote("other", DEADLINE),
+                        () -> nodes.client.connect(address, DEADLINE),
+                        () -> {
+                            client.offer(MemorySegment.ofArray(new byte[1000]), new byte[0], DEADLINE);
+                            return null;
+                        });
+                List<Future<?>> callers = new ArrayList<>();
+                for (Callable<?> call : calls) {
+                    callers.add(nodes.start(() -> {
+                        try {
+                            return call.call();
+                        } catch (IllegalStateException | VerbsException closed) {
+                            return null;
+                        }
+                    }));
+                }
                 CyclicBarrier together = new CyclicBarrier(all.size());
                 List<Future<Void>> closers = new ArrayList<>();
                 for (AutoCloseable each : all) {
@@ -135,6 +157,9 @@ class NodeCloseTest {
                 }
                 for (Future<Void> closer : closers) {
                     end(closer);
+                }
+                for (Future<?> caller : callers) {
+                    end(caller);
                 }
             }
         }

@@ -124,7 +124,7 @@ public final class LifeInShortage {
             } catch (OutOfMemoryError hungry) {
                 assert !closed;
             }
-            taken = null;
+            giveHeap();
             if (!closed) {
                 closeChannel();
                 if (client.toString().contains("(1 of")) {
@@ -151,6 +151,21 @@ public final class LifeInShortage {
                     size /= 4;
                 }
             }
+        }
+
+        /** Gives the heap back. An allocation right after that may still fail, while the collector is at work. */
+        private static void giveHeap() {
+            taken = null;
+            boolean isThere = false;
+            while (!isThere) {
+                try {
+                    taken = new byte[8 << 20];
+                    isThere = true;
+                } catch (OutOfMemoryError early) {
+                    System.gc();
+                }
+            }
+            taken = null;
         }
 
         private void use(VerbsArena arena) throws InterruptedException {

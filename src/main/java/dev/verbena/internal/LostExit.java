@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 public final class LostExit {
     private static final String LIBRARY = "dev.verbena.";
 
-    // Literals: a class with an initialiser is of no use any more if memory or stack is short when closing needs it
-    // first.
+    // Literals, so that the class has no initialiser: one that fails for lack of stack or heap makes it unusable for
+    // ever.
     private static final String SLEEPER = "dev.verbena.internal.Waiters";
 
     private static final String SERVER = "dev.verbena.internal.Daemons";

@@ -30,8 +30,8 @@ final class Grants {
 
     /** Gives an export to the peer. The key is valid before all later requests. */
     RemoteMemory grant(Link on, Export export) {
-        if (!export.isOpen()
-                || !export.region().isOpen()) { // revoking comes after the first and takes the channel's lock
+        // A thread that revokes an export has ended it before it takes the channel's lock.
+        if (!export.isOpen() || !export.region().isOpen()) {
             throw new IllegalStateException("The " + export + " or its arena is closing");
         }
         Link.Key known = granted.get(export);

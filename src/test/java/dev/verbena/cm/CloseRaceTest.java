@@ -6,13 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsException;
+import dev.verbena.support.CloseAtOnce;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -36,7 +34,9 @@ class CloseRaceTest {
                 Connection accepted = end(accepting);
                 Connection waiting = Connection.to(listener.address(), DEADLINE, arena);
                 waiting.id().beginConnect(ConnectionParameters.defaults());
-                List<AutoCloseable> all = new ArrayList<>(List.of(
+                EventChannel channel = client.id().channel();
+                List<AutoCloseable> all = new ArrayList<>(List.of(arena));
+                for (AutoCloseable each : List.of(
                         listener,
                         client,
                         accepted,
@@ -44,51 +44,30 @@ class CloseRaceTest {
                         client.id(),
                         accepted.id(),
                         client.queuePair(),
-                        client.id().channel(),
+                        channel,
                         listener.id().channel(),
                         client.id().context(),
                         client.id().protectionDomain(),
-                        accepted.register(arena.allocate(64)),
-                        arena));
-                EventChannel channel = client.id().channel();
-                List<Callable<?>> waits = List.of(
-                        () -> listener.accept(DEADLINE, ConnectionResources.defaults(), arena),
-                        () -> client.awaitCompletion(DEADLINE),
-                        () -> accepted.id().awaitEvent(DEADLINE),
-                        () -> channel.awaitEvent(DEADLINE));
-                List<Future<?>> waiters = new ArrayList<>();
-                for (Callable<?> wait : waits) {
-                    waiters.add(threads.start(() -> {
-                        try {
-                            return wait.call();
-                        } catch (IllegalStateException | VerbsException closed) {
-                            return null;
-                        }
-                    }));
+                        accepted.register(arena.allocate(64)))) {
+                    all.add(() -> closeUnlessInUse(each));
                 }
-                CyclicBarrier together = new CyclicBarrier(all.size());
-                List<Future<Void>> closers = new ArrayList<>();
-                for (AutoCloseable each : all) {
-                    closers.add(threads.start(() -> {
-                        together.await();
-                        try {
-                            each.close();
-                        } catch (ResourceBusyException inUse) {
-                            if (each == arena) {
-                                throw inUse;
-                            }
-                        }
-                        return null;
-                    }));
-                }
-                for (Future<Void> closer : closers) {
-                    end(closer);
-                }
-                for (Future<?> each : waiters) {
-                    end(each);
-                }
+                CloseAtOnce.close(
+                        all,
+                        List.of(
+                                () -> listener.accept(DEADLINE, ConnectionResources.defaults(), arena),
+                                () -> client.awaitCompletion(DEADLINE),
+                                () -> accepted.id().awaitEvent(DEADLINE),
+                                () -> channel.awaitEvent(DEADLINE)));
             }
             assertThat(Fenced.liveObjects()).isEqualTo(live);
+        }
+    }
+
+    private static void closeUnlessInUse(AutoCloseable object) throws Exception {
+        try {
+            object.close();
+        } catch (ResourceBusyException inUse) {
+            // The arena closes it.
         }
     }
 }

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.Await;
+import dev.verbena.support.CloseAtOnce;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
@@ -17,8 +18,6 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -117,50 +116,27 @@ class NodeCloseTest {
             try (NodePair nodes = new NodePair()) {
                 VerbsArena arena = VerbsArena.ofShared();
                 Node server = NodePair.open(SMALL, arena);
-                Future<Channel> accepted = nodes.start(() -> server.accept(DEADLINE));
-                Channel client = nodes.client.connect(server.address(), DEADLINE);
-                List<AutoCloseable> all = new ArrayList<>(List.of(client, end(accepted), server, arena));
+                InetSocketAddress address = server.address();
+                Future<Channel> accepting = nodes.start(() -> server.accept(DEADLINE));
+                Channel client = nodes.client.connect(address, DEADLINE);
+                Channel accepted = end(accepting);
+                List<AutoCloseable> all = new ArrayList<>(List.of(client, accepted, server, arena));
                 for (String name : List.of("one", "other")) {
                     all.add(server.export(name, arena.allocate(64), AccessFlag.REMOTE_READ)
                             .inTheClear());
                     client.remote(name, DEADLINE);
                 }
-                Channel taken = end(accepted);
-                InetSocketAddress address = server.address();
-                List<Callable<?>> calls = List.of(
-                        () -> server.accept(DEADLINE),
-                        () -> taken.receive(DEADLINE),
-                        () -> client.remote("other", DEADLINE),
-                        () -> nodes.client.connect(address, DEADLINE),
-                        () -> {
-                            client.offer(MemorySegment.ofArray(new byte[1000]), new byte[0], DEADLINE);
-                            return null;
-                        });
-                List<Future<?>> callers = new ArrayList<>();
-                for (Callable<?> call : calls) {
-                    callers.add(nodes.start(() -> {
-                        try {
-                            return call.call();
-                        } catch (IllegalStateException | VerbsException closed) {
-                            return null;
-                        }
-                    }));
-                }
-                CyclicBarrier together = new CyclicBarrier(all.size());
-                List<Future<Void>> closers = new ArrayList<>();
-                for (AutoCloseable each : all) {
-                    closers.add(nodes.start(() -> {
-                        together.await();
-                        each.close();
-                        return null;
-                    }));
-                }
-                for (Future<Void> closer : closers) {
-                    end(closer);
-                }
-                for (Future<?> caller : callers) {
-                    end(caller);
-                }
+                CloseAtOnce.close(
+                        all,
+                        List.of(
+                                () -> server.accept(DEADLINE),
+                                () -> accepted.receive(DEADLINE),
+                                () -> client.remote("other", DEADLINE),
+                                () -> nodes.client.connect(address, DEADLINE),
+                                () -> {
+                                    client.offer(MemorySegment.ofArray(new byte[1000]), new byte[0], DEADLINE);
+                                    return null;
+                                }));
             }
         }
     }

@@ -48,11 +48,121 @@ build_alone() { # WHAT STAMP
     touch "$2.new" # sources that change during the build are newer
     cd "$PROJECT" || return 1
     case $1 in
-        tests) quiet_maven test-compile dependency:build-classpath -Dmdep.outputFile=target/test-classpath ;;
+        tests)
+            quiet_maven test-compile dependency:build-classpath -Dmdep.outputFile=target/test-classpath &&
+                all_sources > target/built-sources
+            ;;
         tools) quiet_maven package -Dmaven.test.skip=true && if has_caches; then make_caches; fi ;;
         *) quiet_maven compile ;;
     esac || return 1
     mv "$2.new" "$2"
+}
+
+# Prints the options of javac that pom.xml has for all sources.
+compiler_options() {
+    printf '%s\n' -encoding UTF-8 -Werror --release
+    sed -n 's|.*<maven.compiler.release>\(.*\)</maven.compiler.release>.*|\1|p' "$PROJECT/pom.xml"
+    sed -n '/<compilerArgs>/,/<\/compilerArgs>/ { s|.*<arg>\(-[^<]*\)</arg>.*|\1|p; /<\/compilerArgs>/q }' "$PROJECT/pom.xml"
+}
+
+# Compiles everything anew for a run of all tests: the library with Error Prone and NullAway, and beside that, from the
+# library's sources, the tests. Needs 'start' and 'finish' of scripts/test.
+build_whole() {
+    if up_to_date "$PROJECT/target/built-whole"; then return 0; fi
+    need_packages 'building' maven
+    one_at_a_time build_whole_alone
+}
+
+build_whole_alone() {
+    local maven status=0
+    cd "$PROJECT" || return 1
+    mkdir -p target
+    # Maven would take what the last build left for the work of this one.
+    rm -rf target/built-* target/classes target/tools-classes target/test-classes target/maven-status target/test-classpath
+    touch target/built-whole.new
+    quiet_maven -Pstrict -Dstrict.directory=target dependency:build-classpath -Dmdep.outputFile=target/test-classpath \
+        compile &
+    maven=$!
+    until [[ -s target/test-classpath ]]; do
+        if ! kill -0 "$maven" 2> /dev/null; then break; fi
+        sleep 0.1
+    done
+    if [[ ! -s target/test-classpath ]] || ! compile_tests; then status=1; fi
+    wait "$maven" || status=1
+    if ((status)); then return 1; fi
+    mv target/built-whole.new target/built-whole
+    all_sources > target/built-sources
+    touch -r target/built-whole target/built-main target/built-tests
+}
+
+# Compiles the tests, the tools and the examples. The classes of the library may not be there yet.
+compile_tests() {
+    local options classpath stress folder=target/tests/sources
+    classpath=$(< target/test-classpath)
+    stress=$(tr ':' '\n' <<< "$classpath" | grep '/jcstress-core-')
+    mapfile -t options < <(compiler_options)
+    # With the library's module-info.java, javac would take the tests for a part of the module.
+    rm -rf "$folder"
+    mkdir -p "$folder" target/test-classes
+    ln -s "$PROJECT/src/main/java/dev" "$folder/dev"
+    options+=(-implicit:none -sourcepath "$folder:bindings/java" -cp "$classpath" -d target/test-classes)
+    find src/tools/java src/examples/java src/test/java -name '*.java' > target/tests/files
+    javac "${options[@]}" -proc:none @target/tests/files || return 1
+    find src/test/stress -name '*.java' > target/tests/files
+    # jcstress writes a runner for each of its tests, which javac warns of.
+    javac "${options[@]/-Werror/-nowarn}" -Xlint:none -processorpath "$stress" -cp "target/test-classes:$classpath" \
+        @target/tests/files || return 1
+    cp -R src/test/resources/. target/test-classes/
+}
+
+# Prints the files of Java that a build of the tests compiles.
+all_sources() { find src -name '*.java' | sort; }
+
+# Compiles only what has changed since the last build, as fast as possible, and sets COMPILED_ALONE to yes if other sources may use
+# it. Returns 1 if there is no build, or what has changed is more than some sources, and 2 if they can't be compiled.
+build_changed() {
+    local stamp=$PROJECT/target/built-tests options main others
+    COMPILED_ALONE=no
+    [[ -e $stamp && -s $PROJECT/target/test-classpath ]] || return 1
+    if up_to_date "$stamp"; then return 0; fi
+    cd "$PROJECT" || return 1
+    [[ -z $(find pom.xml bindings src/test/stress -newer "$stamp" -print -quit) ]] || return 1
+    # The classes of sources that are gone would stay.
+    [[ -s target/built-sources && -z $(all_sources | comm -23 target/built-sources -) ]] || return 1
+    touch target/built-tests.new
+    mapfile -t options < <(compiler_options)
+    mapfile -t main < <(find src/main/java -name '*.java' -newer "$stamp")
+    mapfile -t others < <(find src/tools/java src/examples/java src/test/java -name '*.java' -newer "$stamp")
+    if ((${#main[@]})); then compile_main target/classes src/main/java/module-info.java "${main[@]}" || return 2; fi
+    if ((${#others[@]})); then
+        javac "${options[@]}" -proc:none -cp "target/test-classes:target/classes:$(< target/test-classpath)" \
+            -d target/test-classes "${others[@]}" || return 2
+    fi
+    cp -R src/main/resources/. target/classes/
+    cp -R src/test/resources/. target/test-classes/
+    mv target/built-tests.new target/built-tests
+    all_sources > target/built-sources
+    # shellcheck disable=SC2034  # for scripts/test
+    if printf '%s\n' "${main[@]}" "${others[@]}" | grep -qv 'Test\.java$'; then COMPILED_ALONE=yes; fi
+}
+
+# compile_main FOLDER FILE...: compiles sources of the library to FOLDER, which may have the classes of others.
+compile_main() {
+    javac "${options[@]}" -proc:none --module-path "$(tr ':' '\n' < target/test-classpath | grep /jspecify-)" -d "$@"
+}
+
+# Compiles all sources beside the tests of a change: sources that were not compiled may use what has changed.
+compile_all() {
+    local options folder=target/tests/all
+    renice -n 10 "$BASHPID" > /dev/null
+    cd "$PROJECT" || return 1
+    mapfile -t options < <(compiler_options)
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    find src/main/java bindings/java -name '*.java' > "$folder/files"
+    compile_main "$folder/classes" "@$folder/files" || return 1
+    find src/tools/java src/examples/java src/test/java -name '*.java' > "$folder/files"
+    javac "${options[@]}" -proc:none -cp "$folder/classes:$(< target/test-classpath)" -d "$folder/test-classes" "@$folder/files"
 }
 
 # Makes an mlx5 adapter without hardware in folder $1: a library to preload, and with SYSFS_PATH a folder for its devices. The

@@ -22,7 +22,7 @@ import org.objectweb.asm.Opcodes;
  * linked, where a name is looked up, where a function pointer is read, and where a {@code VerbsException} is made. No
  * class or method of the library is named here but that exception.
  */
-final class CallCounting {
+public final class CallCounting {
     private static final String INTERNAL = "dev/verbena/internal/";
     private static final String BINDINGS = INTERNAL + "raw/";
     private static final String LINKER = "java/lang/foreign/Linker";
@@ -60,12 +60,12 @@ final class CallCounting {
      *
      * @param exists tells whether there is a class file of a name
      */
-    CallCounting(Predicate<String> exists) {
+    public CallCounting(Predicate<String> exists) {
         this.exists = exists;
     }
 
     /** Returns the class with the hooks, or null if the class has no place for one. */
-    byte @Nullable [] transform(byte[] classFile) {
+    public byte @Nullable [] transform(byte[] classFile) {
         ClassReader reader = new ClassReader(classFile);
         ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
         Hooking hooking = new Hooking(writer);

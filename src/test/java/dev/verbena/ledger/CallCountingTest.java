@@ -7,6 +7,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.raw.ibv_qp_ex;
 import dev.verbena.ledger.CallCounting.Hook;
+import dev.verbena.reach.Instrument;
 import dev.verbena.support.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -16,9 +17,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.jar.Attributes;
-import java.util.jar.JarOutputStream;
-import java.util.jar.Manifest;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -97,17 +95,11 @@ class CallCountingTest {
     }
 
     @Test
-    void agentCountsCallsAndRefusalsByName(@TempDir Path folder) throws IOException {
-        Manifest manifest = new Manifest();
-        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
-        manifest.getMainAttributes().putValue("Premain-Class", LedgerAgent.class.getName());
-        Path jar = folder.resolve("ledger-agent.jar");
-        new JarOutputStream(Files.newOutputStream(jar), manifest).close();
-        List<String> lines = ChildJvm.with(
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-Ddev.verbena.libibverbs=libc.so.6",
-                        "-javaagent:" + jar + "=" + folder.resolve("ledger.md"))
-                .runOnClassPath(CountedCalls.class)
+    void hooksCountCallsAndRefusalsByName(@TempDir Path folder) throws IOException {
+        String classes = ChildJvm.place(CName.class).toString();
+        Instrument.main(new String[] {folder.toString(), "ledger", classes});
+        List<String> lines = ChildJvm.with("--enable-native-access=ALL-UNNAMED", "-Ddev.verbena.libibverbs=libc.so.6")
+                .runAlone("-cp", folder + ":" + ChildJvm.classPath(), CountedCalls.class.getName())
                 .successfulOutput()
                 .lines()
                 .toList();

@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** The counts of one C function: calls and refusals. Only a process with the {@link LedgerAgent} counts. */
+/** The counts of one C function: calls and refusals. Only a process with {@link CallHooks} in its classes counts. */
 final class Calls {
     private static final ConcurrentHashMap<String, Calls> BY_NAME = new ConcurrentHashMap<>();
 

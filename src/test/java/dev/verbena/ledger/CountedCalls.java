@@ -17,7 +17,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 
 /**
- * A program for {@code ChildJvm}, to be started with the {@link LedgerAgent} and with libc in the place of
+ * A program for {@code ChildJvm}, to be started with {@link CallHooks} in the library's classes and with libc in the place of
  * {@code libibverbs}: calls functions of libc in each way in which the library calls C, then prints the counts.
  */
 final class CountedCalls {

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestExecutionListener;
@@ -18,10 +19,13 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Writes the ledger at the end of a test run that was started with the {@link LedgerAgent}. The listener sees which test
+ * Writes the ledger at the end of a test run that was started with {@code -Ddev.verbena.ledger=FILE} and with
+ * {@link CallHooks} in the library's classes. The listener sees which test
  * makes a function's count of calls grow: tests run one after the other.
  */
 public final class LedgerListener implements TestExecutionListener {
+    private static final @Nullable String FILE = System.getProperty("dev.verbena.ledger");
+
     private final Map<String, Map<String, Calls.Count>> before = new HashMap<>();
     private final Findings findings = new Findings();
 
@@ -81,10 +85,10 @@ public final class LedgerListener implements TestExecutionListener {
 
     @Override
     public void testPlanExecutionFinished(TestPlan plan) {
-        Path file = LedgerAgent.file();
-        if (file == null) {
+        if (!isCounting()) {
             return;
         }
+        Path file = Path.of(FILE);
         try {
             if (file.getParent() != null) {
                 Files.createDirectories(file.getParent());
@@ -96,7 +100,7 @@ public final class LedgerListener implements TestExecutionListener {
     }
 
     private static boolean isCounting() {
-        return LedgerAgent.file() != null;
+        return FILE != null;
     }
 
     private static Optional<MethodSource> source(TestIdentifier test) {

@@ -21,7 +21,7 @@ class ForgedPacketsTest {
             ChildJvm.with("--enable-native-access=ALL-UNNAMED")
                     .runAlone(
                             "-cp",
-                            System.getProperty("java.class.path"),
+                            ChildJvm.classPath(),
                             "org.junit.platform.console.ConsoleLauncher",
                             "execute",
                             "--disable-banner",

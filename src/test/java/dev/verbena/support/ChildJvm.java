@@ -4,13 +4,15 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.jar.JarFile;
+import java.util.stream.Stream;
 
 /** Another JVM, to test the start of a process and its options. */
 public final class ChildJvm {
@@ -18,6 +20,8 @@ public final class ChildJvm {
     public static final String DENY = Runtime.version().feature() >= 24
             ? "--illegal-native-access=deny"
             : "--enable-native-access=java.base"; // before 24, naming one module refuses all others
+
+    private static final AtomicInteger STARTS = new AtomicInteger();
 
     private static final String FIRST_COMPILER = "-XX:TieredStopAtLevel=1"; // starts faster, in a guest above all
 
@@ -69,7 +73,7 @@ public final class ChildJvm {
 
     /** Puts library and tests on the class path. */
     public Result runOnClassPath(Class<?> main, String... arguments) {
-        return run(System.getProperty("java.class.path"), main, arguments);
+        return run(classPath(), main, arguments);
     }
 
     /** Uses the library as a module, and puts the tests on the class path. */
@@ -80,19 +84,45 @@ public final class ChildJvm {
 
     /** Starts the JVM with library and tests on the class path, and a pipe for its output. */
     public Process startOnClassPath(Class<?> main, String... arguments) throws IOException {
-        quickly()
-                .option("-cp", System.getProperty("java.class.path"), main.getName())
-                .option(arguments);
+        quickly().option("-cp", classPath(), main.getName()).option(arguments);
         return new ProcessBuilder(command).redirectErrorStream(true).start();
     }
 
-    /** Returns the folder or archive from which a class was loaded. */
+    /** Returns the class path with the classes as they were compiled. This JVM may run changed copies of them. */
+    public static String classPath() {
+        return System.getProperty("dev.verbena.child.classpath", System.getProperty("java.class.path"));
+    }
+
+    /** Returns how many JVMs tests have started. */
+    public static int starts() {
+        return STARTS.get();
+    }
+
+    /** Counts one more start, and returns the options that each JVM of the tests has, such as an archive of classes. */
+    public static List<String> optionsOfAStart() {
+        STARTS.incrementAndGet();
+        String options = System.getProperty("dev.verbena.child.options", "");
+        return options.isEmpty() ? List.of() : List.of(options.split(" "));
+    }
+
+    /** Returns the folder or archive with a class as it was compiled. */
     public static Path place(Class<?> type) {
-        try {
-            return Path.of(
-                    type.getProtectionDomain().getCodeSource().getLocation().toURI());
-        } catch (URISyntaxException e) {
-            throw new AssertionError(e);
+        String name = type.getName().replace('.', '/') + ".class";
+        return Stream.of(classPath().split(":"))
+                .map(Path::of)
+                .filter(place -> contains(place, name))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static boolean contains(Path place, String name) {
+        if (Files.isDirectory(place)) {
+            return Files.exists(place.resolve(name));
+        }
+        try (JarFile jar = new JarFile(place.toFile())) {
+            return jar.getEntry(name) != null;
+        } catch (IOException e) {
+            return false; // a class path may name what does not exist
         }
     }
 
@@ -110,6 +140,7 @@ public final class ChildJvm {
 
     private ChildJvm quickly() {
         assumeFalse(Boolean.getBoolean("dev.verbena.mutants"), "a mutant is in one JVM only");
+        command.addAll(optionsOfAStart());
         return optimizing ? option("-XX:+UseSerialGC") : option("-XX:+UseSerialGC", FIRST_COMPILER);
     }
 

@@ -1,21 +1,25 @@
 package dev.verbena.support;
 
 import java.io.PrintStream;
-import java.time.Duration;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.support.descriptor.ClassSource;
 import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.TestPlan;
 
 /**
- * Prints a line for each finished test class, and each failed or skipped test with the reason. Enabled by
- * {@code -Ddev.verbena.progress=true}.
+ * Prints what {@code scripts/test} shows of a run: each failed test with the reason, and lines for the script itself, which begin
+ * with two colons: the counts so far at most once a second, the counts and seconds of each finished test class, and the tests that
+ * are left out with the reason.
+ * Enabled by {@code -Ddev.verbena.progress=true}.
  */
 public final class Progress implements TestExecutionListener {
     private static final boolean SHOWN = Boolean.getBoolean("dev.verbena.progress");
+    private static final long SECOND = 1_000_000_000;
 
     private static final class Sum {
         private final long since = System.nanoTime();
@@ -26,6 +30,8 @@ public final class Progress implements TestExecutionListener {
 
     private final Map<String, Sum> sums = new HashMap<>();
     private final PrintStream out = System.out;
+    private final Sum all = new Sum();
+    private long shown = System.nanoTime();
 
     @Override
     public void executionStarted(TestIdentifier test) {
@@ -37,11 +43,9 @@ public final class Progress implements TestExecutionListener {
     @Override
     public void executionSkipped(TestIdentifier test, String reason) {
         if (SHOWN) {
-            out.println("  left out: " + name(test) + ": " + reason);
-            Sum sum = sums.get(classOf(test));
-            if (sum != null) {
-                sum.skipped++;
-            }
+            out.println("::left out: " + name(test) + ": " + reason);
+            sumOf(test).skipped++;
+            all.skipped++;
         }
     }
 
@@ -50,35 +54,56 @@ public final class Progress implements TestExecutionListener {
         if (!SHOWN) {
             return;
         }
-        Sum sum = sums.get(classOf(test));
+        Sum sum = sumOf(test);
         switch (result.getStatus()) {
             case SUCCESSFUL -> {
                 if (test.isTest()) {
                     sum.passed++;
+                    all.passed++;
                 }
             }
             case ABORTED -> {
-                out.println("  left out: " + name(test) + ": "
+                out.println("::left out: " + name(test) + ": "
                         + result.getThrowable().map(Throwable::getMessage).orElse("no reason"));
                 sum.skipped++;
+                all.skipped++;
             }
             case FAILED -> {
                 out.println("  FAILED: " + name(test));
                 result.getThrowable().ifPresent(failure -> failure.printStackTrace(out));
-                if (sum != null) {
-                    sum.failed++;
-                }
+                sum.failed++;
+                all.failed++;
             }
         }
         if (isClass(test)) {
-            out.printf(
-                    "%s: %d passed, %d failed, %d skipped (%d s)%n",
-                    test.getDisplayName(),
-                    sum.passed,
-                    sum.failed,
-                    sum.skipped,
-                    Duration.ofNanos(System.nanoTime() - sum.since).toSeconds());
+            print("class " + classOf(test), sums.getOrDefault(classOf(test), sum));
         }
+        if (System.nanoTime() - shown > SECOND) {
+            shown = System.nanoTime();
+            print("count", all);
+        }
+    }
+
+    @Override
+    public void testPlanExecutionFinished(TestPlan plan) {
+        if (SHOWN) {
+            print("count", all);
+        }
+    }
+
+    private void print(String what, Sum sum) {
+        out.printf(
+                Locale.ROOT,
+                "::%s %d %d %d %.1f%n",
+                what,
+                sum.passed,
+                sum.failed,
+                sum.skipped,
+                (System.nanoTime() - sum.since) / 1e9);
+    }
+
+    private Sum sumOf(TestIdentifier test) {
+        return sums.getOrDefault(classOf(test), new Sum());
     }
 
     private static boolean isClass(TestIdentifier test) {

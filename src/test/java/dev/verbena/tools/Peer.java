@@ -3,6 +3,7 @@ package dev.verbena.tools;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
+import dev.verbena.support.ChildJvm;
 import dev.verbena.support.Loopback;
 import dev.verbena.tools.command.Program;
 import dev.verbena.tools.command.Tool;
@@ -70,13 +71,13 @@ public abstract class Peer implements AutoCloseable {
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
                 "--enable-native-access=ALL-UNNAMED"));
+        command.addAll(ChildJvm.optionsOfAStart());
         for (String library : List.of("dev.verbena.libibverbs", "dev.verbena.librdmacm")) {
             if (System.getProperty(library) != null) { // the provider for tests
                 command.add("-D" + library + "=" + System.getProperty(library));
             }
         }
-        command.addAll(List.of(
-                "-cp", System.getProperty("java.class.path"), mainOf(tool).getName()));
+        command.addAll(List.of("-cp", ChildJvm.classPath(), mainOf(tool).getName()));
         return command;
     }
 

@@ -1,0 +1,123 @@
+# What one sees of a run of tests: a line for each phase that ends, a count that moves, and a table at the end. Needs PROJECT.
+# Source this file.
+# shellcheck shell=bash
+
+SHOW=$PROJECT/target/show # a folder: the counts so far, the lines of the table, and the times of the classes
+NO_LINE=600 # seconds without a line after which a run hangs. The watchdog ends a test before, and names it
+SHOWN= # when the run began
+
+# True if the standard error is a terminal, on which a line can be replaced.
+is_terminal() { [[ -t 2 && ${TERM:-dumb} != dumb ]]; }
+
+begin_show() {
+    rm -rf "$SHOW"
+    mkdir -p "$SHOW/counts"
+    : > "$SHOW/phases"
+    : > "$SHOW/classes"
+    : > "$SHOW/left-out"
+    SHOWN=$EPOCHREALTIME
+}
+
+# Prints the seconds since time $1 with one digit after the point.
+since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }
+
+# Removes the line with the moving count.
+clear_line() { if is_terminal; then printf '\r\e[K' >&2; fi; }
+
+# phase NAME COMMAND...: runs COMMAND, and prints its time at its end.
+phase() {
+    local name=$1 begin=$EPOCHREALTIME status=0 seconds tests=
+    shift
+    "$@" || status=$?
+    seconds=$(since "$begin")
+    if [[ -s $SHOW/counts/$name ]]; then
+        read -r passed failed skipped _ < "$SHOW/counts/$name"
+        tests=$((passed + failed + skipped))
+    fi
+    printf '%s\t%s\t%s\n' "$name" "$seconds" "$tests" >> "$SHOW/phases"
+    clear_line
+    printf '%6.1f s  %-10s %6.1f s%s%s\n' "$(since "$SHOWN")" "$name" "$seconds" "${tests:+, $tests tests}" \
+        "$( ((status == 0)) || printf ', status %d' "$status")" >&2
+    return "$status"
+}
+
+# watched NAME COMMAND...: runs COMMAND, whose output has lines of the listener Progress, and ends the process group of this
+# shell if no line comes for long.
+watched() {
+    local name=$1
+    shift
+    "$@" 2>&1 | watch_lines "$name"
+    return "${PIPESTATUS[0]}"
+}
+
+watch_lines() {
+    local line status
+    while :; do
+        status=0
+        IFS= read -r -t "$NO_LINE" line || status=$?
+        if ((status > 128)); then
+            printf 'FAILED: the run %s has printed nothing for %d s, and is ended\n' "$1" "$NO_LINE"
+            kill -TERM 0
+        elif ((status)); then
+            printf '%s' "$line" # an end without a line break
+            return 0
+        fi
+        case $line in
+            '::count '*) printf '%s\n' "${line#* }" > "$SHOW/counts/$1" ;;
+            '::class '*)
+                printf '%s %s\n' "$1" "${line#* }" >> "$SHOW/classes"
+                if [[ -n ${name_of_tests:-} ]]; then class_line "${line#* }"; fi
+                ;;
+            '::left '*)
+                printf '%s: %s\n' "$1" "${line#::}" >> "$SHOW/left-out"
+                if [[ -n ${name_of_tests:-} ]]; then printf '  %s\n' "${line#::}"; fi
+                ;;
+            *)
+                clear_line
+                printf '%s\n' "$line"
+                ;;
+        esac
+    done
+}
+
+# Prints the counts of a class: CLASS PASSED FAILED SKIPPED SECONDS.
+class_line() {
+    local class passed failed skipped seconds
+    read -r class passed failed skipped seconds <<< "$1"
+    if ((passed + failed + skipped)); then
+        printf '%s: %d passed, %d failed, %d skipped (%s s)\n' "${class##*.}" "$passed" "$failed" "$skipped" "$seconds"
+    fi
+}
+
+# Shows the counts of all runs until it is ended: in one line on a terminal, else as a line each half minute.
+show_counts() {
+    local file passed failed skipped line pause=30
+    if is_terminal; then pause=1; fi
+    while :; do
+        sleep "$pause"
+        line=
+        for file in "$SHOW"/counts/*; do
+            if [[ ! -s $file ]] || ! read -r passed failed skipped _ < "$file"; then continue; fi
+            line+=", ${file##*/} $((passed + skipped))"
+            if ((failed)); then line+=" ($failed FAILED)"; fi
+        done
+        if [[ -n $line ]]; then
+            clear_line
+            printf '%6.1f s  %s' "$(since "$SHOWN")" "${line#, }" >&2
+            if ! is_terminal; then printf '\n' >&2; fi
+        fi
+    done
+}
+
+# Prints the phases, and the ten classes that took longest.
+show_table() {
+    printf '\n%-12s %8s %7s\n' phase seconds tests
+    awk -F '\t' '{ printf "%-12s %8.1f %7s\n", $1, $2, $3 }' "$SHOW/phases"
+    printf '%-12s %8.1f\n' all "$(since "$SHOWN")"
+    if [[ -s $SHOW/classes ]]; then
+        printf '\n%-8s %8s %6s  slowest classes\n' run seconds tests
+        sort -k 6,6 -g -r "$SHOW/classes" | awk 'NR <= 10 { printf "%-8s %8.1f %6d  %s\n", $1, $6, $3 + $4 + $5, $2 }'
+    fi
+    if [[ -s $SHOW/left-out ]]; then printf '\n%s says why tests were left out.\n' "${SHOW#"$PROJECT/"}/left-out"; fi
+    printf '\n'
+}

@@ -1,0 +1,240 @@
+package dev.verbena.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.Await;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** {@code scripts/test} chooses, starts, counts and ends runs of tests. */
+class TestScriptTest extends StubbedScripts {
+    @Test
+    void testOfAnUnknownNameFailsAtOnce() throws Exception {
+        stubTools();
+        Ended run = run("scripts/test", "NoSuchName");
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.output()).isEqualTo("No test class has 'NoSuchName' in its name.\n");
+        assertThat(calls()).as("Maven").isEmpty();
+    }
+
+    @Test
+    void testOfAClassWithoutTestsFails() throws Exception {
+        stubTools();
+        reports(0);
+        Ended run = run("scripts/test", "SomeTest");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output()).contains("No test ran").endsWith("0 passed, 1 failed, 0 skipped\n");
+    }
+
+    @Test
+    void testCountsAGuestThatCannotBePrepared() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "echo 'no kernel found' >&2; exit 125");
+        Ended run = run("scripts/test", "tools.WithDeviceTest");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output()).contains("no kernel found").endsWith("0 passed, 1 failed, 0 skipped\n");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--siw, iwarp", "--pair, pair"})
+    void testInGuestsThatCannotBePreparedEndsWithCounts(String option, String run) throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "exit 125");
+        Ended test = run("scripts/test", option);
+        assertThat(test.status()).isEqualTo(1);
+        assertThat(test.output())
+                .startsWith("Building\n")
+                .endsWith("FAILED: the run '" + run + "' has no report\n0 passed, 1 failed, 0 skipped\n");
+    }
+
+    @Test
+    void testNamesWhatFailedAtItsEnd() throws Exception {
+        stubTools();
+        reports(2, "<testcase name=\"bad()[1]\" classname=\"a.BadTest\" time=\"1\">\n<failure message=\"no\">");
+        assertThat(run("scripts/test", "SomeTest").output())
+                .endsWith("FAILED: a.BadTest bad()[1]\n1 passed, 1 failed, 0 skipped\n");
+    }
+
+    @Test
+    void testShowsAFailureWhenItHappensAndTheTimesAtItsEnd() throws Exception {
+        stubTools();
+        runsOfTests(
+                "echo '  FAILED: a.QuickTest.bad'; echo '::class a.QuickTest 3 1 0 2.5'; echo '::class a.SlowTest 1 0 0 61.0'");
+        String output = run("scripts/test", "SomeTest").output();
+        assertThat(output.lines().map(String::strip))
+                .containsSubsequence(
+                        "FAILED: a.QuickTest.bad",
+                        "QuickTest: 3 passed, 1 failed, 0 skipped (2.5 s)",
+                        "phase         seconds   tests",
+                        "run       seconds  tests  slowest classes",
+                        "host         61.0      1  a.SlowTest",
+                        "host          2.5      4  a.QuickTest",
+                        "0 passed, 1 failed, 0 skipped");
+    }
+
+    @Test
+    void runThatPrintsNothingForLongIsEnded() throws Exception {
+        stubTools();
+        replaceFunctions("suite.sh", "NO_LINE=1");
+        runsOfTests("exec sleep 1000");
+        Ended run = run("scripts/test", "SomeTest");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output())
+                .contains("FAILED: the run host has printed nothing for 1 s, and is ended\n")
+                .endsWith("FAILED: the run 'host' has no report\n0 passed, 1 failed, 0 skipped\n");
+    }
+
+    @Test
+    void secondRunOfTheSameContentNeitherMeasuresNorChecksTheFormat() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), DONE);
+        program(project.resolve("scripts/bench"), "echo \"bench $*\" >> \"$CALLS\"");
+        for (String place : List.of(
+                "src/main/java",
+                "src/main/resources",
+                "src/bench",
+                "src/tools/java",
+                "src/examples/java",
+                "src/test/stress",
+                "src/test/resources")) {
+            write(project.resolve(place).resolve("A.java"), "");
+        }
+        for (int runs = 1; runs <= 2; runs++) {
+            String output = run("scripts/test").output();
+            assertThat(calls().lines())
+                    .as(output)
+                    .filteredOn(line -> line.contains("bench") || line.contains("spotless"))
+                    .hasSize(2);
+        }
+        write(project.resolve("src/main/java/A.java"), "// changed");
+        run("scripts/test");
+        assertThat(calls().lines())
+                .filteredOn(line -> line.contains("bench") || line.contains("spotless"))
+                .hasSize(4)
+                .contains(
+                        "mvn --batch-mode --quiet -Dstyle.color=never -DspotlessFiles=.*src/main/java/A[.]java spotless:check");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"INT", "TERM"})
+    void testEndsWithAllOfItsStagesOnASignal(String signal) throws Exception {
+        stubTools();
+        String running = "echo $$ >> \"$CALLS\"; exec sleep 1000";
+        program(project.resolve("scripts/soft-roce"), "[[ $1 == prepare ]] || { " + running + "; }");
+        runsOfTests(running);
+        Path output = folder.resolve("output");
+        Process test = start(output, "scripts/test", "tools");
+        try {
+            Await.until("a guest and tests beside it", () -> numbers().size() == 2);
+            assertThat(numbers()).allMatch(StubbedScripts::runs);
+            signal(signal, test);
+            assertThat(end(test, output).status()).isEqualTo(signal.equals("INT") ? 130 : 143);
+            assertThat(numbers()).hasSize(2);
+            Await.until("the ends of both", () -> numbers().stream().noneMatch(StubbedScripts::runs));
+        } finally {
+            numbers().forEach(number -> ProcessHandle.of(number).ifPresent(ProcessHandle::destroyForcibly));
+        }
+    }
+
+    // The matrix
+
+    /** Lets the copy of scripts/soft-roce do what a guest would do: describe the machine, and leave a report. */
+    private void guestReports(String testcases, int tests, int skipped, int failures) throws IOException {
+        program(
+                project.resolve("scripts/soft-roce"),
+                "echo \"soft-roce $*\" >> \"$CALLS\"; mkdir -p target/test-matrix\n"
+                        + "printf 'kernel=7.2.13\\nmachine=x86_64\\njdk=26.0.2\\nlibrary=65\\n' > \"$VERBENA_MATRIX/facts\"\n"
+                        + "cat > target/test-matrix/TEST-junit-jupiter.xml << 'XML'\n<testsuite name=\"x\" tests=\""
+                        + tests
+                        + "\" skipped=\"" + skipped + "\" failures=\"" + failures + "\" errors=\"0\" time=\"1\">\n"
+                        + testcases + "</testsuite>\nXML");
+    }
+
+    @Test
+    void matrixShowsCountsAndReasons() throws Exception {
+        stubTools();
+        guestReports("""
+                <testcase name="flushWorks()" classname="dev.verbena.verbs.PostingTest" time="0.1">
+                <skipped><![CDATA[org.opentest4j.TestAbortedException: Assumption failed: no flush on this device
+                \tat somewhere]]></skipped>
+                </testcase>
+                <testcase name="sizeFits(int)[1]" classname="dev.verbena.verbs.PostingTest" time="0.1">
+                <failure message="expected: &quot;1&quot;&#10; but was: 2" type="x"><![CDATA[trace]]></failure>
+                </testcase>
+                """, 5, 1, 1);
+        Ended run = run("scripts/test", "--matrix=7.2-65", "WithDeviceTest");
+        assertThat(run.status()).as(run.output()).isEqualTo(1);
+        assertThat(run.output()).contains("| 7.2-65 | 7.2.13 | 65 | x86_64 | 26.0.2 | 3 | 1 | 1 | ");
+        assertThat(calls()).contains("--root sid --jdk 26 --kernel 7.2 -- ", "--on-device matrix");
+        assertThat(Files.readString(project.resolve("target/matrix.md")))
+                .contains("- 7.2-65, no flush on this device: PostingTest.flushWorks\n")
+                .contains("- 7.2-65, expected: \"1\": PostingTest.sizeFits\n");
+    }
+
+    @Test
+    void matrixCountsACornerThatDoesNotStart() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "exit 125");
+        Ended run = run("scripts/test", "--matrix=siw-44,aarch64-56", "WithDeviceTest");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(run.output())
+                .contains("| siw-44 | - |", "| aarch64-56 | - |", "did not run: status 125")
+                .endsWith("wrote target/matrix.md\n");
+    }
+
+    @Test
+    void matrixEndsItsCornerOnASignal() throws Exception {
+        stubTools();
+        program(project.resolve("scripts/soft-roce"), "echo $$ >> \"$CALLS\"; exec sleep 1000");
+        Path output = folder.resolve("output");
+        Process test = start(output, "scripts/test", "--matrix=6.1-44,7.2-65", "WithDeviceTest");
+        try {
+            Await.until("a guest", () -> numbers().size() == 1);
+            signal("INT", test);
+            assertThat(end(test, output).status()).isEqualTo(130);
+            Await.until("its end", () -> numbers().stream().noneMatch(StubbedScripts::runs));
+            assertThat(numbers()).hasSize(1);
+        } finally {
+            numbers().forEach(number -> ProcessHandle.of(number).ifPresent(ProcessHandle::destroyForcibly));
+        }
+    }
+
+    /** Another system's folder: its steps are recorded in the page, and it is removed. */
+    @Test
+    void freshSystemRunsBothCommandsAndIsRemoved() throws Exception {
+        stubTools();
+        replaceFunctions("packages.sh", "is_root() { true; }");
+        replaceFunctions(
+                "fresh.sh",
+                "fresh_tarball() { mkdir \"$HOME/etc\"; tar -c -C \"$HOME\" -f \"$HOME/tarball\" etc; "
+                        + "printf '%s' \"$HOME/tarball\"; }\n"
+                        + "enter_fresh() { ls \"$1\" >> \"$CALLS\"; shift; echo \"$*\" >> \"$CALLS\"; "
+                        + "[[ $* != *--no-install ]] || return 1; echo '12 passed, 0 failed, 0 skipped'; }");
+        stub("debootstrap", DONE);
+        Files.createDirectories(folder.resolve("cache/fresh"));
+        Ended run = run("scripts/test", "--matrix=fresh-13", "WithDeviceTest");
+        assertThat(run.status()).as(run.output()).isZero();
+        assertThat(calls())
+                .contains(
+                        "verbena\n", "scripts/demo --no-install\n", "scripts/demo\n", "scripts/test WithDeviceTest\n");
+        assertThat(Files.readString(project.resolve("target/matrix.md")))
+                .contains("- Debian 13, scripts/demo --no-install: status 1 after")
+                .contains("- Debian 13, scripts/test WithDeviceTest: status 0 after")
+                .contains(" s, 12 passed, 0 failed, 0 skipped\n");
+        assertThat(folder.resolve("cache/fresh")).isEmptyDirectory();
+    }
+
+    @Test
+    void matrixNamesItsCorners() throws Exception {
+        stubTools();
+        Ended run = run("scripts/test", "--matrix=5.10-44");
+        assertThat(run.status()).isEqualTo(2);
+        assertThat(run.output()).contains("No corner 5.10-44. There are: 6.1-44");
+    }
+}

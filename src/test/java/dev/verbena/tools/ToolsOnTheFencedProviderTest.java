@@ -9,6 +9,7 @@ import dev.verbena.tools.perf.PerfPlan;
 import dev.verbena.tools.perf.PerfPlan.Mode;
 import dev.verbena.tools.perf.PerfPlan.Operation;
 import dev.verbena.tools.perf.PerfWarmUp;
+import dev.verbena.tools.perf.ShortWarmUps;
 import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -26,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the tools that need no connection manager, without a device. The provider checks each access to memory. */
 @FencedTest
+@ExtendWith(ShortWarmUps.class)
 class ToolsOnTheFencedProviderTest {
     private static ToolRun run(List<String> line, String... more) {
         List<String> words = new ArrayList<>(line);

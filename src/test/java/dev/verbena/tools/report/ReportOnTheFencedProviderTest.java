@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.tools.perf.ShortWarmUps;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Tests the whole flow of a report without a device. */
 @FencedTest
+@ExtendWith(ShortWarmUps.class)
 class ReportOnTheFencedProviderTest {
     private static final String[] SHORT = {"--no-perftest", "-s", "64,256,1024"};
 

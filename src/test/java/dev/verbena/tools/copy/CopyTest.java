@@ -191,7 +191,7 @@ class CopyTest {
     @Test
     void copiesToTheSameNameAtOnceLeaveOneOfTheFilesWhole() throws Exception {
         serve();
-        List<Path> files = List.of(file("one", 3 * Inbox.PIECE), file("two", 3 * Inbox.PIECE + 1));
+        List<Path> files = List.of(file("one", Inbox.PIECE + 1), file("two", Inbox.PIECE + 2));
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             for (Future<ToolRun> each : files.stream()
                     .map(file -> threads.submit(() -> cp(file, OWN + ":name")))
@@ -200,7 +200,7 @@ class CopyTest {
                 assertThat(run.status()).as(run.toString()).isZero();
             }
         }
-        Path last = files.get(Files.size(folder.resolve("name")) == 3 * Inbox.PIECE ? 0 : 1);
+        Path last = files.get(Files.size(folder.resolve("name")) == Inbox.PIECE + 1 ? 0 : 1);
         assertThat(folder.resolve("name")).hasSameBinaryContentAs(last);
         assertLeft("name");
     }
@@ -209,7 +209,7 @@ class CopyTest {
     @Test
     void copiesOfTheSameFileAtOnceDoNotDisturbEachOther() throws Exception {
         serve();
-        Path file = file("name", 3 * Inbox.PIECE);
+        Path file = file("name", Inbox.PIECE + 1);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<ToolRun>> runs = Stream.generate(() -> threads.submit(() -> cp(file, OWN + ":")))
                     .limit(4)

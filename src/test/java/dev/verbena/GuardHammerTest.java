@@ -3,12 +3,14 @@ package dev.verbena;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Hammer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Nothing is destroyed while a thread is using it, by whichever of the handshakes the kernel allows. */
+@Hammer
 class GuardHammerTest {
     @ParameterizedTest(name = "{0} threads, up to {1} rounds")
     @CsvSource({"1, 10000", "3, 2000"})

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.Lifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
+import dev.verbena.support.Hammer;
 import dev.verbena.support.OtherThread;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Which thread may do what, and how closing and using keep out of each other's way. */
+@Hammer
 @Timeout(120)
 class ThreadsTest {
     private final List<String> destroyed = new ArrayList<>();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Hammer;
 import dev.verbena.support.LibraryCopy;
 import dev.verbena.support.SystemCallFilter;
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
 
 /** The closing thread's fence counts for all threads, whichever way the kernel allows. */
+@Hammer
 class BarrierTest {
     private static String litmus(String... arguments) {
         return ChildJvm.with("--enable-native-access=ALL-UNNAMED", ChildJvm.DENY)

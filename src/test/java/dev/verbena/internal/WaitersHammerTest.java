@@ -2,6 +2,7 @@ package dev.verbena.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.support.Hammer;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test;
  * that goes on, and no thread sleeps for ever. An event wakes somebody only if a thread has asked since the last one, as
  * the event thread does.
  */
+@Hammer
 class WaitersHammerTest {
     private static final int ROUNDS = 1_500;
     private static final Duration FOR_EVER = Duration.ofDays(1);

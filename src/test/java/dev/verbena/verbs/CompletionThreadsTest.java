@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.Hammer;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
@@ -21,12 +22,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A cursor, other threads that use it, and other threads that close its queue. */
 @FencedTest
+@Hammer
 @Timeout(120)
 class CompletionThreadsTest {
     private static final int COUNT = 4;
-    private static final int BATCH = 1 << 13;
-    private static final long LONGEST_CLOSE = 300_000;
-    private static final int MANY = 1 << 15;
+    private static final int BATCH = 1 << 12;
+    private static final long LONGEST_CLOSE = 75_000;
+    private static final int MANY = 1 << 13;
 
     private static void write(Loopback loopback, int count) {
         for (int i = 0; i < count; i++) {

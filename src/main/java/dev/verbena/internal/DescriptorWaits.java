@@ -1,7 +1,6 @@
 package dev.verbena.internal;
 
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -23,8 +22,6 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may use an instance at once.
  */
 public final class DescriptorWaits {
-    private static final long LONGEST_SLEEP = TimeUnit.SECONDS.toNanos(1);
-
     private final int number;
     private final Events events;
 
@@ -312,7 +309,7 @@ public final class DescriptorWaits {
             Wait other = second;
             boolean ticks = events.ticker() != null
                     || (other != null && other.waits().events.ticker() != null);
-            long longest = ticks ? LONGEST_SLEEP : Long.MAX_VALUE;
+            long longest = ticks ? Tick.millis * 1_000_000L : Long.MAX_VALUE;
             long start = System.nanoTime();
             for (long left = nanoseconds;
                     left > 0 && mayFallAsleep() && fallAsleep(own, before);
@@ -342,7 +339,7 @@ public final class DescriptorWaits {
                 events.take(this);
             }
             Runnable ticker = events.ticker();
-            if (ticker != null && System.nanoTime() - ticked >= LONGEST_SLEEP) {
+            if (ticker != null && Tick.isDue(ticked)) {
                 ticked = System.nanoTime();
                 ticker.run();
             }

@@ -17,7 +17,6 @@ public final class EventThread {
     private static @Nullable EventThread running;
 
     private static final int FOR_EVER = -1;
-    private static final int TICK_MILLIS = 1000;
 
     private static final long WAKE_UP = 0;
 
@@ -234,7 +233,7 @@ public final class EventThread {
                 if (Thread.interrupted()) {
                     Daemons.interrupted();
                 }
-                int count = poll.take(ticking > 0 ? TICK_MILLIS : FOR_EVER);
+                int count = poll.take(ticking > 0 ? Tick.millis : FOR_EVER);
                 for (int i = 0; i < count; i++) {
                     long key = poll.key(i);
                     if (key == WAKE_UP) {
@@ -243,7 +242,7 @@ public final class EventThread {
                         tell(watches.get(key));
                     }
                 }
-                if (ticking > 0 && System.nanoTime() - ticked >= TICK_MILLIS * 1_000_000L) {
+                if (ticking > 0 && Tick.isDue(ticked)) {
                     watches.values().forEach(Watch::tick);
                     ticked = System.nanoTime();
                 }

@@ -23,6 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The thread that waits for descriptors, by eventfds: what it leaves behind, and what its handlers may rely on. */
 class EventThreadTest {
@@ -240,6 +241,7 @@ class EventThreadTest {
     }
 
     @Test
+    @ExtendWith(ShortTicks.class)
     void handlersTickWhileTheyAreWatched() {
         AtomicInteger first = new AtomicInteger();
         AtomicInteger second = new AtomicInteger();
@@ -254,6 +256,7 @@ class EventThreadTest {
     }
 
     @Test
+    @ExtendWith(ShortTicks.class)
     void handlersTickThoughTheThreadSleptForEverBefore() {
         watch(eventDescriptor(0), new Recorded(() -> {}));
         Thread events = threads("verbena-events").getFirst();
@@ -267,6 +270,7 @@ class EventThreadTest {
     }
 
     @Test
+    @ExtendWith(ShortTicks.class)
     void tickThatThrowsEndsItsWatchAlone() throws Exception {
         AtomicInteger ticks = new AtomicInteger();
         watch(eventDescriptor(0), new Ticking(ticks::incrementAndGet));

@@ -12,19 +12,15 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +56,7 @@ final class Engine {
     /** The channels by the number in their requests. The lock guards changes. */
     private final AtomicReferenceArray<@Nullable ChannelCore> slots;
 
-    private final Mutex table = new Mutex();
+    final Mutex table = new Mutex();
     private int generation;
     private int count;
 
@@ -69,19 +65,9 @@ final class Engine {
     /** The counters of the channels that were closed. */
     private Node.Statistics past = NodeCounts.NONE;
 
-    /** The channels of peers that have not greeted yet. */
-    private final Set<ChannelCore> greeting = ConcurrentHashMap.newKeySet();
+    final Arrivals arrivals = new Arrivals(this);
 
-    /** The channels of peers that the program has not accepted yet. */
-    private final ConcurrentLinkedQueue<ChannelCore> greeted = new ConcurrentLinkedQueue<>();
-
-    /** The number of channels of peers that the program has not accepted yet. */
-    private final AtomicInteger waiting = new AtomicInteger();
-
-    /** The number of peers that have connected and are no channels yet. */
-    private final AtomicInteger visitors = new AtomicInteger();
-
-    /** The channels with handlers that have ended, which the node closes. */
+    /** The channels that have ended, and that the node closes. */
     private final Set<ChannelCore> over = ConcurrentHashMap.newKeySet();
 
     /** The node's threads, once the node can't go on: they tell handlers and futures the end. */
@@ -514,11 +500,7 @@ final class Engine {
     private void bury() {
         someEnded = false;
         try {
-            for (ChannelCore core : List.copyOf(greeting)) {
-                if (core.cause() != null && buried(core) && greeting.remove(core)) {
-                    waiting.decrementAndGet();
-                }
-            }
+            arrivals.bury();
             for (ChannelCore core : List.copyOf(over)) {
                 if (buried(core)) {
                     over.remove(core);
@@ -530,7 +512,8 @@ final class Engine {
         }
     }
 
-    private boolean buried(ChannelCore core) {
+    /** Closes a channel that has ended. Returns false while its connection has not: see {@link #bury(ChannelCore)}. */
+    boolean buried(ChannelCore core) {
         if (!core.parted() || core.isPreparing()) {
             someEnded = true;
             return false;
@@ -572,7 +555,7 @@ final class Engine {
         return Thread.currentThread() == loop;
     }
 
-    /** Notes that a channel of a handler has ended, which the node closes. */
+    /** Notes that the node closes a channel that has ended, when its connection has. */
     void bury(ChannelCore core) {
         over.add(core);
         someEnded = true;
@@ -591,100 +574,18 @@ final class Engine {
 
     /** Gives the channels that wait to be accepted to the handler. */
     private void handOver(Handler with) {
-        ChannelCore core = greeted.poll();
+        ChannelCore core = arrivals.next();
         while (core != null) {
-            waiting.decrementAndGet();
             core.messages.own(with);
             handlers.ready(core);
-            core = greeted.poll();
+            core = arrivals.next();
         }
     }
 
     // Peers that connect
 
-    /**
-     * Makes a channel for a peer that connects. If there are as many as may be, the oldest one whose peer has not greeted gives
-     * way. Returns null if there is none.
-     */
-    @Nullable
-    ChannelCore admit(InetSocketAddress peer) {
-        ChannelCore core = enterToAccept(peer);
-        while (core == null) {
-            ChannelCore oldest =
-                    hasRoomOf(peer.getAddress()) ? oldestHalfOpen(null) : oldestHalfOpen(peer.getAddress());
-            if (oldest == null) {
-                return null;
-            }
-            dismiss(oldest);
-            core = enterToAccept(peer);
-        }
-        return core;
-    }
-
-    private @Nullable ChannelCore enterToAccept(InetSocketAddress peer) {
-        // connections of both transports may come at once
-        try (var _ = table.held()) {
-            boolean hasRoom = waiting.get() < options.maxWaiting() && hasRoomOf(peer.getAddress());
-            ChannelCore core = hasRoom ? enter(peer, true) : null;
-            if (core != null) {
-                try {
-                    greeting.add(core);
-                } catch (Throwable shortage) {
-                    giveUp(core);
-                    throw shortage;
-                }
-                waiting.incrementAndGet();
-            }
-            return core;
-        }
-    }
-
-    /** Returns the oldest channel that has no greeting, of one address or of the one that has the most. */
-    private @Nullable ChannelCore oldestHalfOpen(@Nullable InetAddress of) {
-        List<ChannelCore> all = new ArrayList<>(greeting);
-        all.removeIf(core ->
-                !core.isHalfOpen() || (of != null && !core.peer.getAddress().equals(of)));
-        all.sort((one, other) -> Long.signum(one.begun - other.begun));
-        return oldestOfMost(all, core -> core.peer.getAddress());
-    }
-
-    /** Returns the first of those that have the most frequent address; null if there is none. */
-    static <T> @Nullable T oldestOfMost(Iterable<T> oldestFirst, Function<T, InetAddress> address) {
-        Map<InetAddress, Integer> counts = new HashMap<>();
-        int most = 0;
-        for (T each : oldestFirst) {
-            most = Math.max(most, counts.merge(address.apply(each), 1, Integer::sum));
-        }
-        for (T each : oldestFirst) {
-            if (counts.getOrDefault(address.apply(each), 0) == most) {
-                return each;
-            }
-        }
-        return null;
-    }
-
-    /** Closes a channel whose peer has not greeted. */
-    private void dismiss(ChannelCore core) {
-        core.giveWay();
-        if (core.cause() != null && greeting.remove(core)) { // else it has greeted meanwhile
-            waiting.decrementAndGet();
-            if (!buried(core)) {
-                over.add(core);
-            }
-        }
-    }
-
-    /** Counts a peer that has connected, and is no channel yet. */
-    void comes() {
-        visitors.incrementAndGet();
-    }
-
-    /** Notes that a peer that was counted by {@link #comes} becomes a channel, or has left. */
-    void hasCome() {
-        visitors.decrementAndGet();
-    }
-
-    private boolean hasRoomOf(InetAddress peer) {
+    /** Returns false if a peer's address has as many channels as it may. */
+    boolean hasRoomOf(InetAddress peer) {
         int already = 0;
         for (int i = 0; i < slots.length(); i++) {
             ChannelCore core = slots.get(i);
@@ -696,7 +597,8 @@ final class Engine {
     }
 
     /** Makes a channel and gives it a number; returns null if there are as many as may be. */
-    private @Nullable ChannelCore enter(InetSocketAddress peer, boolean incoming) {
+    @Nullable
+    ChannelCore enter(InetSocketAddress peer, boolean incoming) {
         try (var _ = table.held()) {
             if (closing || broken != null || count == slots.length()) {
                 return null;
@@ -716,8 +618,7 @@ final class Engine {
     /** Notes that a channel is open. */
     void opened(ChannelCore core) {
         counts.opened();
-        if (core.incoming && greeting.remove(core)) {
-            greeted.add(core);
+        if (core.incoming && arrivals.opened(core)) {
             Handler with = handler;
             if (with == null) {
                 wake(accepting);
@@ -729,7 +630,7 @@ final class Engine {
 
     /** Notes that a channel of a peer has ended, which nobody may have accepted yet. */
     void ended(ChannelCore core) {
-        if (greeting.contains(core)) {
+        if (arrivals.has(core)) {
             someEnded = true;
         }
     }
@@ -802,7 +703,8 @@ final class Engine {
         return core.channel;
     }
 
-    private void giveUp(ChannelCore core) {
+    /** Closes a channel that the program never gets. */
+    void giveUp(ChannelCore core) {
         core.abandon();
         release(core);
     }
@@ -813,12 +715,8 @@ final class Engine {
         if (handler != null) {
             throw new IllegalStateException("The handler of the node at " + text(address) + " gets its channels");
         }
-        ChannelCore core = greeted.poll();
-        if (core == null) {
-            return null;
-        }
-        waiting.decrementAndGet();
-        return core.channel;
+        ChannelCore core = arrivals.next();
+        return core == null ? null : core.channel;
     }
 
     Channel accept(Duration timeout) throws InterruptedException {
@@ -973,6 +871,6 @@ final class Engine {
     @Override
     public String toString() {
         return "node " + text(address) + " on " + carrier.device() + " (" + channels() + " of " + slots.length()
-                + " channels, " + (waiting.get() + visitors.get()) + " waiting)";
+                + " channels, " + arrivals.count() + " waiting)";
     }
 }

@@ -252,6 +252,9 @@ public final class NodeOptions extends Options<NodeOptions> {
     /**
      * Returns a copy with another largest number of peers that wait to be accepted. With 0, all peers are refused.
      *
+     * <p>A peer that has left before it was accepted is not there any more. One that has left messages stays, so that they can be
+     * received, until another peer needs its place.
+     *
      * <p>Once there are as many, the oldest peer that has connected and not greeted gives way to the next one: of the address
      * that has the most of them. Over TCP, peers that have not greeted do not count, as they cost little. Of these, a node keeps
      * eight times as many.

@@ -527,7 +527,7 @@ final class RdmaCarrier extends Carrier {
     }
 
     private void admit(ConnectRequest request) {
-        ChannelCore core = request.peer().map(engine::admit).orElse(null);
+        ChannelCore core = request.peer().map(engine.arrivals::admit).orElse(null);
         if (core == null) {
             refuse(request);
             return;

@@ -558,7 +558,7 @@ final class TcpCarrier extends Carrier {
             makeRoom();
             visitors.add(visitor);
             guests++;
-            engine.comes();
+            engine.arrivals.comes();
         } catch (IOException gone) {
             closeQuietly(made);
         } catch (Throwable shortage) {
@@ -572,7 +572,7 @@ final class TcpCarrier extends Carrier {
         if (guests >= mostGuests) {
             List<TcpVisitor> present = new ArrayList<>(visitors);
             present.removeIf(visitor -> visitor.step() == TcpVisitor.Step.LEAVING);
-            dismiss(Objects.requireNonNull(Engine.oldestOfMost(present, visitor -> visitor.peer.getAddress())));
+            dismiss(Objects.requireNonNull(Arrivals.oldestOfMost(present, visitor -> visitor.peer.getAddress())));
         }
     }
 
@@ -594,7 +594,7 @@ final class TcpCarrier extends Carrier {
     private void remove(TcpVisitor visitor) {
         if (visitors.remove(visitor) && visitor.step() != TcpVisitor.Step.LEAVING) {
             guests--;
-            engine.hasCome();
+            engine.arrivals.hasCome();
         }
     }
 
@@ -631,7 +631,7 @@ final class TcpCarrier extends Carrier {
 
     /** Makes a channel of a visitor that has greeted. */
     private void greeted(TcpVisitor visitor) throws IOException {
-        ChannelCore core = visitor.hasGreeted() ? engine.admit(visitor.peer) : null;
+        ChannelCore core = visitor.hasGreeted() ? engine.arrivals.admit(visitor.peer) : null;
         if (core != null) {
             remove(visitor);
             admit(visitor, core);

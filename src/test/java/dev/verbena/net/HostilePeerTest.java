@@ -358,8 +358,8 @@ class HostilePeerTest {
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
                     .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
-            peer.arena.close();
             Channel channel = nodes.server.accept(DEADLINE);
+            peer.arena.close();
             assertEnds(channel, EndReason.LOST);
             channel.close();
         }

@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import static dev.verbena.net.NodePair.OWN;
 import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.end;
 import static dev.verbena.net.NodePair.receive;
 import static dev.verbena.net.NodePair.send;
 import static dev.verbena.support.Loopback.DEADLINE;
@@ -13,6 +14,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.net.InetSocketAddress;
@@ -22,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Opening and closing nodes, with and without memory. */
@@ -129,6 +132,79 @@ class NodeTest {
                     .withMessageContaining("has its 1 channels");
             send(ends.client(), 5);
             assertThat(receive(ends.server())).isEqualTo(5);
+        }
+    }
+
+    /** They keep no place of those that wait, and the program does not see them. */
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void peersThatLeaveBeforeTheyAreAcceptedAreForgotten(NodeOptions.Progress progress) throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL.maxWaiting(1).progress(progress))) {
+            int live = Fenced.liveObjects();
+            for (int i = 0; i < 3; i++) {
+                comeAndGo(nodes, Channel::isOpen);
+            }
+            assertThat(nodes.server.pollAccept()).isNull();
+            Await.until("no trace is left", () -> {
+                nodes.server.progress();
+                return nodes.server.toString().contains("(0 of 64 channels, 0 waiting)")
+                        && Fenced.liveObjects() == live;
+            });
+            Future<?> last = comes(nodes, channel -> send(channel, 5));
+            assertLeaves(nodes, 5);
+            end(last);
+            assertThat(nodes.server.statistics()).isEqualTo(new Node.Statistics(0, 1, 0, 0, 4, 4));
+        }
+    }
+
+    /** Messages that peers have left can be received, until another peer needs the place. */
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void peersThatLeaveMessagesGiveWay(NodeOptions.Progress progress) throws Exception {
+        try (NodePair nodes = new NodePair(SMALL, SMALL.maxWaiting(2).progress(progress))) {
+            for (int i = 0; i < 3; i++) {
+                int number = i;
+                comeAndGo(nodes, channel -> send(channel, number));
+            }
+            assertLeaves(nodes, 1);
+            assertLeaves(nodes, 2);
+            assertThat(nodes.server.pollAccept()).isNull();
+            Await.until("no trace is left", () -> {
+                nodes.server.progress();
+                return nodes.server.toString().contains("(0 of 64 channels, 0 waiting)");
+            });
+        }
+    }
+
+    private interface Say {
+        void on(Channel channel) throws Exception;
+    }
+
+    /** Has a peer connect, say something, and leave. */
+    private static Future<?> comes(NodePair nodes, Say what) {
+        return nodes.start(() -> {
+            try (Channel channel = nodes.client.connect(nodes.server.address(), DEADLINE)) {
+                what.on(channel);
+            }
+            return null;
+        });
+    }
+
+    private static void comeAndGo(NodePair nodes, Say what) throws Exception {
+        Future<?> gone = comes(nodes, what);
+        while (!gone.isDone()) {
+            nodes.server.progress();
+        }
+        end(gone);
+    }
+
+    /** The next peer to be accepted has sent a number, and leaves. */
+    private static void assertLeaves(NodePair nodes, long number) throws InterruptedException {
+        try (Channel channel = nodes.server.accept(DEADLINE)) {
+            assertThat(receive(channel)).isEqualTo(number);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> channel.receive(DEADLINE))
+                    .satisfies(end -> assertThat(end.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
         }
     }
 

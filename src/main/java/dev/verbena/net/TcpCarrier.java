@@ -151,7 +151,7 @@ final class TcpCarrier extends Carrier {
                 try {
                     listener.configureBlocking(false);
                     listener.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-                    listener.bind(own, Math.max(1, options.maxWaiting()));
+                    listener.bind(own, mostGuests);
                     address = (InetSocketAddress) listener.getLocalAddress();
                     accepting = listener.register(selector, SelectionKey.OP_ACCEPT);
                 } catch (Throwable t) {

@@ -233,12 +233,12 @@ public final class Serve {
             file = null;
             begin = null;
             if (open != null && asked != null) {
-                print("left %s at %d of %d bytes: %s", asked.path(), open.next(), asked.size(), reason);
                 try {
                     open.close();
                 } catch (IOException e) {
                     print("could not close %s: %s", asked.path(), String.valueOf(e.getMessage()));
                 }
+                print("left %s at %d of %d bytes: %s", asked.path(), open.next(), asked.size(), reason); // and can go on
             }
         }
 

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.support.Await;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.tools.Listening;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.net.ConnectException;
-import java.net.ServerSocket;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
@@ -26,10 +26,7 @@ class TwoMachinesTest {
     @Test
     void readerReadsTheMemoryOfTheOtherSide(@TempDir Path classes) throws Exception {
         assertThat(Programs.compile("TwoMachines", classes)).isEmpty();
-        int port;
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
+        int port = Listening.freePort();
         PrintStream console = System.out;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         try (URLClassLoader loader =

@@ -15,6 +15,7 @@ import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.OpenFileLimit;
+import dev.verbena.tools.Listening;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -234,11 +235,7 @@ class AutoTransportTest {
     @ValueSource(ints = {ENOMEM, EADDRINUSE})
     void deviceThatCanNotBeUsedIsNotHidden(int errno) throws Exception {
         int before = Fenced.liveObjects();
-        int port;
-        try (ServerSocket free = new ServerSocket(0, 1, HERE.getAddress())) {
-            port = free.getLocalPort();
-        }
-        InetSocketAddress own = new InetSocketAddress(HERE.getAddress(), port);
+        InetSocketAddress own = new InetSocketAddress(HERE.getAddress(), Listening.freePort());
         Fenced.fail("rdma_bind_addr", 1, errno);
         try (VerbsArena other = VerbsArena.ofShared()) {
             NodeOptions options = SMALL.transport(Transport.AUTO);
@@ -253,10 +250,7 @@ class AutoTransportTest {
     @Test
     void connectingWhereNobodyListensIsUnreachable() throws Exception {
         Node client = open(Kind.AUTO);
-        InetSocketAddress nobody;
-        try (ServerSocket free = new ServerSocket(0, 1, HERE.getAddress())) {
-            nobody = (InetSocketAddress) free.getLocalSocketAddress();
-        }
+        InetSocketAddress nobody = new InetSocketAddress(HERE.getAddress(), Listening.freePort());
         assertThatExceptionOfType(ChannelException.class)
                 .isThrownBy(() -> client.connect(nobody, DEADLINE))
                 .satisfies(told -> {

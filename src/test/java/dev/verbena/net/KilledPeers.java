@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.Await;
 import dev.verbena.support.NodePeer;
+import dev.verbena.tools.Listening;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.EnumSet;
@@ -153,10 +154,7 @@ abstract class KilledPeers {
 
     @Test
     void serverThatIsKilledWhilePeersConnectEndsEachConnect() throws Exception {
-        InetSocketAddress free;
-        try (VerbsArena once = VerbsArena.ofShared()) {
-            free = Node.open(own, options(), once).address();
-        }
+        InetSocketAddress free = new InetSocketAddress(own.getAddress(), Listening.freePort());
         try (NodePeer server = NodePeer.start(free, transport, NodePeer.Work.SERVE)) {
             server.awaitWord("listens");
             Callable<Void> work = () -> {

@@ -10,6 +10,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.OpenFileLimit;
+import dev.verbena.tools.Listening;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
@@ -565,11 +566,8 @@ class TcpPeerTest extends TcpTest {
     }
 
     @Test
-    void connectingWhereNobodyListensIsUnreachable() throws Exception {
-        InetSocketAddress nobody;
-        try (ServerSocket fake = fakeServer()) {
-            nobody = (InetSocketAddress) fake.getLocalSocketAddress();
-        }
+    void connectingWhereNobodyListensIsUnreachable() {
+        InetSocketAddress nobody = new InetSocketAddress("127.0.0.1", Listening.freePort());
         assertThatExceptionOfType(ChannelException.class)
                 .isThrownBy(() -> nodes.client.connect(nobody, DEADLINE))
                 .withMessageContaining("refused")

@@ -8,10 +8,10 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.raw.ibv_qp;
 import dev.verbena.support.Mlx5Too;
 import dev.verbena.support.TestDevice;
+import dev.verbena.tools.Listening;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -65,15 +65,12 @@ class Mlx5AdapterTest {
         "ibv_uc_pingpong, 4096, -c", "ibv_ud_pingpong, 2048, -c", "ibv_srq_pingpong, 4096, -c"
     })
     void pingPongMovesMessagesBetweenProcesses(String program, int size, String option) throws Exception {
-        int port;
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
+        int port = Listening.freePort();
         List<String> command = new ArrayList<>();
         Collections.addAll(command, program, "-s", "" + size, "-n", "100", "-p", "" + port, option);
         Process server = start(command);
         try {
-            awaitListener(server, port);
+            Listening.await(port, server::isAlive);
             command.add("127.0.0.1");
             assertThat(end(start(command))).contains("100 iters in");
             assertThat(end(server)).contains("100 iters in");
@@ -111,19 +108,5 @@ class Mlx5AdapterTest {
             ProtectionDomain domain = TestDevice.get().open(arena).allocateProtectionDomain();
             assertThat(hasThreadDomain(pair(domain, false), domain)).isFalse();
         }
-    }
-
-    /** Waits until a port is taken: a connection would be the client's. */
-    private static void awaitListener(Process server, int port) throws InterruptedException {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-        while (server.isAlive() && System.nanoTime() < end) {
-            try (ServerSocket probe = new ServerSocket(port)) {
-                assertThat(probe.isBound()).isTrue();
-            } catch (IOException taken) {
-                return;
-            }
-            TimeUnit.MILLISECONDS.sleep(20);
-        }
-        assertThat(server.isAlive()).as("the server listens").isTrue();
     }
 }

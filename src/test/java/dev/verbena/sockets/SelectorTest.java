@@ -6,9 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.WakeUps;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -30,7 +29,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -315,7 +313,6 @@ class SelectorTest {
     private static final class IdleServer implements AutoCloseable {
         private final List<Selector> selectors = new ArrayList<>();
         private final List<SocketChannel> ends = new ArrayList<>();
-        private final List<Thread> threads = new ArrayList<>();
         private final List<Path> tasks = new ArrayList<>();
 
         IdleServer(SelectorProvider provider, int count) throws Exception {
@@ -337,14 +334,14 @@ class SelectorTest {
             ends.add(accepted);
             register(selector, accepted, SelectionKey.OP_READ);
             CompletableFuture<Path> task = new CompletableFuture<>();
-            threads.add(Thread.ofPlatform().daemon().start(() -> {
+            Thread.ofPlatform().daemon().start(() -> {
                 try {
                     task.complete(Path.of("/proc").resolve(Files.readSymbolicLink(Path.of("/proc/thread-self"))));
                     selector.select();
                 } catch (IOException e) {
                     task.completeExceptionally(e);
                 }
-            }));
+            });
             tasks.add(task.get(TIMEOUT, TimeUnit.MILLISECONDS));
         }
 
@@ -356,15 +353,6 @@ class SelectorTest {
 
         List<String> schedulings() {
             return tasks.stream().map(SelectorTest::scheduling).toList();
-        }
-
-        /** Returns the processor time of each selecting thread, and of each of the library's, in nanoseconds. */
-        Map<Thread, Long> processorTimes() {
-            ThreadMXBean times = ManagementFactory.getThreadMXBean();
-            Stream<Thread> own = Thread.getAllStackTraces().keySet().stream()
-                    .filter(thread -> thread.getName().startsWith("verbena-"));
-            return Stream.concat(threads.stream(), own)
-                    .collect(Collectors.toMap(thread -> thread, thread -> times.getThreadCpuTime(thread.threadId())));
         }
 
         @Override
@@ -388,22 +376,28 @@ class SelectorTest {
         }
     }
 
-    private long idleTime(SelectorProvider provider) throws Exception {
-        try (IdleServer idle = new IdleServer(provider, 16)) {
-            Map<Thread, Long> before = idle.processorTimes();
-            selector.select(IDLE_SPAN);
-            Map<Thread, Long> after = idle.processorTimes();
-            return after.keySet().stream() // a thread that has ended meanwhile was of an earlier test
-                    .mapToLong(thread -> Math.max(0, after.get(thread) - before.getOrDefault(thread, 0L)))
-                    .sum();
+    /** The library's threads look for peers that were killed, together as often as one that sleeps for a tenth of a second. */
+    @Test
+    void idleServerSleeps() throws Exception {
+        try (IdleServer idle = new IdleServer(RdmaSelectorProvider.shared(), 16)) {
+            List<String> before = idle.schedulings();
+            Await.until("threads of the library that sleep", () -> {
+                long wakeUps = WakeUps.of("verbena-");
+                long began = System.nanoTime();
+                waitForNothing();
+                long looks = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began) / 100;
+                return WakeUps.of("verbena-") - wakeUps <= looks && WakeUps.sleep("verbena-");
+            });
+            assertThat(idle.schedulings()).isEqualTo(before);
         }
     }
 
-    @Test
-    void idleServerUsesNoMoreProcessorTimeThanOverTcp() throws Exception {
-        long tcp = idleTime(SelectorProvider.provider());
-        long onePercent = TimeUnit.MILLISECONDS.toNanos(IDLE_SPAN) / 100; // the looks for peers that were killed
-        assertThat(idleTime(RdmaSelectorProvider.shared())).isLessThanOrEqualTo(tcp + onePercent);
+    private void waitForNothing() {
+        try {
+            selector.select(IDLE_SPAN);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

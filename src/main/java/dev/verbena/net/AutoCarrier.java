@@ -32,7 +32,7 @@ final class AutoCarrier extends Carrier {
     private static final int PORTS = 16;
 
     private final RdmaCarrier rdma;
-    private final TcpCarrier tcp;
+    final TcpCarrier tcp;
 
     private AutoCarrier(RdmaCarrier rdma, TcpCarrier tcp) throws IOException {
         this.rdma = rdma;

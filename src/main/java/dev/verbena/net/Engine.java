@@ -487,7 +487,8 @@ final class Engine {
         return core == null || (id ^ core.key) >>> 16 != 0 ? null : core;
     }
 
-    private void tick(long now) {
+    /** Has all channels look at the clock. */
+    void tick(long now) {
         for (int i = 0; i < slots.length(); i++) { // without a lambda, which is an object
             ChannelCore core = slots.get(i);
             if (core != null) {

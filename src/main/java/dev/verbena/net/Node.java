@@ -397,6 +397,10 @@ public final class Node extends VerbsObject {
         return engine.carrier.context();
     }
 
+    Engine engine() {
+        return engine;
+    }
+
     /** Returns for example {@code node 10.9.9.1:7174 on rxe0 (3 of 64 channels, 0 waiting)}. */
     @Override
     public String toString() {

@@ -497,7 +497,7 @@ final class TcpCarrier extends Carrier {
         }
         runTasks();
         if (ticks) {
-            tick();
+            tick(System.nanoTime());
         }
         if (reported) {
             reported = false;
@@ -511,8 +511,8 @@ final class TcpCarrier extends Carrier {
         }
     }
 
-    private void tick() {
-        long now = System.nanoTime();
+    /** Looks after those who leave or have not greeted. */
+    void tick(long now) {
         leaving.removeIf(stream -> stream.hasLeft(now));
         for (TcpVisitor visitor : List.copyOf(visitors)) {
             if (visitor.isLate(now)) {

@@ -476,12 +476,14 @@ class AutoTransportTest {
     /** A peer that has said half of what it has to say counts, until its time is over. */
     @Test
     void peersThatSayTooLittleAreForgotten() throws Exception {
-        Node server = open(Kind.AUTO, SMALL.maxWaiting(1).handshakeTimeout(Duration.ofMillis(200)));
+        Node server = open(Kind.AUTO, SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
         try (TcpPeer peer = new TcpPeer(server.address())) {
             peer.write((byte) 'V');
+            Await.until("the peer has come", () -> server.toString().contains("1 waiting"));
+            new NodeClock(server).passUntil("the node has forgotten it", DEADLINE, () -> server.toString()
+                    .contains("0 waiting"));
             peer.awaitEndOfBytes();
         }
-        Await.until("the node has forgotten it", () -> server.toString().contains("0 waiting"));
         assertTalk(connect(open(Kind.TCP), server));
     }
 }

@@ -46,6 +46,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peers of a node over TCP that send garbage, lie, read nothing, or say nothing: each loses its channel only. */
 class TcpPeerTest extends TcpTest {
+    private static final Duration TWICE_ALIVE = NodeClock.ALIVE.multipliedBy(2);
+
     @Test
     void bytesOfAPeerMayComeOneByOne() throws Exception {
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
@@ -80,11 +82,16 @@ class TcpPeerTest extends TcpTest {
     @ParameterizedTest
     @CsvSource({"0, false", "7, false", "16, false", "16, true"})
     void peersThatSayTooLittleAreForgotten(int bytes, boolean leaves) throws Exception {
-        use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(leaves ? DEADLINE : SHORT));
+        use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
             peer.write(Arrays.copyOf(TcpFrame.hello(false, 0).array(), bytes));
             if (leaves) {
                 peer.socket.shutdownOutput();
+            } else {
+                Await.until("the peer has come", () -> nodes.server.toString().contains("1 waiting"));
+                new NodeClock(nodes.server).passUntil("its time is over", DEADLINE, () -> nodes.server
+                        .toString()
+                        .contains("0 waiting"));
             }
             long heard = peer.awaitEndOfBytes();
             if (bytes < TcpFrame.HELLO_BYTES) {
@@ -234,8 +241,9 @@ class TcpPeerTest extends TcpTest {
 
     @Test
     void peerThatDoesNotGreetInTimeHearsTheReason() throws Exception {
-        use(NodePair.SMALL.handshakeTimeout(SHORT));
+        use(NodePair.SMALL.handshakeTimeout(DEADLINE));
         try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
+            new NodeClock(nodes.server).pass(DEADLINE);
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
             peer.awaitEnd();
         }
@@ -395,7 +403,7 @@ class TcpPeerTest extends TcpTest {
     /** The peer asks for much data, and takes none of it. The node's own messages are not acknowledged, which ends it. */
     @Test
     void peerThatReadsNothingLosesItsChannel() throws Exception {
-        use(NodePair.SMALL.alive(Duration.ofMillis(100)));
+        use(NodePair.SMALL.alive(NodeClock.ALIVE));
         long large = 16 << 20;
         nodes.server.export("table", nodes.arena.allocate(large), AccessFlag.REMOTE_READ);
         try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
@@ -406,6 +414,7 @@ class TcpPeerTest extends TcpTest {
                     name(frame, memory);
                 });
             }
+            new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> !channel.isOpen());
             assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
             channel.close();
         }
@@ -415,11 +424,11 @@ class TcpPeerTest extends TcpTest {
     /** Its messages show that it lives, and not that it takes what this side sends. */
     @Test
     void peerThatSendsAndAcknowledgesNothingLosesItsChannel() throws Exception {
-        use(NodeOptions.defaults().window(4095).alive(Duration.ofMillis(100)));
+        use(NodeOptions.defaults().window(4095).alive(NodeClock.ALIVE));
         try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
             Channel channel = nodes.server.accept(DEADLINE);
             NodePair.send(channel, 1);
-            Await.until("the channel has ended", () -> {
+            new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> {
                 try {
                     peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
                 } catch (IOException left) {
@@ -480,6 +489,8 @@ class TcpPeerTest extends TcpTest {
                 peer.await(TcpFrame.ACKNOWLEDGEMENT);
                 peer.frame(200, frame -> {});
                 awaitEnd(channel);
+                new NodeClock(nodes.server)
+                        .passUntil("the goodbye is given up", Duration.ofSeconds(1), () -> channel.core().parted());
                 channel.close();
             } else {
                 peer.write(new byte[TcpFrame.HELLO_BYTES]);

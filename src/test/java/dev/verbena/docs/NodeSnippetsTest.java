@@ -88,7 +88,7 @@ class NodeSnippetsTest {
             CallSnippets.handlers(OWN, ready::complete, stop);
             return null;
         });
-        try (Channel channel = Node.open(OWN, QUICK, arena).connect(end(ready), DEADLINE)) {
+        try (Channel channel = Node.open(OWN, arena).connect(end(ready), DEADLINE)) {
             assertThat(CallSnippets.client(channel, 12, DEADLINE)).isEqualTo(12);
         }
         stop.countDown();

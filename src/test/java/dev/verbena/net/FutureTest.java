@@ -270,7 +270,7 @@ class FutureTest {
     @EnumSource(NodeOptions.Progress.class)
     void closingCompletesAllFuturesOfThisSide(NodeOptions.Progress progress) throws Exception {
         for (boolean node : new boolean[] {false, true}) {
-            NodeOptions options = SMALL.progress(progress).calls(2).closeTimeout(Duration.ofMillis(20));
+            NodeOptions options = SMALL.progress(progress).calls(2);
             try (NodePair nodes = new NodePair(options, SMALL.calls(2))) {
                 NodePair.Ends ends = nodes.connect();
                 List<CompletableFuture<Long>> calls = new ArrayList<>();

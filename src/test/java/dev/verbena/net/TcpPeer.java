@@ -162,10 +162,13 @@ final class TcpPeer implements AutoCloseable {
 
     /** Waits until the node has closed the connection, and returns the number of bytes that come. */
     long awaitEndOfBytes() throws IOException {
+        byte[] block = new byte[1 << 16];
         long count = 0;
         try {
-            while (socket.getInputStream().read() >= 0) {
-                count++;
+            int came = socket.getInputStream().read(block);
+            while (came >= 0) {
+                count += came;
+                came = socket.getInputStream().read(block);
             }
         } catch (SocketException reset) {
             // The connection is closed too.

@@ -79,6 +79,7 @@ class TcpRequestTest extends TcpTest {
             });
             peer.write(new byte[length]);
             assertThat(awaitEnd(channel)).hasMessageContaining(told);
+            peer.socket.shutdownOutput(); // else the node waits a second for it
             channel.close();
         }
         assertGoesOn();

@@ -13,6 +13,7 @@ import java.net.SocketTimeoutException;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -127,7 +128,7 @@ class TcpStreamTest {
         turn();
         peer.await(TcpFrame.SEND);
         peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
-        turn();
+        turnUntil("the greeting is acknowledged", () -> core.toString().contains(" 0 under way"));
         return peer;
     }
 
@@ -224,6 +225,8 @@ class TcpStreamTest {
     void connectionThatIsLeftIsClosedThoughThePeerStays() throws Exception {
         try (TcpPeer peer = accept()) {
             stream.disconnect();
+            turn();
+            carrier.tick(System.nanoTime() + Duration.ofSeconds(2).toNanos());
             turnUntil("the peer's connection is reset", () -> {
                 try {
                     peer.write((byte) 0);
@@ -419,11 +422,11 @@ class TcpStreamTest {
             core.channel.tryWrite(memory(LARGE), new RemoteMemory(8, 1, LARGE));
             turn();
             assertThat(stream.takeProgress()).as("large").isTrue();
-            turn();
-            turn();
-            stream.takeProgress();
-            turn();
-            assertThat(stream.takeProgress()).as("the peer reads nothing").isFalse();
+            int[] inVain = {0};
+            turnUntil("the peer reads nothing", () -> {
+                inVain[0] = stream.takeProgress() ? 0 : inVain[0] + 1;
+                return inVain[0] == 100;
+            });
             core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
             turn();
             assertThat(stream.takeProgress()).as("and the program posts more").isFalse();
@@ -435,15 +438,14 @@ class TcpStreamTest {
     void dataThatComesIsProgressAndAMessageIsNot() throws Exception {
         try (TcpPeer peer = accept()) {
             peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
-            turn();
+            turnUntil("the message has come", () -> core.messages.arrivedCount() == 1);
             assertThat(stream.takeProgress()).as("message").isFalse();
             core.channel.tryRead(memory(8), new RemoteMemory(8, 1, 8));
             turn();
             peer.await(TcpFrame.READ);
             peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
             peer.write(new byte[4]);
-            turn();
-            assertThat(stream.takeProgress()).as("data").isTrue();
+            turnUntil("data is progress", stream::takeProgress);
             assertThat(stream.takeProgress()).as("data that was told").isFalse();
         }
     }

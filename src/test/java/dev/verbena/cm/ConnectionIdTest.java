@@ -152,6 +152,21 @@ class ConnectionIdTest {
     }
 
     @Test
+    @NotOnIwarp("there are no datagrams")
+    void connectReportsAMissingDatagramService() throws Exception {
+        ConnectionId listener = listening(PortSpace.UDP);
+        ConnectionId client = resolved(PortSpace.UDP, listener);
+        listener.close();
+        client.createQueuePair(SIZES);
+        client.beginConnect(ConnectionParameters.defaults());
+        assertThat(client.awaitEvent(DEADLINE)).isInstanceOfSatisfying(CmEvent.Failure.class, event -> {
+            assertThat(event.type()).isEqualTo(CmEvent.Type.UNREACHABLE);
+            assertThat(event.status()).isEqualTo(1);
+            assertThat(event.reason()).isEqualTo("no program listens for datagrams there");
+        });
+    }
+
+    @Test
     @Twin({
         "test_rdmacm.CMTestCase.test_rdmacm_async_ex_multicast_traffic",
         "test_rdmacm.CMTestCase.test_rdmacm_async_ex_leave_multicast_traffic"

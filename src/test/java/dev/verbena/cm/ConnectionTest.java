@@ -219,6 +219,7 @@ class ConnectionTest {
         ConnectionException refused =
                 catchThrowableOfType(ConnectionException.class, () -> Connection.open(address, DEADLINE, arena));
         assertThat(refused.event()).isEqualTo(CmEvent.Type.REJECTED);
+        assertThat(refused.status()).isEqualTo(8);
         assertThat(refused.reason()).isEqualTo("no program listens on this port");
         assertThat(refused)
                 .hasMessageContaining("rdma_connect")

@@ -33,10 +33,10 @@ class CtrlCOnTheFencedProviderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"ucmatose -c 2 -b 10.9.9.1", "udaddy -b 10.9.9.1"})
+    @ValueSource(strings = {"rping -s -d -a 10.9.9.1", "rping -s -P -d -a 10.9.9.1"})
     void ctrlCEndsAWaitingCmServer(String line) throws Exception {
         try (Peer.Process tool = Peer.childJvm(line.split(" "))) {
-            tool.awaitOutput("starting server");
+            tool.awaitOutput("rdma_listen");
             assertEndsQuietly(tool);
         }
     }

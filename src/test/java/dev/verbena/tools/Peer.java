@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.Loopback;
-import dev.verbena.tools.command.Program;
 import dev.verbena.tools.command.Tool;
-import dev.verbena.tools.twins.Twins;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -53,17 +51,16 @@ public abstract class Peer implements AutoCloseable {
 
     /** Starts a Java tool in another JVM. */
     public static Process childJvm(String... words) {
-        return new Process(
-                Stream.concat(jvm(words[0]).stream(), Stream.of(words)).toList());
+        return new Process(Stream.concat(jvm().stream(), Stream.of(words)).toList());
     }
 
     /** Starts a Java tool in another JVM, on a terminal. */
     public static Process childJvmOnTerminal(String... words) {
-        String command = String.join(" ", jvm(words[0])) + " " + String.join(" ", words);
+        String command = String.join(" ", jvm()) + " " + String.join(" ", words);
         return new Process(List.of("script", "-qefc", command, "/dev/null"));
     }
 
-    private static List<String> jvm(String tool) {
+    private static List<String> jvm() {
         List<String> command = new ArrayList<>(List.of(
                 "env",
                 "--default-signal=INT", // a run in the background may ignore it, which is inherited
@@ -77,16 +74,8 @@ public abstract class Peer implements AutoCloseable {
                 command.add("-D" + library + "=" + System.getProperty(library));
             }
         }
-        command.addAll(List.of("-cp", ChildJvm.classPath(), mainOf(tool).getName()));
+        command.addAll(List.of("-cp", ChildJvm.classPath(), Main.class.getName()));
         return command;
-    }
-
-    private static boolean isTwin(String tool) {
-        return Twins.PROGRAM.tools().stream().anyMatch(twin -> twin.name().equals(tool));
-    }
-
-    private static Class<?> mainOf(String tool) {
-        return isTwin(tool) ? Twins.class : Main.class;
     }
 
     /** Starts a Java tool in this JVM. */
@@ -96,8 +85,7 @@ public abstract class Peer implements AutoCloseable {
 
     /** Starts a Java tool in this JVM by its name, with its error messages. */
     public static Peer java(String... words) {
-        Program program = isTwin(words[0]) ? Twins.PROGRAM : Main.PROGRAM;
-        return new Task(out -> program.run(words, out, out));
+        return new Task(out -> Main.PROGRAM.run(words, out, out));
     }
 
     public static final class Process extends Peer {

@@ -11,11 +11,12 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.CmPeer;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
 import dev.verbena.support.NotOnIwarp;
 import dev.verbena.support.Resources;
+import dev.verbena.tools.Peer;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.WorkCompletion;
@@ -88,13 +89,19 @@ class ConnectionEndTest extends ConnectionEnds {
         assertThat(resources()).isEqualTo(before);
     }
 
+    /** The peer sends one message, and waits for an answer. */
     @Test
     void awaitCompletionEndsWhenThePeerIsKilled() throws Exception {
-        try (CmPeer client = CmPeer.start("connected", listener.address())) {
-            Connection server = listener.accept(DEADLINE.multipliedBy(5)); // a JVM starts on a busy machine
-            assertThat(client.nextLine()).isEqualTo("connected");
+        InetSocketAddress address = listener.address();
+        try (Peer.Process client =
+                Peer.c("rping -c -a " + address.getAddress().getHostAddress() + " -p " + address.getPort())) {
+            Connection server = listener.awaitConnection(DEADLINE);
+            MemoryRegion buffer = buffer(server);
+            server.queuePair().postReceive(1, buffer.slice(0, 16));
+            server.queuePair().postReceive(2, buffer.slice(16, 16));
+            server.accept(DEADLINE);
+            assertThat(server.awaitCompletion(DEADLINE).orThrow().id()).isEqualTo(1);
             assertThat(server.isOpen()).isTrue();
-            server.queuePair().postReceive(1, buffer(server));
             Future<WorkCompletion> waiting = waiting(server);
             client.kill();
             assertThatThrownBy(() -> end(waiting)).cause().isInstanceOfSatisfying(ConnectionException.class, ended -> {

@@ -368,7 +368,7 @@ class ConnectionTest {
     @Test
     @Fault("cm-server-killed")
     void connectEndsWhenItsServerIsKilled() throws Exception {
-        try (CmPeer server = CmPeer.start("server", any)) {
+        try (CmPeer server = CmPeer.start(any)) {
             InetSocketAddress address = new InetSocketAddress(any.getAddress(), Integer.parseInt(server.nextLine()));
             Future<Connection> opening = threads.submit(() -> Connection.open(address, DEADLINE, arena));
             assertThat(server.nextLine()).isEqualTo("requested");

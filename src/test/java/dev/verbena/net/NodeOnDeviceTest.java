@@ -250,8 +250,9 @@ class NodeOnDeviceTest {
         Channel right = accepted.get(DEADLINE.toSeconds(), SECONDS);
         int size = (20 << 20) + 3;
         MemorySegment data = arena.allocate(size, 4096);
-        for (int i = 0; i < size; i++) {
-            data.set(ValueLayout.JAVA_BYTE, i, (byte) (i * 31 >>> 7));
+        MemorySegment period = MemorySegment.ofArray(random(65_521)); // a prime, so that no two pieces are alike
+        for (long at = 0; at < size; at += period.byteSize()) {
+            data.asSlice(at).copyFrom(period.asSlice(0, Math.min(period.byteSize(), size - at)));
         }
         Future<?> offered = threads.submit(() -> {
             left.offer(data, new byte[0], DEADLINE);

@@ -1,13 +1,12 @@
 package dev.verbena.support;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.cm.Connection;
 import dev.verbena.cm.Listener;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 
-/** A program to be killed: a server that never accepts, or a client that has a connection. */
+/** A server that never accepts, in a process of its own, to be killed. */
 public final class CmPeer implements AutoCloseable {
     private final Process process;
     private final BufferedReader output;
@@ -17,16 +16,11 @@ public final class CmPeer implements AutoCloseable {
         this.output = process.inputReader();
     }
 
-    /**
-     * Starts a {@code server} at an address, or a client that prints a line when it is {@code connected} to an address.
-     */
-    public static CmPeer start(String role, InetSocketAddress address) throws IOException {
+    /** Starts a server at an address. It prints its port, and a line when it has a request. */
+    public static CmPeer start(InetSocketAddress address) throws IOException {
         return new CmPeer(ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED")
                 .startOnClassPath(
-                        CmPeer.class,
-                        role,
-                        address.getAddress().getHostAddress(),
-                        Integer.toString(address.getPort())));
+                        CmPeer.class, address.getAddress().getHostAddress(), Integer.toString(address.getPort())));
     }
 
     public String nextLine() throws IOException {
@@ -44,17 +38,12 @@ public final class CmPeer implements AutoCloseable {
     }
 
     public static void main(String[] arguments) throws Exception {
-        InetSocketAddress address = new InetSocketAddress(arguments[1], Integer.parseInt(arguments[2]));
+        InetSocketAddress address = new InetSocketAddress(arguments[0], Integer.parseInt(arguments[1]));
         VerbsArena arena = VerbsArena.ofShared();
-        if (arguments[0].equals("server")) {
-            Listener listener = Listener.open(address, arena);
-            System.out.println(listener.address().getPort());
-            listener.awaitConnection(Loopback.DEADLINE);
-            System.out.println("requested");
-        } else {
-            Connection.open(address, Loopback.DEADLINE, arena);
-            System.out.println("connected");
-        }
+        Listener listener = Listener.open(address, arena);
+        System.out.println(listener.address().getPort());
+        listener.awaitConnection(Loopback.DEADLINE);
+        System.out.println("requested");
         System.in.read(); // until it is killed
     }
 }

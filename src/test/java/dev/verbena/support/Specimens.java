@@ -415,7 +415,7 @@ public final class Specimens implements AutoCloseable {
         argument(QueuePairOptions.class, it -> QueuePair.rc(it.the(QUEUE)));
         argument(RemoteMemory.class, it -> it.the(REGION).remote());
         argument(SharedReceiveQueueOptions.class, it -> SharedReceiveQueue.basic());
-        argument(VerbsArena.class, it -> it.others);
+        argument(VerbsArena.class, it -> it.special == PARENT ? it.ofSpecial : it.others);
         argument(WorkCompletion.class, Specimens::receivedDatagram);
         argument(String.class, it -> "1");
         argument(SocketAddress.class, it -> CmAddress.four(0));
@@ -448,7 +448,7 @@ public final class Specimens implements AutoCloseable {
         CLOSED_ARGUMENTS.put(RegionChange.class, it -> RegionChange.of(it.closed(DOMAIN)));
         CLOSED_ARGUMENTS.put(WorkQueueOptions.class, it -> WorkQueueOptions.of(it.closed(QUEUE), 4));
         CLOSED_ARGUMENTS.put(VerbsArena.class, it -> {
-            VerbsArena arena = VerbsArena.ofShared();
+            VerbsArena arena = usual(it.special).make();
             arena.close();
             return arena;
         });
@@ -463,6 +463,16 @@ public final class Specimens implements AutoCloseable {
     private final Map<ConnectionId, AutoCloseable> byId = new HashMap<>();
     private final Map<MemoryRegion, Object> byRegion = new HashMap<>();
     private final List<RdmaSocketChannel> sockets = new ArrayList<>();
+
+    /** Uses an arena of the usual kind for one recipe, and a shared arena for all others. */
+    public Specimens(Recipe<?> special) {
+        this(special, usual(special));
+    }
+
+    /** Returns the kind of arena that a specimen makes objects in: a parent domain with a thread domain has no locks. */
+    private static ArenaKind usual(Recipe<?> recipe) {
+        return recipe == PARENT ? ArenaKind.CONFINED : ArenaKind.SHARED;
+    }
 
     /** Uses the given kind of arena for one recipe, and a shared arena for all others. */
     public Specimens(Recipe<?> special, ArenaKind kind) {

@@ -6,8 +6,7 @@ import static org.junit.jupiter.api.DynamicContainer.dynamicContainer;
 import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 
 import dev.verbena.support.Api;
-import dev.verbena.support.ArenaKind;
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.FencedTest;
 import dev.verbena.support.Specimens;
 import dev.verbena.support.Specimens.Recipe;
 import java.lang.reflect.Method;
@@ -22,7 +21,7 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.TestInstance;
 
 /** Every public method that takes an object refuses a closed one with an IllegalStateException. */
-@DeviceTest
+@FencedTest
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ClosedArgumentTest {
     private final List<Specimens> worlds = new ArrayList<>();
@@ -34,7 +33,7 @@ class ClosedArgumentTest {
 
     @TestFactory
     Stream<DynamicNode> methodsRefuseClosedArguments() {
-        return Api.objects().stream().map(this::tests);
+        return UseAfterCloseTest.objects().map(this::tests);
     }
 
     @TestFactory
@@ -42,7 +41,7 @@ class ClosedArgumentTest {
         return UseAfterCloseTest.views().map(this::tests);
     }
 
-    private DynamicNode tests(Class<?> type) {
+    DynamicNode tests(Class<?> type) {
         return dynamicContainer(
                 type.getSimpleName(),
                 Api.methods(type).stream()
@@ -55,7 +54,7 @@ class ClosedArgumentTest {
         return dynamicTest(Api.signature(method) + ", argument " + (index + 1), () -> {
             List<String> messages = new ArrayList<>();
             for (Recipe<?> recipe : Specimens.recipes(type)) {
-                Specimens world = new Specimens(recipe.object(), ArenaKind.SHARED);
+                Specimens world = new Specimens(recipe.object());
                 worlds.add(world);
                 Optional<Object[]> arguments =
                         world.missing(recipe).isPresent() ? Optional.empty() : world.arguments(method, world);

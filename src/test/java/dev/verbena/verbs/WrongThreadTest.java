@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.DynamicTest.dynamicTest;
 import dev.verbena.VerbsObject;
 import dev.verbena.support.Api;
 import dev.verbena.support.ArenaKind;
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.Specimens;
@@ -29,7 +29,7 @@ import org.junit.jupiter.api.TestInstance;
  * Every public method of an object of a confined arena, and of what belongs to it, throws a WrongThreadException on any
  * other thread, and does nothing.
  */
-@DeviceTest
+@FencedTest
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WrongThreadTest {
     private final List<Specimens> worlds = new ArrayList<>();
@@ -41,7 +41,7 @@ class WrongThreadTest {
 
     @TestFactory
     Stream<DynamicNode> confinedObjectsRefuseOtherThreads() {
-        return Api.objects().stream().map(type -> tests(type, ArenaKind.CONFINED));
+        return UseAfterCloseTest.objects().map(type -> tests(type, ArenaKind.CONFINED));
     }
 
     @TestFactory
@@ -57,7 +57,7 @@ class WrongThreadTest {
 
     private record Specimen(Object object, Specimens world) {}
 
-    private DynamicNode tests(Class<?> type, ArenaKind kind) {
+    DynamicNode tests(Class<?> type, ArenaKind kind) {
         List<Specimen> specimens = new ArrayList<>();
         for (Recipe<?> recipe : Specimens.recipes(type)) {
             Specimens world = new Specimens(recipe.object(), kind);

@@ -25,7 +25,7 @@ final class GuardHammer {
     private static final int MAX_SPINS_BEFORE_CLOSE = 300;
 
     /** On a busy processor a round takes some slices of time: the rounds end early then. */
-    private static final Duration ENOUGH = Duration.ofSeconds(8);
+    private static final Duration ENOUGH = Duration.ofSeconds(3);
 
     private final int rounds;
     private final AtomicReference<@Nullable String> wrong = new AtomicReference<>();

@@ -219,7 +219,7 @@ class ThreadsTest {
                 }
             });
             try {
-                for (int round = 0; round < 20_000; round++) {
+                for (int round = 0; round < 5_000; round++) {
                     FakeObject first = FakeObject.in(arena, "first");
                     List<FakeObject> others = new ArrayList<>();
                     for (int i = 0; i < 4; i++) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
  */
 @Hammer
 class WaitersHammerTest {
-    private static final int ROUNDS = 1_500;
+    private static final int ROUNDS = 750;
     private static final Duration FOR_EVER = Duration.ofDays(1);
     private static final int DEADLINE_SECONDS = 30;
     private static final int MOST_SPINS = 3_000;

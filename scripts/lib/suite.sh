@@ -42,12 +42,15 @@ phase() {
 }
 
 # watched NAME COMMAND...: runs COMMAND, whose output has lines of the listener Progress, and ends the process group of this
-# shell if no line comes for long.
+# shell if no line comes for long. What tests print themselves goes to a file, whose end is shown if a run leaves no report.
 watched() {
-    local name=$1
+    local name=$1 status=0
     shift
+    : > "$SHOW/$name.log"
     "$@" 2>&1 | watch_lines "$name"
-    return "${PIPESTATUS[0]}"
+    status=${PIPESTATUS[0]}
+    if [[ ! -s $PROJECT/target/test-$name/TEST-junit-jupiter.xml ]]; then tail -n 50 "$SHOW/$name.log"; fi
+    return "$status"
 }
 
 watch_lines() {
@@ -57,10 +60,8 @@ watch_lines() {
         IFS= read -r -t "$NO_LINE" line || status=$?
         if ((status > 128)); then
             printf 'FAILED: the run %s has printed nothing for %d s, and is ended\n' "$1" "$NO_LINE"
+            tail -n 50 "$SHOW/$1.log"
             kill -TERM 0
-        elif ((status)); then
-            printf '%s' "$line" # an end without a line break
-            return 0
         fi
         case $line in
             '::count '*) printf '%s\n' "${line#* }" > "$SHOW/counts/$1" ;;
@@ -72,11 +73,17 @@ watch_lines() {
                 printf '%s: %s\n' "$1" "${line#::}" >> "$SHOW/left-out"
                 if [[ -n ${name_of_tests:-} ]]; then printf '  %s\n' "${line#::}"; fi
                 ;;
-            *)
+            '::FAILED: '* | '::|'*)
+                line=${line#::}
                 clear_line
-                printf '%s\n' "$line"
+                printf '%s\n' "${line#|}"
+                ;;
+            *)
+                printf '%s\n' "$line" >> "$SHOW/$1.log"
+                if [[ -n ${name_of_tests:-} && -n $line ]]; then printf '%s\n' "$line"; fi
                 ;;
         esac
+        if ((status)); then return 0; fi
     done
 }
 

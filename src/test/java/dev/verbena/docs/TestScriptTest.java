@@ -65,11 +65,12 @@ class TestScriptTest extends StubbedScripts {
     void testShowsAFailureWhenItHappensAndTheTimesAtItsEnd() throws Exception {
         stubTools();
         runsOfTests(
-                "echo '  FAILED: a.QuickTest.bad'; echo '::class a.QuickTest 3 1 0 2.5'; echo '::class a.SlowTest 1 0 0 61.0'");
+                "echo '::FAILED: a.QuickTest.bad'; echo '::|at a line'; echo '::class a.QuickTest 3 1 0 2.5'; echo '::class a.SlowTest 1 0 0 61.0'");
         String output = run("scripts/test", "SomeTest").output();
         assertThat(output.lines().map(String::strip))
                 .containsSubsequence(
                         "FAILED: a.QuickTest.bad",
+                        "at a line",
                         "QuickTest: 3 passed, 1 failed, 0 skipped (2.5 s)",
                         "phase         seconds   tests",
                         "run       seconds  tests  slowest classes",

@@ -1,6 +1,8 @@
 package dev.verbena.support;
 
 import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -12,8 +14,8 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Prints what {@code scripts/test} shows of a run: each failed test with the reason, and lines for the script itself, which begin
- * with two colons: the counts so far at most once a second, the counts and seconds of each finished test class, and the tests that
+ * Prints what {@code scripts/test} shows of a run, in lines that begin with two colons, because tests print too: each failed test
+ * with its trace, the counts so far at most once a second, the counts and seconds of each finished test class, and the tests that
  * are left out with the reason.
  * Enabled by {@code -Ddev.verbena.progress=true}.
  */
@@ -69,8 +71,8 @@ public final class Progress implements TestExecutionListener {
                 all.skipped++;
             }
             case FAILED -> {
-                out.println("  FAILED: " + name(test));
-                result.getThrowable().ifPresent(failure -> failure.printStackTrace(out));
+                out.println("::FAILED: " + name(test));
+                result.getThrowable().ifPresent(this::printTrace);
                 sum.failed++;
                 all.failed++;
             }
@@ -100,6 +102,12 @@ public final class Progress implements TestExecutionListener {
                 sum.failed,
                 sum.skipped,
                 (System.nanoTime() - sum.since) / 1e9);
+    }
+
+    private void printTrace(Throwable failure) {
+        StringWriter trace = new StringWriter();
+        failure.printStackTrace(new PrintWriter(trace));
+        trace.toString().lines().forEach(line -> out.println("::|" + line));
     }
 
     private Sum sumOf(TestIdentifier test) {

@@ -149,7 +149,7 @@ reaching() {
             class = $2
             sub(/[$].*/, "", class)
             seconds[class] += $3
-            where[class] = $1 == "device" ? "device" : "host"
+            where[class] = $1 ~ /^device/ ? "device" : "host"
             n = split($4, reached, " ")
             if (n > size[class]) size[class] = n
             for (i = 1; i <= n; i++) if (reached[i] in wanted) reaches[class]

@@ -1,5 +1,6 @@
 package dev.verbena.ledger;
 
+import java.io.Serializable;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,7 +27,7 @@ final class Calls {
      *     wrong
      * @param message the message of the exception
      */
-    record Refusal(boolean unsupported, String message) {}
+    record Refusal(boolean unsupported, String message) implements Serializable {}
 
     /**
      * A function's counts at one moment.

@@ -1,17 +1,21 @@
 package dev.verbena.ledger;
 
 import dev.verbena.ledger.Calls.Refusal;
+import java.io.Serializable;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** What a test run found out. */
-final class Findings {
+/** What a test run found out. Several runs at once, each in a guest, make one ledger. */
+final class Findings implements Serializable {
+    private static final long serialVersionUID = 1;
+
     /** What is known of one function. */
-    static final class Known {
-        final Set<String> tests = new TreeSet<>();
+    static final class Known implements Serializable {
+        private static final long serialVersionUID = 1;
+
+        final TreeSet<String> tests = new TreeSet<>();
         boolean ran;
         boolean computed;
 
@@ -26,13 +30,36 @@ final class Findings {
      * @param outcome passed, failed or left out
      * @param why the reason, unless it passed
      */
-    record Outcome(String test, String outcome, String why) {}
+    record Outcome(String test, String outcome, String why) implements Serializable {}
 
-    final Map<String, Known> functions = new TreeMap<>();
-    final Map<String, Map<String, Outcome>> twins = new TreeMap<>();
-    final Map<String, Map<String, Outcome>> faults = new TreeMap<>();
-    final Map<String, String> leftOut = new TreeMap<>();
-    final Map<String, Integer> outcomes = new TreeMap<>();
+    /** Where the tests ran. */
+    String where = "";
+
+    final TreeMap<String, Known> functions = new TreeMap<>();
+    final TreeMap<String, Map<String, Outcome>> twins = new TreeMap<>();
+    final TreeMap<String, Map<String, Outcome>> faults = new TreeMap<>();
+    final TreeMap<String, String> leftOut = new TreeMap<>();
+    final TreeMap<String, Integer> outcomes = new TreeMap<>();
+
+    /** Adds what another run found out. */
+    void add(Findings other) {
+        where = other.where;
+        other.functions.forEach((function, theirs) -> {
+            Known known = functions.computeIfAbsent(function, name -> new Known());
+            known.tests.addAll(theirs.tests);
+            known.ran |= theirs.ran;
+            known.computed |= theirs.computed;
+            if (theirs.refusal != null) {
+                known.refusal = theirs.refusal;
+            }
+        });
+        other.twins.forEach(
+                (python, tests) -> twins.computeIfAbsent(python, name -> new TreeMap<>()).putAll(tests));
+        other.faults.forEach(
+                (fault, tests) -> faults.computeIfAbsent(fault, name -> new TreeMap<>()).putAll(tests));
+        leftOut.putAll(other.leftOut);
+        other.outcomes.forEach((outcome, count) -> outcomes.merge(outcome, count, Integer::sum));
+    }
 
     /** A test made a function's counts grow by so much. It ran if a call was not followed by a refusal. */
     void called(String function, String test, int calls, int refusals, @Nullable Refusal last) {

@@ -1,11 +1,13 @@
 package dev.verbena.ledger;
 
-import dev.verbena.internal.NativeLibraries;
 import dev.verbena.ledger.CFunctions.CFunction;
 import dev.verbena.ledger.Findings.Known;
 import dev.verbena.ledger.Findings.Outcome;
 import dev.verbena.ledger.JavaPlaces.Place;
-import dev.verbena.verbs.Device;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -51,8 +53,15 @@ final class Ledger {
         this.findings = findings;
     }
 
-    static String of(Findings findings) {
-        return new Ledger(findings).write();
+    /** The program that writes the ledger: its arguments are the ledger, and the files with the findings of each run. */
+    public static void main(String[] args) throws IOException, ClassNotFoundException {
+        Findings all = new Findings();
+        for (String file : List.of(args).subList(1, args.length)) {
+            try (ObjectInputStream in = new ObjectInputStream(Files.newInputStream(Path.of(file)))) {
+                all.add((Findings) in.readObject());
+            }
+        }
+        Files.writeString(Path.of(args[0]), new Ledger(all).write());
     }
 
     private String write() {
@@ -60,7 +69,7 @@ final class Ledger {
                 .filter(function -> !function.name().startsWith("_"))
                 .collect(Collectors.groupingBy(CFunction::header, LinkedHashMap::new, Collectors.toList()));
         StringBuilder page = new StringBuilder("# Ledger\n\nWritten by a test run ")
-                .append(where())
+                .append(findings.where)
                 .append(".\n\n")
                 .append(findings.outcomes.entrySet().stream()
                         .map(entry -> entry.getValue() + " tests " + entry.getKey())
@@ -77,14 +86,6 @@ final class Ledger {
         faults(page);
         leftOut(page);
         return page.toString();
-    }
-
-    private static String where() {
-        String devices = NativeLibraries.VERBS.problem() != null
-                ? ""
-                : Device.list().stream().map(Device::name).collect(Collectors.joining(" and "));
-        return "on Linux " + System.getProperty("os.version") + ", JDK "
-                + Runtime.version().feature() + (devices.isEmpty() ? ", without a device" : ", with " + devices);
     }
 
     private void section(StringBuilder page, String header, List<CFunction> functions) {

@@ -1,9 +1,12 @@
 package dev.verbena.ledger;
 
+import dev.verbena.internal.NativeLibraries;
 import dev.verbena.support.Covers;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Twin;
+import dev.verbena.verbs.Device;
 import java.io.IOException;
+import java.io.ObjectOutputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.support.descriptor.MethodSource;
@@ -19,7 +23,7 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Writes the ledger at the end of a test run that was started with {@code -Ddev.verbena.ledger=FILE} and with
+ * Writes the findings for the ledger at the end of a test run that was started with {@code -Ddev.verbena.ledger=FILE} and with
  * {@link CallHooks} in the library's classes. The listener sees which test
  * makes a function's count of calls grow: tests run one after the other.
  */
@@ -88,15 +92,24 @@ public final class LedgerListener implements TestExecutionListener {
         if (!isCounting()) {
             return;
         }
+        findings.where = where();
         Path file = Path.of(FILE);
         try {
-            if (file.getParent() != null) {
-                Files.createDirectories(file.getParent());
+            Files.createDirectories(file.getParent());
+            try (ObjectOutputStream out = new ObjectOutputStream(Files.newOutputStream(file))) {
+                out.writeObject(findings);
             }
-            Files.writeString(file, Ledger.of(findings));
         } catch (IOException e) {
-            throw new UncheckedIOException("The ledger can't be written", e);
+            throw new UncheckedIOException("The findings for the ledger can't be written", e);
         }
+    }
+
+    private static String where() {
+        String devices = NativeLibraries.VERBS.problem() != null
+                ? ""
+                : Device.list().stream().map(Device::name).collect(Collectors.joining(" and "));
+        return "on Linux " + System.getProperty("os.version") + ", JDK "
+                + Runtime.version().feature() + (devices.isEmpty() ? ", without a device" : ", with " + devices);
     }
 
     private static boolean isCounting() {

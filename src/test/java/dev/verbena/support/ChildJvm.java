@@ -73,6 +73,7 @@ public final class ChildJvm {
 
     /** Puts library and tests on the class path. */
     public Result runOnClassPath(Class<?> main, String... arguments) {
+        command.addAll(optionsOnClassPath());
         return run(classPath(), main, arguments);
     }
 
@@ -84,6 +85,7 @@ public final class ChildJvm {
 
     /** Starts the JVM with library and tests on the class path, and a pipe for its output. */
     public Process startOnClassPath(Class<?> main, String... arguments) throws IOException {
+        command.addAll(optionsOnClassPath());
         quickly().option("-cp", classPath(), main.getName()).option(arguments);
         return new ProcessBuilder(command).redirectErrorStream(true).start();
     }
@@ -98,9 +100,13 @@ public final class ChildJvm {
         return STARTS.get();
     }
 
-    /** Counts one more start, and returns the options that each JVM of the tests has, such as an archive of classes. */
-    public static List<String> optionsOfAStart() {
+    /** Counts a JVM that a test starts by itself. */
+    public static void countStart() {
         STARTS.incrementAndGet();
+    }
+
+    /** Returns the options for a JVM with {@link #classPath}, such as an archive of its classes. */
+    public static List<String> optionsOnClassPath() {
         String options = System.getProperty("dev.verbena.child.options", "");
         return options.isEmpty() ? List.of() : List.of(options.split(" "));
     }
@@ -140,7 +146,7 @@ public final class ChildJvm {
 
     private ChildJvm quickly() {
         assumeFalse(Boolean.getBoolean("dev.verbena.mutants"), "a mutant is in one JVM only");
-        command.addAll(optionsOfAStart());
+        countStart();
         return optimizing ? option("-XX:+UseSerialGC") : option("-XX:+UseSerialGC", FIRST_COMPILER);
     }
 

@@ -68,7 +68,8 @@ public abstract class Peer implements AutoCloseable {
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
                 "--enable-native-access=ALL-UNNAMED"));
-        command.addAll(ChildJvm.optionsOfAStart());
+        ChildJvm.countStart();
+        command.addAll(ChildJvm.optionsOnClassPath());
         for (String library : List.of("dev.verbena.libibverbs", "dev.verbena.librdmacm")) {
             if (System.getProperty(library) != null) { // the provider for tests
                 command.add("-D" + library + "=" + System.getProperty(library));

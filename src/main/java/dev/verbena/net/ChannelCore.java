@@ -511,8 +511,13 @@ final class ChannelCore {
             return false;
         }
         if (incoming) {
+            byte[] answer = with.second();
+            if (answer == null) {
+                stranger("Its key shares a secret with nobody");
+                return false;
+            }
             messages.post(on, buffer); // for the proof
-            greet(on, with.second());
+            greet(on, answer);
         }
         seal = with.seal();
         introduction = null;

@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.security.SecureRandom;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -128,7 +129,7 @@ final class Introduction {
         System.arraycopy(token, 0, payload, 1, token.length);
         NoiseHandshake begun = begin(true, head, key);
         handshake = begun;
-        byte[] greeting = joined(head, begun.write(payload));
+        byte[] greeting = joined(head, Objects.requireNonNull(begun.write(payload))); // has no product of keys
         Arrays.fill(key, (byte) 0);
         return greeting;
     }
@@ -168,12 +169,18 @@ final class Introduction {
         return new Wire.Greeting(limits.window(), limits.messageSize(), limits.calls(), token);
     }
 
-    /** Returns the greeting of the side that is connected to, which {@link #readFirst} has read the other one for. */
-    byte[] second() {
+    /**
+     * Returns the greeting of the side that is connected to, which {@link #readFirst} has read the other one for. This takes
+     * two products of keys, and so half a millisecond of a processor.
+     *
+     * @return the greeting; null if the peer's key shares a secret with nobody
+     */
+    byte @Nullable [] second() {
         byte[] head = new byte[Wire.GREETING_BYTES];
         head(head, 0);
         NoiseHandshake begun = begun();
-        return joined(Arrays.copyOf(head, HEAD), begun.write(Arrays.copyOf(head, LIMITS_BYTES)));
+        byte[] message = begun.write(Arrays.copyOf(head, LIMITS_BYTES));
+        return message == null ? null : joined(Arrays.copyOf(head, HEAD), message);
     }
 
     /**

@@ -108,9 +108,9 @@ public final class NoiseHandshake {
      * Returns this side's message.
      *
      * @param payload bytes for the other side
-     * @return the message
+     * @return the message; null if the other side's passing key shares a secret with nobody: the handshake is over then
      */
-    public byte[] write(byte[] payload) {
+    public byte @Nullable [] write(byte[] payload) {
         List<Token> tokens = nextTokens(true);
         ByteArrayOutputStream message = new ByteArrayOutputStream();
         for (Token token : tokens) {
@@ -119,7 +119,11 @@ public final class NoiseHandshake {
                 message.writeBytes(own);
                 mixPassing(own);
             } else {
-                mixKey(Objects.requireNonNull(product(token), "product with a key that was checked"));
+                byte[] product = product(token);
+                if (product == null) {
+                    return null;
+                }
+                mixKey(product);
             }
         }
         message.writeBytes(sealAndHash(payload));

@@ -190,6 +190,13 @@ class NoiseHandshakeTest {
     }
 
     @Test
+    void keyThatSharesNothingGetsNoAnswer() {
+        NoiseHandshake responder = side(false, NONE, null);
+        assertThat(responder.read(new byte[32])).isEmpty();
+        assertThat(responder.write(NONE)).isNull();
+    }
+
+    @Test
     void messagesOutOfTurnAreRefused() {
         NoiseHandshake responder = side(false, NONE, SECRET);
         assertThatThrownBy(() -> responder.write(NONE)).isInstanceOf(IllegalStateException.class);

@@ -52,7 +52,7 @@ final class ChannelCore {
     /** True while the engine has noted that there is something for the handler. The engine's lock guards it. */
     boolean queued;
 
-    private final Engine engine;
+    final Engine engine;
     private final NodeOptions options;
     final long key;
     final InetSocketAddress peer;

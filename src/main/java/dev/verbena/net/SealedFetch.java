@@ -26,6 +26,7 @@ final class SealedFetch implements AutoCloseable {
     private final NoiseCipher cipher;
     private final byte[] sealed;
     private final byte[] plain;
+    private boolean left;
 
     /**
      * Makes the memory.
@@ -47,9 +48,23 @@ final class SealedFetch implements AutoCloseable {
         channel.core().operations.found(ring);
     }
 
-    /** Takes all pieces. Returns the failure of the file, if it has failed: nothing is under way then. */
+    /**
+     * Takes all pieces, and leaves the ring: once the peer has its answer, its next offer may have the same ring, for another
+     * thread.
+     *
+     * @return the failure of the file, if it has failed: nothing is under way then
+     */
     @Nullable
     IOException read(TransferMemory.Sink target, LongConsumer progress, Deadline deadline, Duration timeout)
+            throws InterruptedException {
+        IOException failed = readAll(target, progress, deadline, timeout);
+        staging.keep();
+        leaveRing();
+        return failed;
+    }
+
+    private @Nullable IOException readAll(
+            TransferMemory.Sink target, LongConsumer progress, Deadline deadline, Duration timeout)
             throws InterruptedException {
         long size = source.length();
         long pieces = (size + SealedOffer.PIECE - 1) / SealedOffer.PIECE;
@@ -71,12 +86,10 @@ final class SealedFetch implements AutoCloseable {
                 if (asked) {
                     awaitPiece(deadline, timeout); // the answer needs the receive that is kept for it
                 }
-                staging.keep();
                 return failed;
             }
             progress.accept(piece * SealedOffer.PIECE + length);
         }
-        staging.keep();
         return null;
     }
 
@@ -118,11 +131,18 @@ final class SealedFetch implements AutoCloseable {
                 "The peer has not sealed the next piece");
     }
 
+    private void leaveRing() {
+        if (!left) {
+            left = true;
+            channel.core().operations.forgetFound(ring);
+        }
+    }
+
     @Override
     public void close() {
         cipher.wipe();
         Arrays.fill(plain, (byte) 0);
-        channel.core().operations.forgetFound(ring);
+        leaveRing();
         staging.close();
     }
 }

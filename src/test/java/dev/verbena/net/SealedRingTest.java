@@ -1,0 +1,72 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.internal.Deadline;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+/** The ring of registered memory that the pieces of sealed transfers go through, one transfer after the other. */
+class SealedRingTest extends TcpTest {
+    private static final byte[] SECRET = "a secret of some 32 random bytes".getBytes(US_ASCII);
+
+    /** The receiver of a transfer, between the steps of {@link Transfer#accept}. */
+    private record Receiver(Message offer, RemoteMemory source, SealedFetch fetch) {
+        static Receiver of(Channel channel, Engine engine, Message offer) {
+            Buffer buffer = offer.owned();
+            MemorySegment described = buffer.memory.asSlice(offer.length());
+            RemoteMemory source = RemoteMemory.fromWide(described.asSlice(0, Wire.EXPORT_BYTES));
+            byte[] key =
+                    described.asSlice(Wire.EXPORT_BYTES, SealedOffer.KEY_BYTES).toArray(ValueLayout.JAVA_BYTE);
+            return new Receiver(offer, source, new SealedFetch(channel, engine, source, key, buffer.call));
+        }
+
+        byte read() throws InterruptedException {
+            byte[] target = new byte[(int) source.length()];
+            assertThat(fetch.read(
+                            (from, data) -> MemorySegment.ofArray(target).copyFrom(data),
+                            done -> {},
+                            Deadline.after(DEADLINE),
+                            DEADLINE))
+                    .isNull();
+            return target[0];
+        }
+    }
+
+    private Future<Void> offer(Channel by, int value) {
+        return nodes.start(() -> {
+            by.offer(MemorySegment.ofArray(new byte[] {(byte) value}), new byte[0], DEADLINE);
+            return null;
+        });
+    }
+
+    /** A thread that has confirmed a transfer may lose its processor before it gives back what the transfer has used. */
+    @Test
+    void nextOfferMayHaveTheRingOfOneThatWasConfirmedJustNow() throws Exception {
+        use(NodePair.SMALL.secret(SECRET));
+        NodePair.Ends ends = nodes.connect();
+        Engine engine = ends.server().core().engine;
+        Future<Void> first = offer(ends.client(), 1);
+        try (Message one = ends.server().receive(DEADLINE)) {
+            Receiver slow = Receiver.of(ends.server(), engine, one);
+            assertThat(slow.read()).isEqualTo((byte) 1);
+            one.transfer().confirm();
+            NodePair.end(first);
+            Future<Void> second = offer(ends.client(), 2);
+            try (Message two = ends.server().receive(DEADLINE)) {
+                Receiver next = Receiver.of(ends.server(), engine, two);
+                assertThat(next.source).isEqualTo(slow.source);
+                slow.fetch.close();
+                assertThat(next.read()).isEqualTo((byte) 2);
+                two.transfer().confirm();
+                NodePair.end(second);
+                next.fetch.close();
+            }
+        }
+    }
+}

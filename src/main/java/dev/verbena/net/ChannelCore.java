@@ -8,11 +8,11 @@ import dev.verbena.internal.jfr.ChannelEndEvent;
 import dev.verbena.internal.jfr.ChannelOpenEvent;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.net.ChannelState.Event;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkStatus;
-import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.util.Objects;
 import java.util.function.Supplier;
@@ -61,6 +61,7 @@ final class ChannelCore {
     final Messages messages;
     final Operations operations;
     final Grants grants;
+    final Greetings greetings;
 
     private volatile ChannelState state = ChannelState.CONNECTING;
     /** The reason of the end; null before, and for a channel that only this side has closed. */
@@ -82,15 +83,9 @@ final class ChannelCore {
     private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;
 
-    /** The greetings of a node with a secret; null before and after. */
-    private @Nullable Introduction introduction;
-
     /** Seals and opens messages, from the greetings on until the end of an authenticated or sealed channel; else null. */
     @Nullable
     Seal seal;
-
-    /** The limits in the peer's greeting, until the peer has proved that the greeting is its own. */
-    private Wire.@Nullable Greeting unproved;
 
     /** The memory of the messages. */
     private volatile @Nullable MemoryRegion memory;
@@ -121,6 +116,7 @@ final class ChannelCore {
         this.messages = new Messages(this, engine, lock);
         this.operations = new Operations(this, engine, lock);
         this.grants = new Grants(this, options.maxExports());
+        this.greetings = new Greetings(this, engine);
         this.channel = new Channel(engine, this, messages, operations);
     }
 
@@ -245,40 +241,12 @@ final class ChannelCore {
             Link on = link;
             if (!incoming && on != null && happen(Event.CONNECTED, null)) {
                 try {
-                    greet(on);
+                    greetings.send(on);
                 } catch (RuntimeException | Error failed) { // the program's secret could not be found, for example
                     endLocked(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
                 }
             }
         }
-    }
-
-    /** Sends this side's greeting. The side that connects greets first, as iWARP demands. */
-    private void greet(Link on) {
-        if (options.protection() == Protection.NONE) {
-            var piece = on.greeting(Wire.GREETING_BYTES);
-            new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
-                    .writeTo(piece.segment());
-            on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
-            controlPosted();
-        } else if (incoming) {
-            sendControl(on, Wire.immediate(Wire.GREETING, 0, 0)); // the last proof
-        } else {
-            greet(on, begin().first());
-        }
-    }
-
-    private Introduction begin() {
-        Introduction begun = new Introduction(options, options.secrets(), transport());
-        introduction = begun;
-        return begun;
-    }
-
-    private void greet(Link on, byte[] bytes) {
-        var piece = on.greeting(bytes.length);
-        piece.segment().copyFrom(MemorySegment.ofArray(bytes));
-        on.send(key | CONTROL, piece, Wire.immediate(Wire.GREETING, 0, 0));
-        controlPosted();
     }
 
     /** Notes that the connection has ended. */
@@ -353,7 +321,12 @@ final class ChannelCore {
         }
     }
 
-    private void sendControl(Link on, int immediate) {
+    void sendGreeting(Link on, LocalMemory greeting) {
+        on.send(key | CONTROL, greeting, Wire.immediate(Wire.GREETING, 0, 0));
+        controlPosted();
+    }
+
+    void sendControl(Link on, int immediate) {
         Seal by = seal;
         if (by == null) {
             on.send(key | CONTROL, immediate);
@@ -409,9 +382,7 @@ final class ChannelCore {
         Link on = Objects.requireNonNull(link); // it was received there
         switch (kind) {
             case Wire.GREETING -> {
-                if (options.protection() == Protection.NONE
-                        ? greetedBy(buffer, bytes)
-                        : introducedBy(on, buffer, bytes)) {
+                if (greetings.received(on, buffer, bytes)) {
                     if (incoming) {
                         prepareMessages();
                     } else {
@@ -456,109 +427,22 @@ final class ChannelCore {
         return -1;
     }
 
-    private boolean greetedBy(Buffer buffer, int bytes) {
-        var memory = buffer.whole.segment().asSlice(0, bytes);
-        int version = Wire.version(memory);
-        if (version == Wire.SECRET_VERSION) {
-            abort(EndReason.OTHER_PROTECTION, "It has a secret, and this side has none: see NodeOptions.secret()");
-            return false;
-        }
-        if (version >= 0 && version != Wire.VERSION) {
-            abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
-            return false;
-        }
-        Wire.Greeting greeting = version < 0 ? null : Wire.readGreeting(memory);
-        if (greeting == null) {
-            broken("Greeting of " + bytes + " bytes is malformed");
-            return false;
-        }
-        return admitted(greeting);
-    }
-
-    private boolean admitted(Wire.Greeting greeting) {
-        if (incoming && !admits(greeting)) {
-            abort(EndReason.REFUSED, "This side does not admit it");
-            return false;
-        }
-        messages.greeted(greeting);
-        return true;
-    }
-
-    /** Handles a greeting under a secret, or the proof after it. Returns true once the peer has proved its greeting. */
-    private boolean introducedBy(Link on, Buffer buffer, int bytes) {
-        if (state == ChannelState.PROVING) {
-            if (bytes != 0) {
-                broken("Proof with " + bytes + " bytes");
-                return false;
-            }
-            if (!incoming) {
-                messages.post(on, buffer); // that of a message
-            }
-            Wire.Greeting greeting = Objects.requireNonNull(unproved);
-            unproved = null;
-            return admitted(greeting);
-        }
-        MemorySegment greeting = buffer.whole.segment().asSlice(0, bytes);
-        Introduction.Refusal refusal = Introduction.refusal(options, greeting);
-        if (refusal != null) {
-            abort(refusal.reason(), refusal.details());
-            return false;
-        }
-        Introduction with = incoming ? begin() : Objects.requireNonNull(introduction);
-        unproved = with.read(greeting, incoming, thrown -> engine.counts.couldNotAdmit(peer, thrown));
-        if (unproved == null) {
-            stranger("Its greeting was made without the secret");
-            return false;
-        }
-        if (incoming) {
-            byte[] answer = with.second();
-            if (answer == null) {
-                stranger("Its key shares a secret with nobody");
-                return false;
-            }
-            messages.post(on, buffer); // for the proof
-            greet(on, answer);
-        }
-        seal = with.seal();
-        introduction = null;
-        happen(Event.INTRODUCED, null);
-        if (!incoming) {
-            sendControl(on, Wire.immediate(Wire.GREETING, 0, 0)); // the proof
-        }
-        return false;
-    }
-
-    /** Ends this channel, whose peer has not proved that it knows the secret. */
-    private void stranger(String details) {
-        engine.counts.stranger(peer);
-        abort(EndReason.WRONG_SECRET, details);
-    }
-
     /** Ends this channel, which got a message that the peer has not sealed as the next one. */
     private void tampered(String details) {
         if (state.hasEnded()) {
             return;
         }
         if (state == ChannelState.PROVING) { // an old greeting that somebody has recorded
-            stranger("Its greeting was not its own");
+            greetings.notItsOwn();
         } else {
             engine.counts.tampered();
             abort(EndReason.TAMPERED, details);
         }
     }
 
-    private boolean admits(Wire.Greeting greeting) {
-        try {
-            return options.admit().isEmpty() || options.admit().get().test(peer, greeting.token());
-        } catch (RuntimeException | Error thrown) {
-            engine.counts.couldNotAdmit(peer, thrown);
-            return false;
-        }
-    }
-
     private void opened(Link on) {
         if (incoming) {
-            greet(on);
+            greetings.send(on);
         }
         if (options.protection() == Protection.AUTHENTICATED) {
             forgetSeal();
@@ -676,7 +560,7 @@ final class ChannelCore {
      * @param why the cause of the end, if the event ends a channel that has not ended
      * @return false if the event changes nothing
      */
-    private boolean happen(Event event, @Nullable ChannelException why) {
+    boolean happen(Event event, @Nullable ChannelException why) {
         ChannelState before = state;
         ChannelState now = before.after(event);
         if (now == null) {
@@ -694,7 +578,7 @@ final class ChannelCore {
                 recordEnd(why);
             }
             switch (now) {
-                case CONNECTING, GREETING, PROVING, PREPARING, RELEASED -> {
+                case CONNECTING, GREETING, ANSWERING, PROVING, PREPARING, RELEASED -> {
                     // The caller goes on.
                 }
                 case OPEN -> recordOpen();
@@ -790,6 +674,7 @@ final class ChannelCore {
     private void tellEnd() {
         wakeAll();
         if (incoming) {
+            engine.handshakes.remove(this);
             engine.ended(this);
         }
         untold = false;
@@ -884,7 +769,7 @@ final class ChannelCore {
                 heardAt = now;
             }
             switch (state) {
-                case CONNECTING, GREETING, PROVING -> {
+                case CONNECTING, GREETING, ANSWERING, PROVING -> {
                     if (incoming && now - begun > Deadline.nanoseconds(options.handshakeTimeout())) {
                         abort(EndReason.HANDSHAKE_TIMEOUT, "");
                     }

@@ -13,6 +13,9 @@ enum ChannelState {
     /** The peer's greeting is awaited. */
     GREETING,
 
+    /** The peer, which has connected, has greeted under the secret. Another thread makes the answer. */
+    ANSWERING,
+
     /**
      * Both sides have greeted under their secret. The peer's first sealed message is awaited: only who has made the greeting
      * now, and has not recorded an old one, can send it.
@@ -47,6 +50,9 @@ enum ChannelState {
     enum Event {
         /** The connection was made, and all receives are posted. */
         CONNECTED,
+
+        /** The peer, which has connected, has greeted under the secret, and gets an answer. */
+        ASKED,
 
         /** The greetings under a secret were exchanged. */
         INTRODUCED,
@@ -86,11 +92,12 @@ enum ChannelState {
                     case CLOSED, PEER_LEFT, ABORTED, LOST -> PARTED;
                     default -> null;
                 };
-            case GREETING, PROVING, PREPARING ->
+            case GREETING, ANSWERING, PROVING, PREPARING ->
                 switch (event) {
-                    case INTRODUCED -> this == GREETING ? PROVING : null;
-                    case ADMITTED -> this == PREPARING ? null : PREPARING;
-                    case GREETED -> OPEN;
+                    case ASKED -> this == GREETING ? ANSWERING : null;
+                    case INTRODUCED -> this == GREETING || this == ANSWERING ? PROVING : null;
+                    case ADMITTED -> this == GREETING || this == PROVING ? PREPARING : null;
+                    case GREETED -> this == ANSWERING ? null : OPEN;
                     case PEER_LEFT -> LEFT;
                     case ABORTED -> PARTING;
                     case CLOSED, LOST -> PARTED;
@@ -149,7 +156,8 @@ enum ChannelState {
     /** Returns true if the peer may send a message of a kind. */
     boolean allows(int kind) {
         return switch (this) {
-            case CONNECTING, PREPARING -> kind == Wire.GOODBYE; // before the event that the connection was made
+            case CONNECTING, ANSWERING, PREPARING ->
+                kind == Wire.GOODBYE; // before the event that the connection was made
             case GREETING, PROVING -> kind == Wire.GREETING || kind == Wire.GOODBYE;
             case OPEN, CLOSING -> kind != Wire.GREETING;
             default -> false;

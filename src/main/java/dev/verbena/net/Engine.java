@@ -98,6 +98,8 @@ final class Engine {
     /** Prepares for the messages of peers that were admitted: to register memory takes long. */
     private final ExecutorService apart;
 
+    final Handshakes handshakes;
+
     private volatile @Nullable Node node;
     private volatile @Nullable Handler handler;
     private volatile @Nullable Thread loop;
@@ -131,6 +133,7 @@ final class Engine {
             };
             address = carrier.address();
             apart = Daemons.single("node-memory-" + text(address));
+            handshakes = new Handshakes(text(address));
             exports = new Exports(carrier, this::revoke);
         } catch (Throwable t) {
             undo(t, arena::close);
@@ -824,6 +827,7 @@ final class Engine {
         }
         exports.freeLate();
         apart.shutdown(); // has nothing to do: all channels are closed
+        handshakes.close();
         carrier.close();
         closedChannels.closeArenas();
         if (arena.scope().isAlive()) {

@@ -62,6 +62,11 @@ final class Introduction {
                         "It speaks version " + version + ", this side version " + Wire.SECRET_VERSION);
     }
 
+    /** Returns the key that a peer that connects has made for its greeting alone. */
+    static byte[] passing(MemorySegment greeting) {
+        return greeting.asSlice(Wire.GREETING_BYTES, NoiseHandshake.HASH_BYTES).toArray(ValueLayout.JAVA_BYTE);
+    }
+
     private static int protection(MemorySegment greeting) {
         return greeting.get(ValueLayout.JAVA_BYTE, PROTECTION_AT);
     }

@@ -29,18 +29,19 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ChannelStateTest {
     /** The state after each event; a dot where the event changes nothing. */
     private static final String TABLE = """
-                    CONNECTED INTRODUCED ADMITTED  GREETED CLOSED  PEER_LEFT ABORTED LOST   DONE   RELEASED
-        CONNECTING  GREETING  .          .         .       PARTED  PARTED    PARTED  PARTED .      .
-        GREETING    .         PROVING    PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
-        PROVING     .         .          PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
-        PREPARING   .         .          .         OPEN    PARTED  LEFT      PARTING PARTED .      .
-        OPEN        .         .          .         .       CLOSING LEFT      PARTING PARTED .      .
-        CLOSING     .         .          .         .       .       DRAINING  PARTED  PARTED .      .
-        DRAINING    .         .          .         .       .       .         PARTED  PARTED PARTED .
-        LEFT        .         .          .         .       .       .         .       PARTED PARTED .
-        PARTING     .         .          .         .       .       .         .       PARTED PARTED .
-        PARTED      .         .          .         .       .       .         .       .      .      RELEASED
-        RELEASED    .         .          .         .       .       .         .       .      .      .
+                   CONNECTED ASKED     INTRODUCED ADMITTED  GREETED CLOSED  PEER_LEFT ABORTED LOST   DONE   RELEASED
+        CONNECTING GREETING  .         .          .         .       PARTED  PARTED    PARTED  PARTED .      .
+        GREETING   .         ANSWERING PROVING    PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
+        ANSWERING  .         .         PROVING    .         .       PARTED  LEFT      PARTING PARTED .      .
+        PROVING    .         .         .          PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
+        PREPARING  .         .         .          .         OPEN    PARTED  LEFT      PARTING PARTED .      .
+        OPEN       .         .         .          .         .       CLOSING LEFT      PARTING PARTED .      .
+        CLOSING    .         .         .          .         .       .       DRAINING  PARTED  PARTED .      .
+        DRAINING   .         .         .          .         .       .       .         PARTED  PARTED PARTED .
+        LEFT       .         .         .          .         .       .       .         .       PARTED PARTED .
+        PARTING    .         .         .          .         .       .       .         .       PARTED PARTED .
+        PARTED     .         .         .          .         .       .       .         .       .      .      RELEASED
+        RELEASED   .         .         .          .         .       .       .         .       .      .      .
         """;
 
     /**
@@ -137,7 +138,7 @@ class ChannelStateTest {
             List<Deed> open = List.of(Deed.ESTABLISHED, Deed.GREETING);
             return switch (to) {
                 case CONNECTING -> List.of();
-                case PREPARING, PROVING -> throw new AssertionError("of other sides");
+                case PREPARING, ANSWERING, PROVING -> throw new AssertionError("of other sides");
                 case GREETING -> open.subList(0, 1);
                 case OPEN -> open;
                 case CLOSING -> and(open, Deed.CLOSE);
@@ -277,8 +278,8 @@ class ChannelStateTest {
     @ParameterizedTest
     @EnumSource
     void channelsDoInEachStateWhatTheTableSays(Deed deed) {
-        for (ChannelState state : EnumSet.complementOf(
-                EnumSet.of(ChannelState.PREPARING, ChannelState.PROVING))) { // of the other side, and with a secret
+        for (ChannelState state : EnumSet.complementOf(EnumSet.of( // of the other side, and with a secret
+                ChannelState.PREPARING, ChannelState.ANSWERING, ChannelState.PROVING))) {
             Probe probe = new Probe(state);
             ChannelException before = probe.core.cause();
             int earlier = opened();

@@ -3,13 +3,17 @@ package dev.verbena.net;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.support.Await;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -51,6 +55,12 @@ class StrangersTest extends TcpTest {
         assertThat(Wire.kind(peer.await(TcpFrame.SEND).number)).isEqualTo(Wire.GREETING);
     }
 
+    private static void assertIsPresent(TcpPeer peer) throws IOException {
+        peer.socket.setSoTimeout(1);
+        assertThatExceptionOfType(SocketTimeoutException.class).isThrownBy(() -> peer.read(1));
+        peer.socket.setSoTimeout((int) DEADLINE.toMillis());
+    }
+
     // Keys
 
     @Test
@@ -77,5 +87,104 @@ class StrangersTest extends TcpTest {
         passing[0] = 9;
         assertAnswered(comes(
                 ForgedGreeting.of(head, SEALED.secrets().key(new byte[0]), passing, new byte[1 + Wire.MAX_TOKEN])));
+    }
+
+    // Recorded greetings
+
+    @Test
+    void greetingThatWasSaidBeforeIsRefusedAndCounted() throws IOException {
+        use(SEALED);
+        byte[] recorded = greeting();
+        assertAnswered(comes(recorded));
+        for (int i = 1; i <= 3; i++) {
+            assertThat(EndReason.of(comes(recorded).awaitGoodbye())).isEqualTo(EndReason.WRONG_SECRET);
+            assertThat(nodes.server.attacks().strangers()).isEqualTo(i);
+        }
+        assertAnswered(comes(greeting()));
+    }
+
+    @Test
+    void nodeRemembersTheLastGreetings() {
+        Handshakes handshakes = new Handshakes("of a test");
+        for (int i = 0; i <= Handshakes.REMEMBERED; i++) {
+            assertThat(handshakes.isNew(new byte[] {(byte) i, (byte) (i >> 8)})).isTrue();
+        }
+        assertThat(handshakes.isNew(new byte[] {1, 0})).isFalse();
+        assertThat(handshakes.isNew(new byte[] {0, 0})).as("the first of all").isTrue();
+        handshakes.close();
+    }
+
+    /** Greetings that nobody has said to this node before can be recorded too, at another one. */
+    @Test
+    void keysOfStrangersHoldUpNobodyElse() throws Exception {
+        use(SEALED.maxWaiting(3));
+        NodePair.Ends open = nodes.connect();
+        List<byte[]> recorded = List.of(greeting(), greeting(), greeting(), greeting(), greeting());
+        try (StoppedX25519 stopped = new StoppedX25519()) {
+            TcpPeer first = comes(recorded.get(0));
+            Await.until("the node makes the first answer", () -> stopped.count() > 0);
+            TcpPeer second = comes(recorded.get(1));
+            TcpPeer other = comes(recorded.get(2), "127.0.0.2");
+            for (int i = 0; i < 10; i++) {
+                NodePair.send(open.client(), i);
+                assertThat(NodePair.receive(open.server())).isEqualTo(i);
+            }
+            TcpPeer third = comes(recorded.get(3));
+            first.awaitEndOfBytes(); // the oldest one of the address that has the most
+            TcpPeer fourth = comes(recorded.get(4));
+            second.awaitEndOfBytes();
+            stopped.letGo();
+            for (TcpPeer answered : List.of(other, third, fourth)) {
+                assertAnswered(answered);
+            }
+        }
+        assertThat(nodes.server.attacks().strangers()).isZero();
+    }
+
+    @Test
+    void nodeClosesWhileItMakesAnAnswer() throws Exception {
+        use(SEALED);
+        byte[] recorded = greeting();
+        try (StoppedX25519 stopped = new StoppedX25519()) {
+            comes(recorded);
+            Await.until("the node makes the answer", () -> stopped.count() > 0);
+            Future<Void> closed = nodes.start(() -> {
+                nodes.server.close();
+                return null;
+            });
+            NodePair.end(closed);
+        }
+    }
+
+    /** A peer that says more before it has the answer breaks the rules. */
+    @Test
+    void secondGreetingBeforeTheAnswerEndsTheChannel() throws Exception {
+        use(SEALED);
+        byte[] recorded = greeting();
+        try (StoppedX25519 stopped = new StoppedX25519()) {
+            TcpPeer peer = comes(recorded);
+            Await.until("the node makes the answer", () -> stopped.count() > 0);
+            peer.message(GREETING, recorded);
+            assertThat(EndReason.of(peer.awaitGoodbye())).isEqualTo(EndReason.PROTOCOL_ERROR);
+        }
+    }
+
+    // Places
+
+    @Test
+    void oldestPeerThatHasProvedNothingGivesWay() throws Exception {
+        use(SEALED.maxWaiting(3));
+        List<TcpPeer> halfOpen = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            TcpPeer next = comes(greeting());
+            assertAnswered(next);
+            halfOpen.add(next);
+            if (i >= 3) {
+                halfOpen.get(i - 3).awaitEndOfBytes();
+                for (TcpPeer younger : halfOpen.subList(i - 2, i + 1)) {
+                    assertIsPresent(younger);
+                }
+            }
+        }
     }
 }

@@ -1,0 +1,191 @@
+package dev.verbena.net;
+
+import dev.verbena.net.ChannelState.Event;
+import dev.verbena.verbs.LocalMemory;
+import java.lang.foreign.MemorySegment;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The greetings of a channel: sends those of this side, and reads those of the peer. With a secret, the answer to a peer that
+ * connects is made by the thread of the {@link Handshakes}. The channel's lock guards all fields, and all methods but
+ * {@link #answer} are called under it.
+ */
+final class Greetings {
+    private final ChannelCore core;
+    private final Engine engine;
+    private final NodeOptions options;
+
+    /** The greetings of a node with a secret; null before and after. */
+    private @Nullable Introduction introduction;
+
+    /** The limits in the peer's greeting, until the peer has proved that the greeting is its own. */
+    private Wire.@Nullable Greeting unproved;
+
+    Greetings(ChannelCore core, Engine engine) {
+        this.core = core;
+        this.engine = engine;
+        this.options = engine.options;
+    }
+
+    // Of this side
+
+    /** Sends this side's greeting, or the last proof. The side that connects greets first, as iWARP demands. */
+    void send(Link on) {
+        if (options.protection() == Protection.NONE) {
+            var piece = on.greeting(Wire.GREETING_BYTES);
+            new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
+                    .writeTo(piece.segment());
+            core.sendGreeting(on, piece);
+        } else if (core.incoming) {
+            prove(on);
+        } else {
+            send(on, begin().first());
+        }
+    }
+
+    private void send(Link on, byte[] bytes) {
+        LocalMemory piece = on.greeting(bytes.length);
+        piece.segment().copyFrom(MemorySegment.ofArray(bytes));
+        core.sendGreeting(on, piece);
+    }
+
+    /** Sends a sealed message without bytes, by which the peer knows that this side's greeting was no recording. */
+    private void prove(Link on) {
+        core.sendControl(on, Wire.immediate(Wire.GREETING, 0, 0));
+    }
+
+    private Introduction begin() {
+        Introduction begun = new Introduction(options, options.secrets(), core.transport());
+        introduction = begun;
+        return begun;
+    }
+
+    // Of the peer
+
+    /** Handles a message of the greetings. Returns true once the peer has greeted, and is admitted. */
+    boolean received(Link on, Buffer buffer, int bytes) {
+        if (core.state() == ChannelState.PROVING) {
+            return proved(on, buffer, bytes);
+        }
+        MemorySegment greeting = buffer.whole.segment().asSlice(0, bytes);
+        if (options.protection() == Protection.NONE) {
+            return plain(greeting);
+        }
+        underSecret(on, buffer, greeting);
+        return false;
+    }
+
+    private boolean plain(MemorySegment bytes) {
+        int version = Wire.version(bytes);
+        if (version == Wire.SECRET_VERSION) {
+            core.abort(EndReason.OTHER_PROTECTION, "It has a secret, and this side has none: see NodeOptions.secret()");
+            return false;
+        }
+        if (version >= 0 && version != Wire.VERSION) {
+            core.abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
+            return false;
+        }
+        Wire.Greeting greeting = version < 0 ? null : Wire.readGreeting(bytes);
+        if (greeting == null) {
+            core.broken("Greeting of " + bytes.byteSize() + " bytes is malformed");
+            return false;
+        }
+        return admitted(greeting);
+    }
+
+    /** Reads a greeting under a secret. That of a peer that connects is answered by another thread. */
+    private void underSecret(Link on, Buffer buffer, MemorySegment greeting) {
+        Introduction.Refusal refusal = Introduction.refusal(options, greeting);
+        if (refusal != null) {
+            core.abort(refusal.reason(), refusal.details());
+            return;
+        }
+        Introduction with = core.incoming ? begin() : Objects.requireNonNull(introduction);
+        unproved = with.read(greeting, core.incoming, thrown -> engine.counts.couldNotAdmit(core.peer, thrown));
+        if (unproved == null) {
+            stranger("Its greeting was made without the secret");
+        } else if (!core.incoming) {
+            introduced(with.seal());
+            prove(on);
+        } else if (engine.handshakes.isNew(Introduction.passing(greeting))) {
+            core.messages.post(on, buffer); // for the proof
+            core.happen(Event.ASKED, null);
+            engine.handshakes.add(core);
+        } else {
+            notItsOwn();
+        }
+    }
+
+    /** Answers the greeting of a peer that has connected. The caller is the thread of the handshakes, and holds no lock. */
+    void answer() {
+        Introduction with = introduction; // was written before this thread got the channel
+        if (core.state() != ChannelState.ANSWERING || with == null) {
+            return;
+        }
+        byte[] second = with.second();
+        Seal made = second == null ? null : with.seal();
+        try (var _ = core.lock.held()) {
+            Link on = core.link();
+            if (core.state() != ChannelState.ANSWERING || on == null) {
+                if (made != null) {
+                    made.wipe(); // the peer has given up, or has given way
+                }
+            } else if (second == null || made == null) {
+                stranger("Its key shares a secret with nobody");
+            } else {
+                send(on, second);
+                introduced(made);
+                on.prepared(); // this thread may not post any more
+            }
+        }
+    }
+
+    private void introduced(Seal made) {
+        core.seal = made;
+        introduction = null;
+        core.happen(Event.INTRODUCED, null);
+    }
+
+    private boolean proved(Link on, Buffer buffer, int bytes) {
+        if (bytes != 0) {
+            core.broken("Proof with " + bytes + " bytes");
+            return false;
+        }
+        if (!core.incoming) {
+            core.messages.post(on, buffer); // that of a message
+        }
+        Wire.Greeting greeting = Objects.requireNonNull(unproved);
+        unproved = null;
+        return admitted(greeting);
+    }
+
+    private boolean admitted(Wire.Greeting greeting) {
+        if (core.incoming && !admits(greeting)) {
+            core.abort(EndReason.REFUSED, "This side does not admit it");
+            return false;
+        }
+        core.messages.greeted(greeting);
+        return true;
+    }
+
+    private boolean admits(Wire.Greeting greeting) {
+        try {
+            return options.admit().isEmpty() || options.admit().get().test(core.peer, greeting.token());
+        } catch (RuntimeException | Error thrown) {
+            engine.counts.couldNotAdmit(core.peer, thrown);
+            return false;
+        }
+    }
+
+    /** Ends the channel of a peer that has said an old greeting, which somebody has recorded. */
+    void notItsOwn() {
+        stranger("Its greeting was not its own");
+    }
+
+    /** Ends the channel, whose peer has not proved that it knows the secret. */
+    private void stranger(String details) {
+        engine.counts.stranger(core.peer);
+        core.abort(EndReason.WRONG_SECRET, details);
+    }
+}

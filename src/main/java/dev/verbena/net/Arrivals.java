@@ -50,7 +50,7 @@ final class Arrivals {
 
     /**
      * Makes a channel for a peer that connects. If there are as many as may be, one gives way: the oldest one whose peer has
-     * left, or else the oldest one whose peer has not greeted. Returns null if there is none.
+     * left or was refused, or else the oldest one whose peer has not greeted. Returns null if there is none.
      */
     @Nullable
     ChannelCore admit(InetSocketAddress peer) {
@@ -87,12 +87,12 @@ final class Arrivals {
                 return true;
             }
         }
-        ChannelCore oldest = oldestHalfOpen(of);
+        ChannelCore oldest = leastWelcome(of);
         if (oldest == null) {
             return false;
         }
         oldest.giveWay();
-        if (oldest.cause() != null && greeting.remove(oldest)) { // else it has greeted meanwhile
+        if (oldest.state().hasEnded() && greeting.remove(oldest)) { // else it has greeted meanwhile
             close(oldest);
         }
         return true;
@@ -102,11 +102,19 @@ final class Arrivals {
         return address == null || core.peer.getAddress().equals(address);
     }
 
-    /** Returns the oldest channel that has no greeting, of one address or of the one that has the most. */
-    private @Nullable ChannelCore oldestHalfOpen(@Nullable InetAddress of) {
+    /**
+     * Returns the oldest channel whose peer was refused or has left; or else the oldest one that has no greeting, of one address
+     * or of the one that has the most.
+     */
+    private @Nullable ChannelCore leastWelcome(@Nullable InetAddress of) {
         List<ChannelCore> all = new ArrayList<>(greeting);
-        all.removeIf(core -> !core.isHalfOpen() || !isOf(of, core));
+        all.removeIf(core -> !core.canGiveWay() || !isOf(of, core));
         all.sort((one, other) -> Long.signum(one.begun - other.begun));
+        for (ChannelCore core : all) {
+            if (core.state().hasEnded()) {
+                return core;
+            }
+        }
         return oldestOfMost(all, core -> core.peer.getAddress());
     }
 

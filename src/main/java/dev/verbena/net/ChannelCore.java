@@ -216,18 +216,33 @@ final class ChannelCore {
         }
     }
 
-    /** Ends a channel whose peer has not greeted yet, so that another peer gets its place. */
+    /**
+     * Ends a channel whose peer has not greeted yet, so that another peer gets its place. A peer that was refused, or that has
+     * left, was told: nobody waits for its acknowledgement.
+     */
     void giveWay() {
         try (var _ = lock.held()) {
             if (isHalfOpen()) {
                 endLocked(Event.LOST, EndReason.TOO_MANY_CHANNELS, "It has not greeted, and others wait", null);
+            } else if (state.hasEnded()) {
+                happen(Event.DONE, null);
             }
         }
     }
 
+    /** Returns true if {@link #giveWay} ends this channel, which the program has not got. */
+    boolean canGiveWay() {
+        return isHalfOpen() || state.hasEnded();
+    }
+
     /** Returns true until the peer has greeted, and has proved that the greeting is its own. */
-    boolean isHalfOpen() {
+    private boolean isHalfOpen() {
         return state.compareTo(ChannelState.PROVING) <= 0;
+    }
+
+    /** Returns true if the peer has connected, and was not admitted. */
+    boolean isOfStranger() {
+        return incoming && memory == null;
     }
 
     /** Returns true while a thread prepares for the messages: nothing is destroyed then. */

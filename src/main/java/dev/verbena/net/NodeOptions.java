@@ -255,9 +255,9 @@ public final class NodeOptions extends Options<NodeOptions> {
      * <p>A peer that has left before it was accepted is not there any more. One that has left messages stays, so that they can be
      * received, until another peer needs its place.
      *
-     * <p>Once there are as many, the oldest peer that has connected and not greeted gives way to the next one: of the address
-     * that has the most of them. Over TCP, peers that have not greeted do not count, as they cost little. Of these, a node keeps
-     * eight times as many.
+     * <p>Once there are as many, a peer that was refused gives way to the next one; or else the oldest peer that has connected
+     * and not greeted, of the address that has the most of them. Over TCP, peers that have not greeted do not count, as they
+     * cost little. Of these, a node keeps eight times as many.
      *
      * @param changed 0 to 65535
      * @return a changed copy

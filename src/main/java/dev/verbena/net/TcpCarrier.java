@@ -54,7 +54,7 @@ final class TcpCarrier extends Carrier {
     private static final int ROOM = 200;
 
     /** The number of visitors from which on others are not told why they are refused. */
-    private static final int MOST_VISITORS = 1 << 10;
+    static final int MOST_VISITORS = 1 << 10;
 
     /** The number of visitors for each peer that may wait to be accepted: a visitor costs little. */
     private static final int VISITORS_PER_WAITING = 8;
@@ -128,6 +128,9 @@ final class TcpCarrier extends Carrier {
     private final ArrayDeque<Runnable> putOff = new ArrayDeque<>();
 
     private final List<TcpStream> leaving = new ArrayList<>();
+
+    /** Those of them whose peers were not admitted, the oldest first. */
+    private final ArrayDeque<TcpStream> refused = new ArrayDeque<>();
 
     /** The visitors, the oldest first. */
     private final Set<TcpVisitor> visitors = new LinkedHashSet<>();
@@ -514,6 +517,7 @@ final class TcpCarrier extends Carrier {
     /** Looks after those who leave or have not greeted. */
     void tick(long now) {
         leaving.removeIf(stream -> stream.hasLeft(now));
+        refused.removeIf(stream -> stream.hasLeft(now));
         for (TcpVisitor visitor : List.copyOf(visitors)) {
             if (visitor.isLate(now)) {
                 late(visitor);
@@ -682,9 +686,15 @@ final class TcpCarrier extends Carrier {
         reported = true;
     }
 
-    /** Notes a connection that this side leaves. */
+    /** Notes a connection that this side leaves. Of peers that were refused, those that stay longest are not waited for. */
     void leaves(TcpStream stream) {
         leaving.add(stream);
+        if (stream.isOfStranger()) {
+            refused.add(stream);
+            if (refused.size() > MOST_VISITORS) {
+                refused.remove().close();
+            }
+        }
     }
 
     @Override

@@ -319,6 +319,10 @@ final class TcpStream extends Carrier.Connection {
         }
     }
 
+    boolean isOfStranger() {
+        return core.isOfStranger();
+    }
+
     /** Returns true once this connection, which this side has left, is closed. */
     boolean hasLeft(long now) {
         if (state != State.CLOSED && now - leaveBy > 0) {

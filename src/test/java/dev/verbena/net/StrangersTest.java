@@ -5,10 +5,15 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.support.Await;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.net.SocketTimeoutException;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
 import java.security.GeneralSecurityException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -170,6 +175,91 @@ class StrangersTest extends TcpTest {
     }
 
     // Places
+
+    private static byte[] changed(int at, int value) {
+        byte[] greeting = greeting();
+        greeting[at] = (byte) value;
+        return greeting;
+    }
+
+    @Test
+    void refusedStrangersThatStayGiveWay() throws Exception {
+        use(SEALED.maxWaiting(2));
+        byte[] plain = new byte[Wire.GREETING_BYTES];
+        new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(plain));
+        for (byte[] wrong : List.of(changed(100, 0), changed(4, 9), changed(0, 9), plain)) {
+            for (int i = 0; i < 3; i++) {
+                comes(wrong).awaitGoodbye(); // it acknowledges nothing
+            }
+            NodePair.Ends ends = nodes.connect();
+            NodePair.send(ends.client(), 5);
+            assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+        }
+    }
+
+    @Test
+    void strangersThatTheProgramRefusesGiveWay() throws Exception {
+        use(NodePair.SMALL.maxWaiting(2).token(new byte[] {7}).admit((peer, token) -> token.length > 0));
+        byte[] plain = new byte[Wire.GREETING_BYTES];
+        new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(plain));
+        for (int i = 0; i < 3; i++) {
+            assertThat(EndReason.of(comes(plain).awaitGoodbye())).isEqualTo(EndReason.REFUSED);
+        }
+        nodes.connect();
+    }
+
+    @Test
+    void refusedStrangersKeepNoPlaceOfTheirAddress() throws Exception {
+        use(SEALED.maxChannelsPerPeer(2));
+        for (int i = 0; i < 3; i++) {
+            comes(changed(100, 0)).awaitGoodbye();
+        }
+        nodes.connect();
+    }
+
+    @Test
+    void refusedStrangerGivesWayBeforeAPeerThatMayBeHonest() throws Exception {
+        use(SEALED.maxWaiting(2));
+        TcpPeer honest = comes(greeting());
+        assertAnswered(honest);
+        comes(changed(100, 0)).awaitGoodbye();
+        assertAnswered(comes(greeting()));
+        assertIsPresent(honest);
+    }
+
+    /** Each stranger stays as long as it may, and so does its connection. */
+    @Test
+    void refusedStrangersTakeABoundedNumberOfDescriptors() throws Exception {
+        InetSocketAddress own = new InetSocketAddress("127.0.0.1", 0);
+        Engine engine = new Engine(own, NodePair.SMALL.transport(Transport.TCP)); // without its threads
+        List<SocketChannel> strangers = new ArrayList<>();
+        List<SocketChannel> doors = new ArrayList<>();
+        try (ServerSocketChannel listener = ServerSocketChannel.open().bind(own);
+                Selector selector = Selector.open();
+                VerbsArena arena = VerbsArena.ofShared()) {
+            TcpCarrier carrier = (TcpCarrier) engine.carrier;
+            TcpMemory memory = TcpMemory.create(arena);
+            for (int i = 0; i <= TcpCarrier.MOST_VISITORS; i++) {
+                strangers.add(SocketChannel.open(listener.getLocalAddress()));
+                SocketChannel door = listener.accept();
+                door.configureBlocking(false);
+                doors.add(door);
+                TcpStream stream = new TcpStream(carrier, memory, new ChannelCore(engine, i, own, true), false);
+                stream.take(door, selector);
+                stream.disconnect();
+            }
+            carrier.turn(TcpCarrier.NOW);
+            assertThat(doors).filteredOn(door -> !door.isOpen()).containsExactly(doors.getFirst());
+        } finally {
+            engine.close();
+            for (SocketChannel each : strangers) {
+                each.close();
+            }
+            for (SocketChannel each : doors) {
+                each.close();
+            }
+        }
+    }
 
     @Test
     void oldestPeerThatHasProvedNothingGivesWay() throws Exception {

@@ -94,6 +94,29 @@ class SendSlotsTest {
         assertThat(slots.free()).isEqualTo(DEPTH - 1);
     }
 
+    /** Each send is signaled, and the queue is as full as it may be: the ring of counts has no place more. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void queueOfAnyDepthIsFilledAgainAndAgain(int depth) throws InterruptedException {
+        QueuePair made = loopback.domain.createQueuePair(
+                QueuePair.rc(queue).sendDepth(depth).receiveDepth(1));
+        made.connect(made.endpoint());
+        SendSlots slots = SendSlots.of(made);
+        assertThat(slots.free()).isEqualTo(depth);
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < depth; i++) {
+                made.postWrite(i, local, remote);
+            }
+            assertThat(slots.free()).isZero();
+            for (int i = 0; i < depth; i++) {
+                assertThat(queue.await(DEADLINE).orThrow().id()).isEqualTo(i);
+                assertThat(slots.free()).isEqualTo(i + 1);
+            }
+            made.postWrite(0, local, remote); // the next round begins elsewhere in the ring
+            queue.await(DEADLINE).orThrow();
+        }
+    }
+
     @Test
     void receivesFreeNoSlots() throws InterruptedException {
         SendSlots slots = SendSlots.of(pair);

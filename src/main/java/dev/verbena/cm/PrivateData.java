@@ -114,8 +114,12 @@ public final class PrivateData {
         return all + hex + (even > SHOWN ? " and more" : even < bytes.length ? " and zeros" : "");
     }
 
+    /** Returns false for a character that commands a terminal, or changes the direction of what follows. */
     private static boolean isShown(int character) {
-        return !Character.isISOControl(character) && character != 0xfffd;
+        return switch (Character.getType(character)) {
+            case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR -> false;
+            default -> character != 0xfffd;
+        };
     }
 
     @Override

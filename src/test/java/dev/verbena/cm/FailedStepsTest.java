@@ -102,7 +102,8 @@ class FailedStepsTest {
         "00000400, '4 bytes, 00000400'",
         "0100000000000000, '8 bytes, 01000000 and zeros'",
         "6e6f00ff, '4 bytes, 6e6f00ff'",
-        "6e0a, '2 bytes, 6e0a'"
+        "6e0a, '2 bytes, 6e0a'",
+        "61e280ae, '4 bytes, 61e280ae'" // turns round the direction of what follows
     })
     void rejectedConnectShowsThePrivateDataOfThePeer(String hex, String shown) throws Exception {
         ConnectionId listener = ids.listener(1);

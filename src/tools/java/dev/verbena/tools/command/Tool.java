@@ -1,6 +1,8 @@
 package dev.verbena.tools.command;
 
 import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.FileSystemException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
@@ -66,12 +68,21 @@ public record Tool(String name, String summary, Body body) {
             }
             err.println("verbena " + name + ": " + inOneLine(failure));
             if (debug) {
-                failure.printStackTrace(err);
+                printStack(failure, err);
             }
             return FAILED;
         } finally {
             out.flush();
         }
+    }
+
+    private static void printStack(Throwable failure, PrintStream err) {
+        StringWriter stack = new StringWriter();
+        failure.printStackTrace(new PrintWriter(stack, true));
+        stack.toString().lines().forEach(line -> {
+            int begin = line.length() - line.stripLeading().length(); // the tabs
+            err.println(line.substring(0, begin) + PeerText.harmless(line.substring(begin)));
+        });
     }
 
     /** Tells whether the JVM is shutting down: it then refuses new shutdown hooks. */
@@ -87,7 +98,8 @@ public record Tool(String name, String summary, Body body) {
     }
 
     /**
-     * Returns the message of a failure without line breaks. A message that says little has the class in front.
+     * Returns the message of a failure without line breaks, and without what commands a terminal: a peer may have chosen a
+     * part of the message. A message that says little has the class in front.
      *
      * @param failure the failure
      * @return one line
@@ -100,7 +112,8 @@ public record Tool(String name, String summary, Body body) {
                 || failure instanceof LinkageError
                 || failure instanceof NullPointerException
                 || failure instanceof IndexOutOfBoundsException;
-        return bare ? failure.getClass().getSimpleName() + (message.isEmpty() ? "" : ": " + message) : message;
+        return PeerText.harmless(
+                bare ? failure.getClass().getSimpleName() + (message.isEmpty() ? "" : ": " + message) : message);
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.verbena.tools.copy;
 
+import dev.verbena.tools.command.PeerText;
 import dev.verbena.tools.command.Progress;
 import java.util.Locale;
 
@@ -16,7 +17,7 @@ final class CopyProgress implements AutoCloseable {
     private final Progress progress = Progress.onTerminal();
 
     CopyProgress(String what, long size) {
-        this.what = Serve.printable(what);
+        this.what = PeerText.harmless(what);
         this.size = size;
         progress.show(this::line);
     }

@@ -6,6 +6,7 @@ import dev.verbena.net.Message;
 import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
 import dev.verbena.tools.command.Options;
+import dev.verbena.tools.command.PeerText;
 import dev.verbena.tools.command.Tool;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -129,12 +130,12 @@ public final class Cp {
         channel.call(end, PATIENCE.plusSeconds(size / SLOWEST_SUM)).close();
         double seconds = (System.nanoTime() - start) / 1e9;
         if (begun > 0) {
-            out.println(Serve.printable(path) + " goes on at " + begun + " bytes");
+            out.println(PeerText.harmless(path) + " goes on at " + begun + " bytes");
         }
         out.println(String.format(
                 Locale.ROOT,
                 "%s: %d bytes in %.2f s, %.1f MB/s, SHA-256 %s",
-                Serve.printable(path),
+                PeerText.harmless(path),
                 size - begun,
                 seconds,
                 (size - begun) / seconds / 1e6,

@@ -1,5 +1,6 @@
 package dev.verbena.tools.copy;
 
+import dev.verbena.tools.command.PeerText;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -73,6 +74,11 @@ final class Inbox implements Closeable {
             if (part.isEmpty() || part.equals(".") || part.equals("..") || part.indexOf('\0') >= 0) {
                 throw new IOException(
                         "The path must be relative, without empty parts, '.' and '..', got '" + path + "'");
+            }
+            if (!PeerText.isHarmless(part)) {
+                throw new IOException(
+                        "Names must have no control characters, ends of lines or marks of the direction of"
+                                + " writing, got '" + PeerText.harmless(path) + "'");
             }
             if (part.startsWith(PREFIX)) {
                 throw new IOException(

@@ -9,6 +9,7 @@ import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
 import dev.verbena.net.Transfer;
 import dev.verbena.tools.command.Options;
+import dev.verbena.tools.command.PeerText;
 import dev.verbena.tools.command.SecretFile;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.verbs.Device;
@@ -132,15 +133,6 @@ public final class Serve {
         }
     }
 
-    /** Makes a text of a peer harmless for a terminal. */
-    static String printable(String text) {
-        StringBuilder safe = new StringBuilder();
-        text.codePoints()
-                .forEach(code -> safe.appendCodePoint(
-                        Character.isISOControl(code) || Character.getType(code) == Character.FORMAT ? '?' : code));
-        return safe.toString();
-    }
-
     /** The files of one peer, one after the other. */
     private final class Copy {
         private final Channel channel;
@@ -238,12 +230,14 @@ public final class Serve {
                 } catch (IOException e) {
                     print("could not close %s: %s", asked.path(), String.valueOf(e.getMessage()));
                 }
-                print("left %s at %d of %d bytes: %s", asked.path(), open.next(), asked.size(), reason); // and can go on
+                print(
+                        "left %s at %d of %d bytes: %s",
+                        asked.path(), open.next(), asked.size(), reason); // and can go on
             }
         }
 
         private void print(String format, Object... values) {
-            out.println(printable(String.format(Locale.ROOT, format, values)));
+            out.println(PeerText.harmless(String.format(Locale.ROOT, format, values)));
         }
     }
 }

@@ -8,6 +8,10 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
@@ -109,6 +113,69 @@ class InboxTest {
                 .withMessageContaining("too long");
         assertThat(tree()).isEqualTo(before);
         receive("x".repeat(255));
+    }
+
+    @Test
+    void requestWithoutDataLeavesNoFile() throws IOException {
+        List<String> before = tree();
+        inbox.receive("name", CONTENT.length, SUM).close();
+        try (Inbox.Incoming file = inbox.receive("name", CONTENT.length, SUM)) {
+            assertThat(file.next()).isZero();
+            assertThat(tree()).isEqualTo(before);
+            file.file(); // a piece begins, and does not come
+        }
+        assertThat(tree()).isEqualTo(before);
+        receive("name");
+    }
+
+    /** Leaves a file of which one piece has come. Returns the unfinished file. */
+    private Path leave(int content) throws IOException {
+        byte[] sum = CopyWire.sha256().digest(new byte[] {(byte) content});
+        try (Inbox.Incoming file = inbox.receive("name", Inbox.PIECE + 1, sum)) {
+            file.file();
+            file.arrived();
+        }
+        return folder.resolve(Inbox.PREFIX + HexFormat.of().formatHex(sum));
+    }
+
+    private static void age(Path file, Duration age) throws IOException {
+        Files.setLastModifiedTime(file, FileTime.from(Instant.now().minus(age)));
+    }
+
+    @Test
+    void onlyTheLastUnfinishedFilesAreKept() throws IOException {
+        List<Path> left = new ArrayList<>();
+        for (int i = 0; i < Inbox.MOST_UNFINISHED; i++) {
+            left.add(leave(i));
+            age(left.getLast(), Duration.ofHours(Inbox.MOST_UNFINISHED - i));
+        }
+        assertThat(left).allMatch(Files::exists);
+        left.add(leave(Inbox.MOST_UNFINISHED));
+        assertThat(left).filteredOn(Files::notExists).containsExactly(left.getFirst());
+    }
+
+    @Test
+    void oldUnfinishedFilesAreForgotten() throws IOException {
+        Path old = leave(1);
+        Path younger = leave(2);
+        Path whole = Files.createFile(folder.resolve("old"));
+        age(old, Inbox.MOST_AGE.plusHours(1));
+        age(younger, Inbox.MOST_AGE.minusHours(1));
+        age(whole, Inbox.MOST_AGE.multipliedBy(9));
+        inbox = new Inbox(folder); // another server
+        receive("name");
+        assertThat(old).doesNotExist();
+        assertThat(List.of(younger, whole)).allMatch(Files::exists);
+    }
+
+    @Test
+    void unfinishedFileThatIsBeingReceivedIsKept() throws IOException {
+        try (Inbox.Incoming file = inbox.receive("name", CONTENT.length, SUM)) {
+            file.file();
+            age(folder.resolve(PART), Inbox.MOST_AGE.plusHours(1));
+            leave(1);
+            assertThat(folder.resolve(PART)).exists();
+        }
     }
 
     /** Two servers of one folder. The second one would cut off what the first one has. */

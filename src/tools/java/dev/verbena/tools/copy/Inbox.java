@@ -18,7 +18,12 @@ import java.nio.file.SecureDirectoryStream;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributeView;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
 import java.security.MessageDigest;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
@@ -31,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * following links, so that nobody can lead a path out of the folder between a check and its use.
  *
  * <p>A file has a name made of its sum until it is whole. So a file that was left can be continued if its content is the same,
- * and nobody sees half a file under its own name.
+ * and nobody sees half a file under its own name. Unfinished files are bounded in number and age: the oldest ones are deleted.
  */
 final class Inbox implements Closeable {
     /** Files that are not whole begin with this. No peer can give a file such a name. */
@@ -39,6 +44,11 @@ final class Inbox implements Closeable {
 
     /** The number of bytes of a transfer. A file is continued at a multiple of that. */
     static final int PIECE = 16 << 20;
+
+    /** The largest number of unfinished files of a folder, and their longest age. */
+    static final int MOST_UNFINISHED = 100;
+
+    static final Duration MOST_AGE = Duration.ofDays(14);
 
     private static final Set<OpenOption> OPTIONS = Set.of(
             StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
@@ -48,6 +58,9 @@ final class Inbox implements Closeable {
 
     private final Path folder;
     private final Set<String> busy = ConcurrentHashMap.newKeySet();
+
+    /** The folders that were looked into for old unfinished files. */
+    private final Set<String> folders = ConcurrentHashMap.newKeySet();
 
     Inbox(Path folder) throws IOException {
         this.folder = folder.toRealPath();
@@ -95,7 +108,8 @@ final class Inbox implements Closeable {
             throw new IOException("The size must not be negative, got " + size);
         }
         String part = PREFIX + HexFormat.of().formatHex(sum);
-        String key = String.join("/", parts.subList(0, parts.size() - 1)) + '/' + part;
+        String place = String.join("/", parts.subList(0, parts.size() - 1)) + '/';
+        String key = place + part;
         if (!busy.add(key)) {
             throw new IOException(BUSY);
         }
@@ -107,7 +121,7 @@ final class Inbox implements Closeable {
                 parent = secure(above.newDirectoryStream(Path.of(each), LinkOption.NOFOLLOW_LINKS));
                 above.close();
             }
-            return new Incoming(parent, key, Path.of(part), Path.of(parts.getLast()), size, sum);
+            return new Incoming(parent, place, Path.of(part), Path.of(parts.getLast()), size, sum);
         } catch (IOException | RuntimeException e) {
             busy.remove(key);
             if (parent != null) {
@@ -125,62 +139,114 @@ final class Inbox implements Closeable {
         busy.clear();
     }
 
-    /** A file that is being received. One thread uses it. */
+    /** Forgets unfinished files of a folder that are too old, or too many: the oldest ones of those that nobody receives. */
+    private void tidy(SecureDirectoryStream<Path> parent, String place) throws IOException {
+        List<Unfinished> all = new ArrayList<>();
+        try (DirectoryStream<Path> listed = parent.newDirectoryStream(Path.of("."), LinkOption.NOFOLLOW_LINKS)) {
+            for (Path each : listed) {
+                Path name = each.getFileName();
+                BasicFileAttributes found = name.toString().startsWith(PREFIX) ? attributes(parent, name) : null;
+                if (found != null && found.isRegularFile()) {
+                    all.add(new Unfinished(name, found.lastModifiedTime()));
+                }
+            }
+        }
+        all.sort(Comparator.comparing(Unfinished::changed));
+        FileTime oldest = FileTime.from(Instant.now().minus(MOST_AGE));
+        int surplus = all.size() - MOST_UNFINISHED;
+        for (int i = 0; i < all.size(); i++) {
+            if (i < surplus || all.get(i).changed.compareTo(oldest) < 0) {
+                forget(parent, place, all.get(i).name);
+            }
+        }
+    }
+
+    /** An unfinished file. */
+    private record Unfinished(Path name, FileTime changed) {}
+
+    /** Deletes an unfinished file, unless it is being received here or by another process. */
+    private void forget(SecureDirectoryStream<Path> parent, String place, Path part) throws IOException {
+        String key = place + part;
+        if (!busy.add(key)) {
+            return;
+        }
+        try (FileChannel file = (FileChannel) parent.newByteChannel(part, OPTIONS)) {
+            if (file.tryLock() != null) {
+                parent.deleteFile(part);
+            }
+        } catch (OverlappingFileLockException | NoSuchFileException other) {
+            return; // another server of this process has it, or has finished it
+        } finally {
+            busy.remove(key);
+        }
+    }
+
+    /** Returns the attributes of a file of a folder; null if there is none. */
+    private static @Nullable BasicFileAttributes attributes(SecureDirectoryStream<Path> parent, Path of)
+            throws IOException {
+        try {
+            return parent.getFileAttributeView(of, BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS)
+                    .readAttributes();
+        } catch (NoSuchFileException absent) {
+            return null;
+        }
+    }
+
+    /** A file that is being received. It is made when its first byte comes. One thread uses an instance. */
     final class Incoming implements Closeable {
         private final SecureDirectoryStream<Path> parent;
-        private final String key;
+        private final String place;
         private final Path part;
         private final Path name;
         private final long size;
         private final byte[] sum;
-        private final FileChannel file;
+        private @Nullable FileChannel file;
         private long next;
+        private boolean over;
 
-        private Incoming(SecureDirectoryStream<Path> parent, String key, Path part, Path name, long size, byte[] sum)
+        private Incoming(SecureDirectoryStream<Path> parent, String place, Path part, Path name, long size, byte[] sum)
                 throws IOException {
             this.parent = parent;
-            this.key = key;
+            this.place = place;
             this.part = part;
             this.name = name;
             this.size = size;
             this.sum = sum.clone();
             checkName();
-            if (attributes(part) == null) {
-                parent.newByteChannel(part, OPTIONS).close();
+            if (folders.add(place)) {
+                tidy(parent, place); // of what killed servers have left
             }
-            BasicFileAttributes found = attributes(part);
-            if (found != null && !found.isRegularFile()) {
-                throw new FileSystemException(part.toString(), null, "not a regular file");
-            }
-            file = (FileChannel) parent.newByteChannel(part, OPTIONS);
-            try {
-                lock(found);
-                long has = file.size();
+            BasicFileAttributes left = attributes(parent, part);
+            if (left != null) {
+                FileChannel old = open(left);
+                long has = old.size();
                 // the last piece may have holes: the file becomes longer before the data comes
                 next = has == 0 || has > size ? 0 : (has - 1) / PIECE * PIECE;
-                file.truncate(next);
-            } catch (IOException | RuntimeException e) {
-                file.close();
-                throw e;
+                old.truncate(next);
             }
         }
 
         /** Finds now that the file can't get its name, and not when all data has come. */
         private void checkName() throws IOException {
-            BasicFileAttributes old = attributes(name);
+            BasicFileAttributes old = attributes(parent, name);
             if (old != null && old.isDirectory()) {
                 throw new FileSystemException(name.toString(), null, "is a folder: name a file in it, or end with '/'");
             }
         }
 
-        /** Returns the attributes of a file of the folder; null if there is none. */
-        private @Nullable BasicFileAttributes attributes(Path of) throws IOException {
-            try {
-                return parent.getFileAttributeView(of, BasicFileAttributeView.class, LinkOption.NOFOLLOW_LINKS)
-                        .readAttributes();
-            } catch (NoSuchFileException absent) {
-                return null;
+        private FileChannel open(BasicFileAttributes found) throws IOException {
+            if (!found.isRegularFile()) {
+                throw new FileSystemException(part.toString(), null, "not a regular file");
             }
+            FileChannel opened = (FileChannel) parent.newByteChannel(part, OPTIONS);
+            try {
+                lock(opened, found);
+            } catch (IOException | RuntimeException e) {
+                opened.close();
+                throw e;
+            }
+            file = opened;
+            return opened;
         }
 
         /**
@@ -189,22 +255,35 @@ final class Inbox implements Closeable {
          *
          * @param before the attributes of the part before it was opened
          */
-        private void lock(@Nullable BasicFileAttributes before) throws IOException {
+        private void lock(FileChannel opened, BasicFileAttributes before) throws IOException {
             FileLock lock;
             try {
-                lock = file.tryLock();
+                lock = opened.tryLock();
             } catch (OverlappingFileLockException thisProcess) {
                 lock = null;
             }
-            BasicFileAttributes now = attributes(part);
-            if (lock == null || before == null || now == null || !Objects.equals(before.fileKey(), now.fileKey())) {
+            BasicFileAttributes now = attributes(parent, part);
+            if (lock == null || now == null || !Objects.equals(before.fileKey(), now.fileKey())) {
                 throw new IOException(BUSY);
             }
         }
 
-        /** Returns the file, to write the next piece to. */
-        FileChannel file() {
-            return file;
+        /** Returns the file, to write the next piece to. Makes it for the first one. */
+        FileChannel file() throws IOException {
+            FileChannel known = file;
+            if (known != null) {
+                return known;
+            }
+            if (attributes(parent, part) == null) {
+                parent.newByteChannel(part, OPTIONS).close();
+            }
+            BasicFileAttributes made = attributes(parent, part);
+            if (made == null) {
+                throw new IOException(BUSY);
+            }
+            FileChannel fresh = open(made);
+            fresh.truncate(0); // the peer begins at the beginning
+            return fresh;
         }
 
         /** Returns the place of the next piece. */
@@ -227,29 +306,44 @@ final class Inbox implements Closeable {
             if (next != size) {
                 throw new IOException("The file has " + size + " bytes, and only " + next + " have come");
             }
-            if (!MessageDigest.isEqual(sum, CopyWire.sum(file, size, done -> {}))) {
+            FileChannel whole = file();
+            over = true;
+            if (!MessageDigest.isEqual(sum, CopyWire.sum(whole, size, done -> {}))) {
                 parent.deleteFile(part);
                 throw new IOException(
                         "The SHA-256 is wrong: the file or what had come of it has changed meanwhile. Copy it again");
             }
-            file.force(true);
+            whole.force(true);
             parent.move(part, parent, name);
         }
 
         @Override
         public void close() throws IOException {
             try (parent;
-                    file) {
-                if (file.isOpen()) {
-                    file.truncate(Math.min(file.size(), next)); // what has come is kept for another time
-                    if (next > 0 && next < size) {
-                        // A byte of the next piece shows that the one before is whole: else it may have holes.
-                        file.write(ByteBuffer.allocate(1), next);
-                    }
+                    FileChannel open = file) {
+                if (open != null && !over) {
+                    leave(open);
                 }
             } finally {
-                busy.remove(key);
+                busy.remove(place + part);
             }
+        }
+
+        /** Keeps what has come for another time. */
+        private void leave(FileChannel open) throws IOException {
+            if (!open.isOpen()) { // the thread was interrupted
+                return;
+            }
+            if (next == 0) {
+                parent.deleteFile(part);
+                return;
+            }
+            open.truncate(Math.min(open.size(), next));
+            if (next < size) {
+                // A byte of the next piece shows that the one before is whole: else it may have holes.
+                open.write(ByteBuffer.allocate(1), next);
+            }
+            tidy(parent, place);
         }
     }
 }

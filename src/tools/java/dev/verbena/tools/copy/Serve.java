@@ -39,7 +39,8 @@ public final class Serve {
             Receives files into the folder DIR until Ctrl-C. A file that exists is
             replaced when the new one is whole and its SHA-256 is right. Nothing outside
             DIR is written, and no link is followed. Unfinished files stay as
-            .verbena-SHA256, so that the next 'verbena cp' of the same file goes on.
+            .verbena-SHA256, so that the next 'verbena cp' of the same file goes on. Of
+            a folder's unfinished files, the last 100 are kept, for 14 days.
             Without --secret-file and --token, all who reach the port can write into DIR.
             Make the file by 'head -c 32 /dev/urandom'; others must not be able to read it.""";
 

@@ -155,8 +155,13 @@ class ReportPageTest {
     @Test
     void serverStartsNothingElse() throws Exception {
         ReportPerf.Near servers = new ReportPerf.Near(List.of("-d", "nothing"));
-        for (String line :
-                List.of("c sh 64 100", "c ib_write_lat -1 100", "c ib_write_lat 64 x", "c ib_write_lat 64", "x")) {
+        for (String line : List.of(
+                "c sh 64 100",
+                "c ib_write_lat -1 100",
+                "c ib_write_lat 64 x",
+                "c ib_write_lat 64 10000001",
+                "c ib_write_lat 64",
+                "x")) {
             assertThat(ReportPeer.answer(line, servers)).as(line).startsWith("no: ");
         }
         assertThat(ReportPeer.answer("end", servers)).isEqualTo("ok");

@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Program;
 import dev.verbena.tools.command.Progress;
+import dev.verbena.tools.command.SecretFile;
 import dev.verbena.tools.command.Tcp;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.device.DeviceInfo;
@@ -58,6 +59,8 @@ public final class Report {
               --peer=HOST           measure to a machine where 'report --server' runs
               --server              wait for a report, and serve it
               -p, --port=PORT       TCP port of the server (default: 18516)
+              --secret-file=FILE    serve only 'report --peer' with the same bytes in a
+                                    file. What is measured travels unencrypted
               -d, --ib-dev=DEVICE   device (default: the first)
               -i, --ib-port=PORT    port of the device (default: 1)
               -o, --output=NAME     the files without .html and .json
@@ -110,7 +113,7 @@ public final class Report {
         end = System.nanoTime() + limit(options).toNanos();
         port = options.number("-i", 1, 1, 255);
         quick = options.has("--quick");
-        count = options.number("-n", quick ? 100 : 1000, 5, PerfPlan.MOST_ITERATIONS);
+        count = options.number("-n", quick ? 100 : 1000, 5, ReportPerf.Far.MOST_MESSAGES);
         rounds = options.number("--rounds", quick ? 1 : 2, 1, 100);
         sizes.addAll(options.numbers("-s", quick ? "64" : "2,64,1024,4096,65536,1048576", 1, PerfPlan.LARGEST));
         for (String operation : options.text("--op", "send,write,read").split(",")) {
@@ -158,15 +161,16 @@ public final class Report {
     public static int run(String[] args, PrintStream out) throws Exception {
         Options options = Options.parse(args, USAGE, 0);
         int tcpPort = options.number("-p", ReportPeer.PORT, 1, 65_535);
+        byte[] secret = SecretFile.read(options);
         Report report = new Report(options, out);
         if (options.has("--server")) {
             try (ServerSocketChannel listening = Tcp.listen(tcpPort)) {
                 out.println("waiting for 'verbena report --peer' of another machine");
-                ReportPeer.serve(listening, report.where());
+                ReportPeer.serve(listening, report.where(), secret, out);
             }
             return Tool.OK;
         }
-        return report.run(tcpPort);
+        return report.run(tcpPort, secret);
     }
 
     private Device device() {
@@ -185,14 +189,14 @@ public final class Report {
         return words;
     }
 
-    private int run(int tcpPort) throws Exception {
+    private int run(int tcpPort, byte @Nullable [] secret) throws Exception {
         Redaction redaction = Redaction.ofThisMachine(options.text("--peer", ""));
         Map<String, String> facts = facts();
         step("doctor", () -> tool("doctor", redaction, Doctor::run, "-d", device().name()));
         step("devinfo", () -> tool("devinfo -v", redaction, DeviceInfo::run, "-v", "-d", device().name()));
         step("calls", () -> call(redaction));
         leftOut.putAll(new TreeMap<>(ReportCalls.LEFT_OUT));
-        step("perf", () -> measure(tcpPort));
+        step("perf", () -> measure(tcpPort, secret));
         step("bench", () -> script("scripts/bench --short", redaction, "scripts/bench", "--no-install", "--short"));
         step("tests", () -> script("tests", redaction, "scripts/test", "--no-install", SAFE_TESTS));
         facts.replaceAll((name, value) -> redaction.of(value));
@@ -259,9 +263,9 @@ public final class Report {
         texts.put(title, redaction.lines(bytes.toString(StandardCharsets.UTF_8)));
     }
 
-    private void measure(int tcpPort) throws Exception {
+    private void measure(int tcpPort, byte @Nullable [] secret) throws Exception {
         if (options.has("--peer")) {
-            try (ReportPeer peer = ReportPeer.connect(options.text("--peer", ""), tcpPort)) {
+            try (ReportPeer peer = ReportPeer.connect(options.text("--peer", ""), tcpPort, secret)) {
                 measure(peer);
             }
         } else {

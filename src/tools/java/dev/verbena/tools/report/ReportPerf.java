@@ -89,6 +89,9 @@ final class ReportPerf {
 
     /** The other end: this machine, or a peer that runs {@code report --server}. */
     interface Far {
+        /** The largest number of messages that a C program has memory for the times of. */
+        int MOST_MESSAGES = 10_000_000;
+
         /** Returns the host to connect to. */
         String host();
 
@@ -284,7 +287,7 @@ final class ReportPerf {
         return null;
     }
 
-    /** Servers on this machine. A server of {@code perf} runs in a thread. */
+    /** Servers on this machine, one at a time: a new one ends the one before. A server of {@code perf} runs in a thread. */
     static final class Near implements Far {
         private final List<String> where;
         private @Nullable Thread serving;
@@ -300,7 +303,8 @@ final class ReportPerf {
         }
 
         @Override
-        public int perf() throws IOException {
+        public int perf() throws IOException, InterruptedException {
+            end();
             ServerSocketChannel listening = Tcp.listen(0);
             List<String> line = new ArrayList<>(List.of("server"));
             line.addAll(perfOptions(where));
@@ -315,7 +319,8 @@ final class ReportPerf {
         }
 
         @Override
-        public int c(String program, int size, int count) throws IOException {
+        public int c(String program, int size, int count) throws IOException, InterruptedException {
+            end();
             int port;
             try (ServerSocketChannel free = Tcp.listen(0)) {
                 port = ((InetSocketAddress) free.getLocalAddress()).getPort();

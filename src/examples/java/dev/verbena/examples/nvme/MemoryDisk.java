@@ -11,6 +11,7 @@ import dev.verbena.cm.PrivateData;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -19,8 +20,8 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Scanner;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A target of NVMe over Fabrics: serves memory of this process, or a file, as a disk over RDMA. Linux mounts it. A transfer
@@ -36,6 +37,7 @@ public final class MemoryDisk {
     static final Duration FOREVER = ChronoUnit.FOREVER.getDuration();
 
     private static final int MOST_QUEUES = 256; // of all hosts
+    private static final int MOST_OF_HOST = 4 * (QUEUES + 1); // a host without keep-alive may never say that it is gone
     private static final int DYNAMIC = 0xffff; // the number of a controller that is not made yet
     private static final int IN_DATA = 1 << 16; // a wrong field is in the data, not in the command
 
@@ -43,7 +45,7 @@ public final class MemoryDisk {
     final Disk disk;
     private final Listener listener;
     private final Map<Integer, Controller> controllers = new HashMap<>();
-    private final AtomicInteger queues = new AtomicInteger();
+    private final Map<Optional<InetAddress>, Integer> queues = new HashMap<>(); // their number, by host
     private int last;
 
     private MemoryDisk(String name, Disk disk, Listener listener) {
@@ -72,12 +74,24 @@ public final class MemoryDisk {
             int depth = u16(wanted, 6) + 1;
             unless(id <= QUEUES, BAD_QUEUE);
             unless(depth > 1 && depth <= (id == 0 ? ADMIN_DEPTH : DEPTH), BAD_DEPTH);
-            unless(queues.get() < MOST_QUEUES, NO_RESOURCES);
-            queues.incrementAndGet();
-            Thread.ofPlatform().daemon().name("queue " + id).start(() -> serve(request, id, depth));
+            Optional<InetAddress> host = request.peer().map(InetSocketAddress::getAddress);
+            begin(host);
+            Thread.ofPlatform().daemon().name("queue " + id).start(() -> serve(request, host, id, depth));
         } catch (Refusal refused) {
             request.reject(PrivateData.of(new byte[] {0, 0, (byte) refused.status, 0}));
         }
+    }
+
+    /** Counts a queue of a host. */
+    private synchronized void begin(Optional<InetAddress> host) throws Refusal {
+        int all = queues.values().stream().mapToInt(Integer::intValue).sum();
+        int own = queues.getOrDefault(host, 0);
+        unless(all < MOST_QUEUES && own < MOST_OF_HOST, NO_RESOURCES);
+        queues.put(host, own + 1);
+    }
+
+    private synchronized void end(Optional<InetAddress> host) {
+        queues.computeIfPresent(host, (of, own) -> own == 1 ? null : own - 1);
     }
 
     /** Executes Connect: makes a controller for an administrator's queue, or finds that of another queue. */
@@ -90,7 +104,8 @@ public final class MemoryDisk {
         unless(u16(command, 42) == queue.id, CONNECT_PARAMETER, 42);
         unless(u16(command, 44) > 0 && u16(command, 44) < depth, CONNECT_PARAMETER, 44);
         unless(discovers || subsystem.equals(name), CONNECT_PARAMETER, IN_DATA | 256);
-        unless(!host.isEmpty(), CONNECT_PARAMETER, IN_DATA | 512);
+        boolean named = !host.isEmpty() && host.chars().allMatch(each -> each > ' ' && each <= '~'); // it is printed
+        unless(named, CONNECT_PARAMETER, IN_DATA | 512);
         Controller controller = controllers.get(number);
         if (queue.id == 0) {
             unless(number == DYNAMIC, CONNECT_PARAMETER, IN_DATA | 16);
@@ -109,14 +124,14 @@ public final class MemoryDisk {
     }
 
     /** Serves a queue until its connection ends. */
-    private void serve(ConnectRequest request, int id, int depth) {
+    private void serve(ConnectRequest request, Optional<InetAddress> host, int id, int depth) {
         try (VerbsArena arena = VerbsArena.ofShared();
                 Queue queue = new Queue(this, request, id, depth, arena)) {
             queue.serve();
         } catch (RuntimeException | InterruptedException e) {
             System.out.println("queue " + id + " ends: " + e.getMessage());
         } finally {
-            queues.decrementAndGet();
+            end(host);
         }
     }
 

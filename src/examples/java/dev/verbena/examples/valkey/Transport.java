@@ -58,7 +58,7 @@ final class Transport extends SocketImpl {
 
     private final VerbsArena arena = VerbsArena.ofShared();
     private final Map<Integer, Object> options = new ConcurrentHashMap<>();
-    private final ReentrantLock lock = new ReentrantLock();
+    private final ReentrantLock lock = new ReentrantLock(true); // fair: no thread takes completions while others wait
     private final Condition changed = lock.newCondition();
 
     private Connection connection;
@@ -348,10 +348,14 @@ final class Transport extends SocketImpl {
         }
     }
 
-    /** Takes what has completed. Returns the number of bytes that can be read. */
+    /**
+     * Takes what has completed, but no more than there can be at once: a peer that goes on and on must not keep the lock.
+     * Returns the number of bytes that can be read.
+     */
     private int takeCompleted() throws IOException {
-        while (take(connection.completionQueue().poll())) {
-            // The next one.
+        int left = RECEIVES + WRITES + MESSAGES;
+        while (left > 0 && take(connection.completionQueue().poll())) {
+            left--;
         }
         return inputShut ? 0 : (int) (arrived - taken);
     }

@@ -1,0 +1,71 @@
+package dev.verbena.examples;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionResources;
+import dev.verbena.cm.Listener;
+import dev.verbena.examples.valkey.ValkeyConnection;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueueCapabilities;
+import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The example {@code ValkeyConnection} at a server that sends control messages without end. */
+@FencedTest
+@Timeout(120)
+class ValkeyFloodTest {
+    private static final int MESSAGE = 32;
+    private static final int FLOOD = 4000;
+    private static final int RECEIVES = 16;
+
+    /** A call that took all messages would hold the lock, and other threads' reads, for as long as the server goes on. */
+    @Test
+    void callTakesABoundedNumberOfControlMessages() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                Socket socket = new ValkeyConnection()) {
+            Listener listener = Listener.open(new InetSocketAddress("10.9.9.1", 0), arena);
+            FutureTask<Void> connecting = new FutureTask<>(() -> {
+                socket.connect(listener.address(), (int) DEADLINE.toMillis());
+                return null;
+            });
+            Thread.ofPlatform().daemon().start(connecting);
+            Connection server = listener.awaitConnection(
+                    DEADLINE,
+                    ConnectionResources.of(QueueCapabilities.of(FLOOD, RECEIVES).inlineSize(MESSAGE)),
+                    arena);
+            MemoryRegion memory = server.register(arena.allocate(RECEIVES * MESSAGE), AccessFlag.LOCAL_WRITE);
+            for (int i = 0; i < RECEIVES; i++) {
+                server.queuePair().postReceive(i, memory.slice((long) i * MESSAGE, MESSAGE));
+            }
+            server.accept(DEADLINE);
+            connecting.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+            MemorySegment keepAlive = MemorySegment.ofArray(ByteBuffer.allocate(MESSAGE)
+                    .putShort(0, ValkeyServer.KEEP_ALIVE)
+                    .array());
+            for (int i = 0; i < FLOOD; i++) {
+                server.queuePair().postSendInline(RECEIVES + i, keepAlive);
+            }
+            assertThat(socket.getInputStream().available()).isZero();
+            int sent = 0;
+            for (var done = server.completionQueue().poll();
+                    done != null;
+                    done = server.completionQueue().poll()) {
+                sent += done.isReceive() ? 0 : 1;
+            }
+            assertThat(sent)
+                    .as("messages that were received during the call and before")
+                    .isBetween(1, FLOOD / 2);
+        }
+    }
+}

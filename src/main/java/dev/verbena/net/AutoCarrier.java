@@ -162,7 +162,7 @@ final class AutoCarrier extends Carrier {
             if (!(failed.connection() instanceof TcpStream stream)) {
                 return null;
             }
-            boolean answered = stream.askedForRdma;
+            boolean answered = stream.isRedirected();
             return answered || late || stream.unreachable ? new ByRdma(answered || late) : null;
         }
     }

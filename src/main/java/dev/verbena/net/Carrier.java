@@ -123,6 +123,11 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         /** Accepts the peer. */
         abstract void accept();
 
+        /** Returns true if the peer has answered that the channel is to be made in another way. That is no failure. */
+        boolean isRedirected() {
+            return false;
+        }
+
         /** Returns true if a part of a large request was carried out since the last call. An adapter does not tell. */
         boolean takeProgress() {
             return false;

@@ -23,7 +23,7 @@ public final class ChannelException extends VerbsException {
 
     /** Makes the exception for one more thread. */
     ChannelException again() {
-        return new ChannelException(reason, channel, details, this);
+        return new ChannelException(reason, channel, details, getCause());
     }
 
     String details() {

@@ -35,8 +35,8 @@ public enum EndReason {
      */
     ACCESS_DENIED(
             -1, "The peer's memory could not be used: the export was closed, or the address or the right is wrong"),
-    /** The peer can't be reached, or nobody listens at its address. */
-    UNREACHABLE(-1, "The peer can't be reached"),
+    /** No node answers at the peer's address: no way leads there, nobody listens, or a program that is no node does. */
+    UNREACHABLE(-1, "No node answers at the peer's address"),
     /** The connection was lost: the peer's process has ended, or its machine or the network has failed. */
     LOST(-1, "The connection was lost: the peer's process has ended, or its machine or the network has failed"),
     /** The device of this node was removed. */

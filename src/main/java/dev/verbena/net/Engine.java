@@ -312,7 +312,11 @@ final class Engine {
 
     void endWithNode(ChannelCore core) {
         Throwable why = Objects.requireNonNull(broken);
-        core.end(brokenAs, brokenAs == EndReason.FAILED ? "The node can't go on: " + why.getMessage() : "", why);
+        if (brokenAs == EndReason.FAILED) {
+            core.end(brokenAs, "The node can't go on: " + why.getMessage(), why);
+        } else {
+            core.end(brokenAs, "", null); // the reason says it all
+        }
     }
 
     /** Waits until an attempt finds something; returns null when the time is over. */
@@ -669,7 +673,8 @@ final class Engine {
                 if (before != null && before != failure) {
                     failure.addSuppressed(before);
                 }
-                before = failure;
+                Carrier.Connection with = core.connection();
+                before = with != null && with.isRedirected() ? before : failure;
                 boolean late = failure instanceof VerbsTimeoutException;
                 attempt = late && deadline.isOver() ? null : attempt.next(core, late);
                 if (attempt == null) {

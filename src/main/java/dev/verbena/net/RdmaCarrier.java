@@ -352,11 +352,12 @@ final class RdmaCarrier extends Carrier {
                 if (event.status() == 0) {
                     core.established();
                 } else {
-                    unreachable(event, core, "");
+                    unreachable(event, core, ", " + event.type().meaning());
                 }
             }
             case DISCONNECTED -> core.disconnected("The connection manager reports its end");
-            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE -> unreachable(event, core, "");
+            case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE ->
+                unreachable(event, core, ", " + event.type().meaning());
             case REJECTED -> {
                 if (event instanceof CmEvent.Rejected rejected) {
                     rejected(rejected, core);
@@ -371,7 +372,7 @@ final class RdmaCarrier extends Carrier {
     private static void rejected(CmEvent.Rejected event, ChannelCore core) {
         EndReason refused = refusal(event.privateData());
         if (refused == null) {
-            unreachable(event, core, event.reason());
+            unreachable(event, core, ": " + event.reason());
         } else {
             core.end(refused, "It refused this channel", null);
         }
@@ -414,11 +415,7 @@ final class RdmaCarrier extends Carrier {
         if (isNobody(event) && core.connection() instanceof IdConnection connection) {
             connection.nobody = true;
         }
-        core.end(
-                EndReason.UNREACHABLE,
-                event.type().cName() + " (status " + event.status() + "), "
-                        + event.type().meaning() + (details.isEmpty() ? "" : ": " + details),
-                null);
+        core.end(EndReason.UNREACHABLE, event.type().cName() + " (status " + event.status() + ")" + details, null);
     }
 
     // Connections

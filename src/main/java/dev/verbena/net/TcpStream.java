@@ -76,7 +76,7 @@ final class TcpStream extends Carrier.Connection {
     private volatile @Nullable TcpLink link;
 
     /** True if the channel has ended because both sides have RDMA. */
-    volatile boolean askedForRdma;
+    private volatile boolean askedForRdma;
 
     /** True if the connection could not be made. */
     volatile boolean unreachable;
@@ -153,6 +153,11 @@ final class TcpStream extends Carrier.Connection {
     @Override
     void accept() {
         // The carrier has: the peer's greeting comes by this connection.
+    }
+
+    @Override
+    boolean isRedirected() {
+        return askedForRdma;
     }
 
     @Override

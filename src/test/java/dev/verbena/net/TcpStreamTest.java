@@ -457,7 +457,7 @@ class TcpStreamTest {
         try (SocketChannel peer = connect(true)) {
             TcpFrame.sendHello(peer, true, 0);
             turnUntil("the answer has come", () -> core.cause() != null);
-            assertThat(stream.askedForRdma).isTrue();
+            assertThat(stream.isRedirected()).isTrue();
             assertThat(core.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
         }
     }
@@ -467,7 +467,7 @@ class TcpStreamTest {
         try (SocketChannel peer = connect(false)) {
             TcpFrame.sendHello(peer, true, 0);
             turnUntil("the channel has greeted", () -> core.state() == ChannelState.GREETING);
-            assertThat(stream.askedForRdma).isFalse();
+            assertThat(stream.isRedirected()).isFalse();
         }
     }
 

@@ -2,7 +2,6 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.ConnectRequest;
 import dev.verbena.cm.ConnectionId;
@@ -196,11 +195,7 @@ final class RdmaCarrier extends Carrier {
 
     @Override
     <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
-        try {
-            return verbs.await(completions, attempt, timeout);
-        } catch (VerbsTimeoutException quiet) {
-            return null;
-        }
+        return verbs.awaitOrNull(completions, attempt, timeout);
     }
 
     @Override

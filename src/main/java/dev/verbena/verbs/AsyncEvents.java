@@ -35,6 +35,9 @@ public final class AsyncEvents {
     /** The time until a thread that ran out of memory tries again. */
     private static final long PAUSE_NANOS = 10_000_000;
 
+    /** The number of queue pairs of one queue to ask the device about. */
+    private static final int MOST_ASKED = 16;
+
     private final Context context;
     private final AsyncSource source;
 
@@ -255,6 +258,24 @@ public final class AsyncEvents {
                 }
             }
         }
+    }
+
+    /** Returns a queue pair that has failed, and whose requests complete in a queue; null if the first few have not. */
+    @Nullable
+    QueuePair failedPair(CompletionQueue queue) {
+        int left = MOST_ASKED;
+        for (VerbsObject object : sources.values()) {
+            if (object instanceof QueuePair pair
+                    && (pair.options.receiveQueue() == queue || pair.options.sendQueue() == queue)) {
+                if (pair.states.hasFailed()) {
+                    return pair;
+                }
+                if (--left == 0) {
+                    return null;
+                }
+            }
+        }
+        return null;
     }
 
     static String describe(AsyncEvent event, String source) {

@@ -530,18 +530,36 @@ public final class CompletionQueue extends ContextObject {
     /** Waits until an attempt finds something, and returns it. */
     <T> T await(Supplier<? extends @Nullable T> attempt, boolean solicitedOnly, Duration timeout)
             throws InterruptedException {
-        T found = events == null ? pollUntil(attempt, timeout) : events.await(attempt, solicitedOnly, timeout);
+        T found = awaitOrNull(attempt, solicitedOnly, timeout);
         if (found == null) {
-            if (looksLossy()) {
-                throw loss();
-            }
-            throw new VerbsTimeoutException(
-                    POLL,
-                    toString(),
-                    timeout,
-                    "Was the work request posted and signaled and, for a receive, has the peer sent?");
+            throw new VerbsTimeoutException(POLL, toString(), timeout, whyNothing());
         }
         return found;
+    }
+
+    /** Waits until an attempt finds something, and returns it; null when the time is over. */
+    <T> @Nullable T awaitOrNull(Supplier<? extends @Nullable T> attempt, boolean solicitedOnly, Duration timeout)
+            throws InterruptedException {
+        T found = events == null ? pollUntil(attempt, timeout) : events.await(attempt, solicitedOnly, timeout);
+        if (found == null && looksLossy()) {
+            throw loss();
+        }
+        return found;
+    }
+
+    /** Says why nothing may have completed. */
+    private String whyNothing() {
+        QueuePair failed = context.eventsEvenIfClosed().failedPair(this);
+        if (failed != null) {
+            return failed + " has failed"
+                    + (context.provider().software()
+                            ? ", and soft-RoCE never completes receives that are posted after that"
+                            : "")
+                    + ": close it, or reset it and connect it again";
+        }
+        return "Was the work request posted and signaled? For a receive, has the peer sent? For a send, has the peer posted "
+                + "a receive? While it has none, the adapter tries again, for ever with the default rnrRetry(7), and "
+                + "reports no status";
     }
 
     private <T> @Nullable T pollUntil(Supplier<? extends @Nullable T> attempt, Duration timeout)

@@ -369,6 +369,21 @@ final class QueuePairStateMachine {
     }
 
     /**
+     * Returns true if this queue pair is known to have failed. Soft-RoCE is asked: it tells a failure by no completion if
+     * nothing was posted. Adapters flush what is posted later, and take longer to answer.
+     */
+    boolean hasFailed() {
+        if (!hasFailed(state) && context.provider().software()) {
+            try {
+                query();
+            } catch (IllegalStateException | WrongThreadException | VerbsException cannotAsk) {
+                return false;
+            }
+        }
+        return hasFailed(state);
+    }
+
+    /**
      * Returns true if the device says that this queue pair has failed. Some devices complete the request first, and change
      * the state a moment later.
      */

@@ -135,6 +135,12 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public <T> @Nullable T awaitOrNull(CompletionQueue queue, Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
+        return queue.awaitOrNull(attempt, false, timeout);
+    }
+
+    @Override
     public void endsWith(
             QueuePair pair,
             @Nullable CompletionQueue own,

@@ -59,7 +59,7 @@ public enum WorkStatus {
     RETRY_EXCEEDED(
             rdma_h.IBV_WC_RETRY_EXC_ERR,
             "the peer did not answer, even after retries",
-            "the peer's queue pair is gone, in error or not ready to receive, or the path is wrong: check its GID index, address, queue pair number and that the network lets UDP port 4791 pass"),
+            "has the peer posted a receive for the send? Soft-RoCE ends a send without one with this status too, because its timer for answers runs on while the peer says that it is not ready. Otherwise the peer's queue pair is gone, in error or not ready to receive, or the path is wrong: check its GID index, address, queue pair number and that the network lets UDP port 4791 pass"),
     /** The peer had no receive posted, even after retries ({@code IBV_WC_RNR_RETRY_EXC_ERR}). */
     RNR_RETRY_EXCEEDED(
             rdma_h.IBV_WC_RNR_RETRY_EXC_ERR,

@@ -193,6 +193,10 @@ public interface VerbsAccess {
     <T> T await(CompletionQueue queue, Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException;
 
+    /** Waits as {@link #await} does, but returns null when the time is over. */
+    <T> @Nullable T awaitOrNull(CompletionQueue queue, Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException;
+
     /**
      * Has the flushed requests of a queue pair, and the waits for its own completion queue, tell that its connection has
      * ended. Call {@link #wakeWaits} at the end.

@@ -219,10 +219,10 @@ public final class CompletionQueue extends ContextObject {
 
     /**
      * Returns the number of completions that the queue holds ({@code cqe}). If more come before the next poll, some are
-     * lost, and the device reports {@link AsyncEvent.Type#CQ_ERR}. A wait looks for reports about once a second, and when its
-     * time is over; {@link Context#events} shows them too. Once there was one, polls and waits return the completions that are
-     * left and then throw a {@link VerbsException}, and posts to the queue's queue pairs throw it at once. A program that only
-     * polls learns of the loss by {@link Context#events}.
+     * lost, and the device reports {@link AsyncEvent.Type#CQ_ERR}. Waits, and polls that find nothing, look for reports about
+     * once a second, and a wait when its time is over; {@link Context#events} shows them too. Once there was one, polls and
+     * waits return the completions that are left and then throw a {@link VerbsException}, and posts to the queue's queue pairs
+     * throw it at once.
      *
      * @return the capacity, at least the number that was asked for
      */

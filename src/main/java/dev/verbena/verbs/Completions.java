@@ -41,6 +41,11 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     static final long SERVICE_LEVEL = ibv_wc.sl$offset();
     static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
 
+    /** The number of polls that find nothing, less 1, between two looks at the clock: a power of two less 1. */
+    private static final int IDLE_POLLS = 63;
+
+    private static final long LOOK_NANOS = 1_000_000_000;
+
     /** In place of the number of fetched completions. */
     private static final int RARELY = Integer.MIN_VALUE; // no poll returns it
 
@@ -69,6 +74,11 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * {@link #RARELY} if each poll is to look at the two fields below.
      */
     private int fetched;
+
+    /** The number of polls that have found nothing. */
+    private int idlePolls;
+
+    private long lookedAt = System.nanoTime();
 
     private volatile boolean tellsLoss;
     private volatile boolean counts;
@@ -130,13 +140,27 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
                 fetchedIs(count);
             }
             base = before;
-        } else if (fetched != 0) {
-            forget();
-            if (tellsLoss) {
-                throw queue.loss();
+        } else {
+            if (fetched != 0) {
+                forget();
+                if (tellsLoss) {
+                    throw queue.loss();
+                }
+            }
+            if ((++idlePolls & IDLE_POLLS) == 0) {
+                lookForLoss();
             }
         }
         return count;
+    }
+
+    /** Looks about once a second for reports of the device: a program that only polls learns of a loss by nothing else. */
+    private void lookForLoss() {
+        long now = System.nanoTime();
+        if (now - lookedAt > LOOK_NANOS) {
+            lookedAt = now;
+            queue.looksLossy(); // the next poll throws after a loss
+        }
     }
 
     /** Returns the number of fetched completions. */

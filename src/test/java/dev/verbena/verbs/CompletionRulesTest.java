@@ -757,6 +757,30 @@ class CompletionRulesTest {
         lossOf(queue::poll);
     }
 
+    /** Nobody waits, and nobody asks for events. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void pollsFindTheReportOfLostCompletionsThemselves(boolean byCursor) {
+        CompletionQueue queue = overflowed(CompletionQueueOptions.of(1));
+        Completions cursor = queue.completions(2);
+        List<VerbsException> told = new ArrayList<>();
+        Await.until("a poll that tells the loss", () -> {
+            try {
+                for (int i = 0; i < 100; i++) {
+                    if (byCursor) {
+                        cursor.poll();
+                    } else {
+                        queue.poll();
+                    }
+                }
+            } catch (VerbsException thrown) {
+                told.add(thrown);
+            }
+            return !told.isEmpty();
+        });
+        assertThat(told).singleElement().asString().contains("1 time", "some were lost");
+    }
+
     @Test
     void postsTellLostCompletionsOnceTheReportIsKnown() {
         CompletionQueue queue = context.createCompletionQueue(1);

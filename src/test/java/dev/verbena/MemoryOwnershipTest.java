@@ -97,7 +97,14 @@ class MemoryOwnershipTest {
 
     @Test
     void ownershipRefusesForeignClosableArenasWithAdvice() {
-        String[] ways = {"can be closed", "VerbsArena.allocate()", "channel.map(", "Arena.ofAuto()", "Arena.global()"};
+        String[] ways = {
+            "can be closed",
+            "VerbsArena.allocate()",
+            "channel.map(",
+            "Arena.ofAuto()",
+            "Arena.global()",
+            "RegionOptions.foreign(memory)"
+        };
         try (Arena confined = Arena.ofConfined();
                 Arena shared = Arena.ofShared()) {
             assertRefused(confined.allocate(64), ways);

@@ -7,6 +7,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RegionOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
@@ -101,7 +102,15 @@ final class AutoCarrier extends Carrier {
 
     @Override
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
-        MemoryRegion region = rdma.register(memory, access, arena);
+        return adopted(rdma.register(memory, access, arena));
+    }
+
+    @Override
+    MemoryRegion register(RegionOptions options, VerbsArena arena) {
+        return adopted(rdma.register(options, arena));
+    }
+
+    private MemoryRegion adopted(MemoryRegion region) {
         try {
             tcp.adopt(region);
         } catch (Throwable t) {

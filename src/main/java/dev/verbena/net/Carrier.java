@@ -6,6 +6,7 @@ import dev.verbena.internal.WireTime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RegionOptions;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -139,6 +140,9 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         /** Forgets the channel, which is closed. */
         abstract void forget();
     }
+
+    /** Registers a segment of options. The region does not close the owner that they may name. */
+    abstract MemoryRegion register(RegionOptions options, VerbsArena arena);
 
     /** Returns the address of the listener. */
     abstract InetSocketAddress address();

@@ -7,6 +7,8 @@ import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
+import dev.verbena.verbs.RegionOptions;
+import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
@@ -20,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The exports of a node. */
@@ -60,6 +63,25 @@ final class Exports {
     }
 
     Export export(String name, MemorySegment memory, Collection<AccessFlag> rights, VerbsArena arena) {
+        return export(name, rights, arena, local -> carrier.register(memory, local, arena));
+    }
+
+    /** Exports memory with the rights of its options. */
+    Export export(String name, RegionOptions options, VerbsArena arena) {
+        VerbsAccess verbs = VerbsAccess.get();
+        verbs.memory(options); // throws if a node can't register it
+        Set<AccessFlag> rights = new HashSet<>(verbs.access(options));
+        rights.remove(AccessFlag.LOCAL_WRITE); // options demand it beside REMOTE_WRITE
+        Export made = export(name, rights, arena, local -> carrier.register(options.access(local), arena));
+        verbs.own(made.region(), options);
+        return made;
+    }
+
+    private Export export(
+            String name,
+            Collection<AccessFlag> rights,
+            VerbsArena arena,
+            Function<Set<AccessFlag>, MemoryRegion> register) {
         bytes(name);
         ArenaLifetime.of(arena).checkOpen();
         if (rights.isEmpty() || !RIGHTS.containsAll(rights)) {
@@ -78,7 +100,7 @@ final class Exports {
         if (exports.containsKey(name)) {
             throw known(name);
         }
-        MemoryRegion region = carrier.register(memory, local, arena);
+        MemoryRegion region = register.apply(local);
         Export made = new Export(this, name, region, Collections.unmodifiableSet(access), arena);
         if (exports.putIfAbsent(name, made) != null) {
             region.close();

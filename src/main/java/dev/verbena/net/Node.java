@@ -8,6 +8,8 @@ import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RegionOptions;
+import dev.verbena.verbs.access.VerbsAccess;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
@@ -221,6 +223,56 @@ public final class Node extends VerbsObject {
     }
 
     /**
+     * Registers memory that its owner frees, such as a buffer of Netty or Arrow, or memory of an arena of the JDK. Closing the
+     * region closes the owner, once neither the adapter nor a peer uses the memory any more:
+     *
+     * {@snippet file="MemorySnippets.java" region="owner"}
+     *
+     * @param memory native memory. Nobody but the owner frees it
+     * @param owner frees the memory. It is not closed if this method throws. {@link
+     *     RegionOptions#foreign(MemorySegment, AutoCloseable)} says more
+     * @param access what the adapter may do: {@code LOCAL_WRITE} for memory to read into
+     * @return the registered memory, which the node's arena closes if the program does not
+     * @throws VerbsException if the memory could not be registered
+     * @throws IllegalArgumentException if the owner is a {@link VerbsArena}
+     */
+    public MemoryRegion register(MemorySegment memory, AutoCloseable owner, AccessFlag... access) {
+        return register(RegionOptions.foreign(memory, owner).access(access), arena);
+    }
+
+    /**
+     * Registers memory with options, as {@link #register(RegionOptions, VerbsArena)} does. The node's arena deregisters it.
+     *
+     * @param options options that begin with {@code RegionOptions.of(memory)} or {@code foreign(memory)}, and have the rights
+     * @return the registered memory
+     * @throws VerbsException if the memory could not be registered
+     * @throws IllegalArgumentException if the options name memory of another kind, an address or hints
+     */
+    public MemoryRegion register(RegionOptions options) {
+        return register(options, arena);
+    }
+
+    /**
+     * Registers memory with options. So a node takes memory that this library can't keep from being freed:
+     * {@link RegionOptions#foreign(MemorySegment)}.
+     *
+     * @param options options that begin with {@code RegionOptions.of(memory)} or {@code foreign(memory)}, and have the rights
+     * @param owner the arena that deregisters the memory
+     * @return the registered memory
+     * @throws VerbsException if the memory could not be registered
+     * @throws IllegalArgumentException if the options name memory of another kind, an address or hints
+     */
+    public MemoryRegion register(RegionOptions options, VerbsArena owner) {
+        VerbsAccess verbs = VerbsAccess.get();
+        verbs.memory(options); // throws if a node can't register it
+        try (var _ = lifetime.held()) {
+            MemoryRegion made = engine.carrier.register(options, owner);
+            verbs.own(made, options); // last: the owner is not closed before all is done
+            return made;
+        }
+    }
+
+    /**
      * Registers a part of a file with this node's device, as
      * {@link #register(FileChannel, long, long, Collection, VerbsArena)} does. The node's arena deregisters and unmaps it.
      *
@@ -241,6 +293,10 @@ public final class Node extends VerbsObject {
      * mapped where the kernel allows that, which is Linux 6.2 or later, and later changes of the file are seen. Otherwise
      * its content is copied into memory now. With {@code LOCAL_WRITE}, the file is mapped and becomes as long as needed.
      * Linux 6.5 and later allow that only in memory ({@code tmpfs}, {@code hugetlbfs}).
+     *
+     * <p>Let nobody truncate the file while it is registered. An adapter goes on with the pages that were the file's: peers'
+     * writes succeed and are lost, without an error on either side. A node without a device ends the channel of a peer that
+     * uses what is missing.
      *
      * @param file a file that is open for reading, and for writing too if the adapter may write
      * @param position the place of the first byte in the file
@@ -304,6 +360,46 @@ public final class Node extends VerbsObject {
     public Export export(String name, MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
         try (var _ = lifetime.held()) {
             return engine.exports.export(name, memory, access, owner);
+        }
+    }
+
+    /**
+     * Exports memory with options, as {@link #export(String, RegionOptions, VerbsArena)} does. The node's arena owns its
+     * registration.
+     *
+     * @param name a name of this node's own, of 1 to 64 bytes in UTF-8
+     * @param options options that begin with {@code RegionOptions.of(memory)} or {@code foreign(memory)}, and have what peers
+     *     may do as rights: {@code REMOTE_READ}, {@code REMOTE_WRITE} and {@code REMOTE_ATOMIC}, at least one, with
+     *     {@code LOCAL_WRITE} beside the last two
+     * @return the export
+     * @throws VerbsException if the memory could not be registered
+     * @throws IllegalArgumentException if the name or the rights are out of range, if the options name memory of another kind,
+     *     an address or hints, or if the node's arena is confined
+     * @throws IllegalStateException if an export has the name already, or if this node is closed
+     */
+    public Export export(String name, RegionOptions options) {
+        return export(name, options, arena);
+    }
+
+    /**
+     * Exports memory with options. So a node exports memory that this library can't keep from being freed, such as a buffer of
+     * Netty or Arrow: with {@link RegionOptions#foreign(MemorySegment, AutoCloseable)}, closing the export closes the buffer's
+     * owner.
+     *
+     * @param name a name of this node's own, of 1 to 64 bytes in UTF-8
+     * @param options options that begin with {@code RegionOptions.of(memory)} or {@code foreign(memory)}, and have what peers
+     *     may do as rights: {@code REMOTE_READ}, {@code REMOTE_WRITE} and {@code REMOTE_ATOMIC}, at least one, with
+     *     {@code LOCAL_WRITE} beside the last two
+     * @param owner the arena that owns the registration, which must be shared
+     * @return the export
+     * @throws VerbsException if the memory could not be registered
+     * @throws IllegalArgumentException if the name or the rights are out of range, if the options name memory of another kind,
+     *     an address or hints, or if the arena is confined
+     * @throws IllegalStateException if an export has the name already, or if this node is closed
+     */
+    public Export export(String name, RegionOptions options, VerbsArena owner) {
+        try (var _ = lifetime.held()) {
+            return engine.exports.export(name, options, owner);
         }
     }
 

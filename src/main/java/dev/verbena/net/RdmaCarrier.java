@@ -19,6 +19,7 @@ import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
+import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.WorkCompletion;
 import dev.verbena.verbs.WorkCompletionException;
 import dev.verbena.verbs.access.VerbsAccess;
@@ -189,6 +190,11 @@ final class RdmaCarrier extends Carrier {
     @Override
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
         return domain.register(memory, access, arena);
+    }
+
+    @Override
+    MemoryRegion register(RegionOptions options, VerbsArena arena) {
+        return verbs.register(domain, options, arena);
     }
 
     // Waiting

@@ -8,5 +8,6 @@ import java.util.Collection;
 
 /** Registers memory: a node does, for all of its channels, and a channel's connection does, for that channel. */
 interface Registrar {
+    /** Registers memory that this library keeps from being freed. */
     MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena);
 }

@@ -8,6 +8,7 @@ import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RegionOptions;
 import java.io.Closeable;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -228,6 +229,11 @@ final class TcpCarrier extends Carrier {
     @Override
     public MemoryRegion register(MemorySegment segment, Collection<AccessFlag> access, VerbsArena arena) {
         return memory.register(segment, access, arena);
+    }
+
+    @Override
+    MemoryRegion register(RegionOptions options, VerbsArena arena) {
+        return memory.register(options, arena);
     }
 
     // For all threads

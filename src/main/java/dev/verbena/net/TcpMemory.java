@@ -7,6 +7,7 @@ import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
@@ -85,10 +86,21 @@ final class TcpMemory extends VerbsObject {
     }
 
     MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
+        return register(memory, false, access, owner);
+    }
+
+    MemoryRegion register(RegionOptions options, VerbsArena owner) {
+        VerbsAccess verbs = VerbsAccess.get();
+        return register(verbs.memory(options), verbs.isForeign(options), verbs.access(options), owner);
+    }
+
+    private MemoryRegion register(
+            MemorySegment memory, boolean foreign, Collection<AccessFlag> access, VerbsArena owner) {
         Integer key = freeKey(access);
         return VerbsAccess.get()
                 .regionWithoutDevice(
                         memory,
+                        foreign,
                         access,
                         key,
                         owner,

@@ -78,6 +78,9 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** Called when C has ended this region; null if nobody else uses the memory. */
     private volatile @Nullable Runnable follower;
 
+    /** Frees the memory, and is closed after this region; null if others free the memory. */
+    private volatile @Nullable AutoCloseable owner;
+
     /** All memory of this region, for requests that name the region itself. */
     final MemorySlice whole;
     /** The windows that were bound to this region, and may still be. */
@@ -210,12 +213,14 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /**
      * Makes a region that no device knows. The library itself takes the part of the adapter.
      *
+     * @param foreign true if the caller makes sure that the memory outlives the region
      * @param owner stays open as long as the region
      * @param opening gets the region before any other caller
      * @param ending called when the region is closed: nobody uses the memory when it returns
      */
     static MemoryRegion withoutDevice(
             MemorySegment memory,
+            boolean foreign,
             Collection<AccessFlag> access,
             int key,
             VerbsArena arena,
@@ -223,8 +228,11 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             Consumer<MemoryRegion> opening,
             Runnable ending) {
         Set<AccessFlag> flags = Registration.check(memory, access);
-        RegionBacking backing = RegionBacking.of(memory, false, memory.address());
-        return ObjectLifetime.createOver(arena, memory, new WithoutDevice(backing, flags, key, opening, ending), owner);
+        RegionBacking backing = RegionBacking.of(memory, foreign, memory.address());
+        WithoutDevice maker = new WithoutDevice(backing, flags, key, opening, ending);
+        return foreign
+                ? ObjectLifetime.createOverForeign(arena, memory, maker, owner)
+                : ObjectLifetime.createOver(arena, memory, maker, owner);
     }
 
     /** Makes a region that no device knows. A lambda with as many values takes a program's start longer than a record. */
@@ -271,6 +279,34 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         Runnable after = follower;
         if (after != null) {
             after.run();
+        }
+        closeOwner();
+    }
+
+    /** Has this region close an owner that frees the memory, unless it is null. */
+    void own(@Nullable AutoCloseable ofMemory) {
+        if (ofMemory != null) {
+            try (var _ = lifetime.held()) { // a region that is closed meanwhile closes no owner
+                owner = ofMemory;
+            }
+        }
+    }
+
+    private void closeOwner() {
+        AutoCloseable ofMemory = owner;
+        if (ofMemory == null) {
+            return;
+        }
+        try {
+            ofMemory.close();
+        } catch (RuntimeException | Error thrown) {
+            throw thrown;
+        } catch (Exception thrown) {
+            if (thrown instanceof InterruptedException) {
+                Thread.currentThread().interrupt();
+            }
+            throw new IllegalStateException(
+                    this + " is closed, but the owner of its memory could not be closed", thrown);
         }
     }
 
@@ -368,6 +404,9 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         if (end != End.DEREGISTER || backing.memory() == null) {
             throw new IllegalStateException(
                     "only a registration of memory of this process can be changed, got " + this);
+        }
+        if (owner != null) {
+            throw new IllegalStateException("the owner of its memory is closed with " + this + ": register it anew");
         }
         if (!windows.isEmpty()) {
             throw new IllegalStateException("unbind, invalidate or close its windows first: " + windows);

@@ -253,9 +253,15 @@ public final class ProtectionDomain extends ContextObject {
      * Registers memory ({@code ibv_reg_mr}). The segment is not copied: the adapter reads and writes the segment's own
      * memory.
      *
-     * <p>The memory must outlive the region, which this method makes sure of. Memory of a {@link VerbsArena} is not
-     * freed before the region is closed. Memory of the global arena or of an automatic arena stays reachable through
-     * the region.
+     * <p>The memory must outlive the region. Memory of a {@link VerbsArena} is not freed before the region is closed. Memory
+     * of the global arena, of an automatic arena or of a direct buffer stays reachable through the region. Memory of another
+     * closable arena is refused: see {@link RegionOptions#foreign(MemorySegment)}.
+     *
+     * <p>This library can't see that another library frees memory by hand, as Netty and Arrow do, although its segment looks
+     * like one of the global arena or of a direct buffer. Free such memory after the region is closed, or have the region do it:
+     * {@link RegionOptions#foreign(MemorySegment, AutoCloseable)}. An adapter that uses freed memory reads and changes what
+     * belongs to others by then, and may end the process. A mapped file that becomes shorter keeps its registered pages: the
+     * adapter goes on, and what it writes beyond the new end is lost without an error.
      *
      * @param memory a native segment, not empty
      * @param access the rights of the adapter and of peers; the adapter can always read
@@ -313,7 +319,7 @@ public final class ProtectionDomain extends ContextObject {
         "ibv_reg_dmabuf_mr"
     })
     public MemoryRegion register(RegionOptions options, VerbsArena arena) {
-        return Registration.with(this, options, arena);
+        return Registration.owned(this, options, arena);
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.ibv_mr_init_attr;
@@ -24,8 +25,16 @@ import org.jspecify.annotations.Nullable;
 public final class RegionOptions extends Options<RegionOptions> {
     /** The memory to register. */
     sealed interface Source {
-        /** A segment; foreign if the caller makes sure that the memory outlives the region. */
-        record Segment(MemorySegment memory, boolean foreign) implements Source {
+        /**
+         * A segment.
+         *
+         * @param foreign true if the caller makes sure that the memory outlives the region
+         * @param owner frees the memory, and is closed with the region; null if the caller frees it
+         */
+        record Segment(
+                MemorySegment memory,
+                boolean foreign,
+                @Nullable AutoCloseable owner) implements Source {
             @Override
             public String toString() {
                 return RegionBacking.of(memory, foreign, memory.address()).toString();
@@ -73,18 +82,44 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions of(MemorySegment memory) {
-        return new RegionOptions(new Source.Segment(memory, false)).frozen();
+        return new RegionOptions(new Source.Segment(memory, false, null)).frozen();
     }
 
     /**
-     * Returns options for a region of memory whose arena this library does not know. The caller makes sure that the memory
-     * is freed after the region is closed. Otherwise the adapter writes into memory that others use by then.
+     * Returns options for a region of memory that this library can't keep from being freed: of a closable arena of the JDK, or
+     * of a buffer that another library frees by hand. The caller makes sure that the memory is freed after the region is
+     * closed. Otherwise the adapter writes into memory that others use by then.
      *
      * @param memory a native segment, not empty
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions foreign(MemorySegment memory) {
-        return new RegionOptions(new Source.Segment(memory, true)).frozen();
+        return new RegionOptions(new Source.Segment(memory, true, null)).frozen();
+    }
+
+    /**
+     * Returns options for a region of memory that its owner frees, for example a buffer of Netty or of Arrow. The region closes
+     * the owner when it is closed itself, once the adapter does not use the memory any more:
+     *
+     * <pre>{@code
+     * RegionOptions.foreign(MemorySegment.ofBuffer(buffer.nioBuffer()), buffer::release)
+     * }</pre>
+     *
+     * <p>Register these options once, and take a reference that is the region's own: nobody else may free the memory. If the
+     * registration fails, the owner is not closed. What the owner throws is thrown by the close of the region, which stays
+     * closed then.
+     *
+     * @param memory a native segment, not empty
+     * @param owner frees the memory, in the thread that closes the region. It returns soon, and closes no arena of verbs
+     * @return options for {@link ProtectionDomain#register(RegionOptions)}
+     * @throws IllegalArgumentException if the owner is a {@link VerbsArena}, whose memory needs no owner
+     */
+    public static RegionOptions foreign(MemorySegment memory, AutoCloseable owner) {
+        if (Objects.requireNonNull(owner, "owner") instanceof VerbsArena) {
+            throw new IllegalArgumentException(
+                    "owner must not be a VerbsArena, which waits for the region itself: use RegionOptions.of(memory)");
+        }
+        return new RegionOptions(new Source.Segment(memory, true, owner)).frozen();
     }
 
     /**
@@ -133,6 +168,21 @@ public final class RegionOptions extends Options<RegionOptions> {
 
     Source source() {
         return source;
+    }
+
+    /** Returns the owner of the memory, which the region closes; null if there is none. */
+    @Nullable
+    AutoCloseable owner() {
+        return source instanceof Source.Segment part ? part.owner() : null;
+    }
+
+    /** Returns the segment. Throws if the memory is of another kind, or has an address or hints of its own. */
+    Source.Segment plainMemory() {
+        if (source instanceof Source.Segment part && address.isEmpty() && hints == null) {
+            return part;
+        }
+        throw new IllegalArgumentException(
+                "a node registers RegionOptions.of(memory) or foreign(memory), without address and hints, got " + this);
     }
 
     OptionalLong address() {
@@ -194,7 +244,7 @@ public final class RegionOptions extends Options<RegionOptions> {
 
     RegionBacking backing() {
         return switch (source) {
-            case Source.Segment(MemorySegment memory, boolean foreign) ->
+            case Source.Segment(MemorySegment memory, boolean foreign, AutoCloseable owner) ->
                 RegionBacking.of(memory, foreign, address.orElse(memory.address()));
             case Source.Buffer(DriverBuffer buffer, long offset, long length) -> {
                 RegionBacking own = buffer.backing(offset, length);

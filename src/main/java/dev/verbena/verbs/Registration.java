@@ -43,6 +43,13 @@ final class Registration {
                 arena, backing, flags, domain, () -> register(domain, memory, memory.address(), flags));
     }
 
+    /** Registers memory of any kind, whose owner the region closes if there is one. */
+    static MemoryRegion owned(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
+        MemoryRegion made = with(domain, options, arena);
+        made.own(options.owner());
+        return made;
+    }
+
     /** Registers memory of any kind, by the oldest function that knows its kind and its options. */
     static MemoryRegion with(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
         Set<AccessFlag> flags = options.source() instanceof Segment part

@@ -14,6 +14,7 @@ import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
@@ -58,13 +59,39 @@ final class VerbsSecrets implements VerbsAccess {
     @Override
     public MemoryRegion regionWithoutDevice(
             MemorySegment memory,
+            boolean foreign,
             Collection<AccessFlag> access,
             int key,
             VerbsArena arena,
             VerbsObject owner,
             Consumer<MemoryRegion> opening,
             Runnable ending) {
-        return MemoryRegion.withoutDevice(memory, access, key, arena, owner, opening, ending);
+        return MemoryRegion.withoutDevice(memory, foreign, access, key, arena, owner, opening, ending);
+    }
+
+    @Override
+    public MemoryRegion register(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
+        return Registration.with(domain, options, arena);
+    }
+
+    @Override
+    public void own(MemoryRegion region, RegionOptions options) {
+        region.own(options.owner());
+    }
+
+    @Override
+    public MemorySegment memory(RegionOptions options) {
+        return options.plainMemory().memory();
+    }
+
+    @Override
+    public boolean isForeign(RegionOptions options) {
+        return options.plainMemory().foreign();
+    }
+
+    @Override
+    public Set<AccessFlag> access(RegionOptions options) {
+        return options.access();
     }
 
     @Override

@@ -4,6 +4,7 @@ import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
 
 import dev.verbena.net.BufferPool;
+import dev.verbena.net.Node;
 import dev.verbena.net.RegistrationCache;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
@@ -13,6 +14,7 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkCompletion;
 import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -40,6 +42,14 @@ final class MemorySnippets {
         }
         // @end
         return file;
+    }
+
+    static MemoryRegion owner(Node node) {
+        // @start region="owner"
+        Arena theirs = Arena.ofShared(); // for a buffer of Netty: MemorySegment.ofBuffer(buf.nioBuffer()), buf::release
+        MemoryRegion region = node.register(theirs.allocate(4096), theirs, AccessFlag.LOCAL_WRITE);
+        // @end
+        return region;
     }
 
     static RemoteMemory share(MemoryRegion buffer) {

@@ -29,7 +29,8 @@ final class SegmentOwnership {
             throw new IllegalArgumentException(
                     "The segment's arena can be closed while an adapter still writes to the memory. Allocate with "
                             + "VerbsArena.allocate() (or map a file with channel.map(mode, offset, size, verbsArena)), or "
-                            + "take Arena.ofAuto() or Arena.global()");
+                            + "take Arena.ofAuto() or Arena.global(). If you free the memory after its registration yourself, "
+                            + "register it by RegionOptions.foreign(memory)");
         }
         return owner;
     }

@@ -16,6 +16,7 @@ import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.ReceiveBatch;
+import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
@@ -26,6 +27,7 @@ import java.lang.invoke.MethodHandles;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import java.util.function.LongUnaryOperator;
@@ -94,6 +96,7 @@ public interface VerbsAccess {
      * Makes a region of memory that no device knows. The caller takes the part of the adapter.
      *
      * @param memory memory that outlives the region
+     * @param foreign true if the caller makes sure that the memory outlives the region
      * @param access the rights of the adapter and of peers
      * @param key the local and the remote key
      * @param arena the arena that closes the region
@@ -103,12 +106,39 @@ public interface VerbsAccess {
      */
     MemoryRegion regionWithoutDevice(
             MemorySegment memory,
+            boolean foreign,
             Collection<AccessFlag> access,
             int key,
             VerbsArena arena,
             VerbsObject owner,
             Consumer<MemoryRegion> opening,
             Runnable ending);
+
+    /**
+     * Registers memory as {@link ProtectionDomain#register(RegionOptions, VerbsArena)} does, but the region does not close the
+     * owner that the options may name: see {@link #own}.
+     */
+    MemoryRegion register(ProtectionDomain domain, RegionOptions options, VerbsArena arena);
+
+    /**
+     * Has a region close the owner of its memory, if the options name one.
+     *
+     * @throws IllegalStateException if the region is closed. It has not closed the owner then
+     */
+    void own(MemoryRegion region, RegionOptions options);
+
+    /**
+     * Returns the segment that the options name.
+     *
+     * @throws IllegalArgumentException if they name memory of another kind, an address or hints
+     */
+    MemorySegment memory(RegionOptions options);
+
+    /** Returns true if the caller makes sure that the memory of the options outlives its region. */
+    boolean isForeign(RegionOptions options);
+
+    /** Returns the rights that the options name. */
+    Set<AccessFlag> access(RegionOptions options);
 
     /**
      * Returns a registration of the memory of a region in another domain, which is made by the first call. It ends with the

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  * <p>When the peer disconnects, or its process ends, the connection manager reports the end. {@link #isOpen} is false from
  * then on, and posted requests are flushed: their completions name the end. {@link #awaitCompletion} and the waits of the
  * connection's {@linkplain #completionQueue own queue} and of its {@linkplain #completions cursors} throw a
- * {@link ConnectionException}. The connection manager does not report that the peer's machine or the network has failed. Then
- * requests that were sent fail.
+ * {@link ConnectionException}. {@link #ended} is a future of the end. The connection manager does not report that the peer's
+ * machine or the network has failed. Then requests that were sent fail.
  *
  * <p>A connection needs no file descriptor of its own. All connections that a process makes with {@link #open} and {@link #to}
  * share one for the events of the connection manager, and those of a listener use the listener's. All connections on one
@@ -49,6 +50,9 @@ public final class Connection implements AutoCloseable {
     private final PrivateData request;
     private final Optional<InetSocketAddress> peer;
     private volatile boolean answered;
+
+    /** The future of the end, once the program has asked for it. */
+    private volatile @Nullable CompletableFuture<ConnectionException> ended;
 
     private Connection(
             @Nullable EventChannel own,
@@ -74,15 +78,31 @@ public final class Connection implements AutoCloseable {
         Optional<InetSocketAddress> peer = id.peerAddress();
         ConnectionParts parts = options.make(id);
         return CmFailures.orUndo(parts::close, () -> {
-            parts.endWith(
-                    () -> {
-                        IdEvents.End end = id.end();
-                        return end == null ? null : ConnectionException.ended(end, peer.orElse(null));
-                    },
-                    id::waits);
-            id.atEnd(parts::wakeWaits);
-            return new Connection(own, id, parts, request, peer);
+            Connection made = new Connection(own, id, parts, request, peer);
+            parts.endWith(made::end, id::waits);
+            id.atEnd(made::tellEnd);
+            return made;
         });
+    }
+
+    /** Returns an exception for the end of this connection; null while it goes on. */
+    private @Nullable ConnectionException end() {
+        IdEvents.End end = id.end();
+        return end == null ? null : ConnectionException.ended(end, peer.orElse(null));
+    }
+
+    /** Tells all who wait that this connection has ended, or that its id is destroyed. */
+    private void tellEnd() {
+        parts.wakeWaits(); // first, because it allocates nothing
+        CompletableFuture<ConnectionException> future = ended;
+        if (future != null && !future.isDone()) {
+            ConnectionException end = end();
+            if (end != null) {
+                future.completeAsync(() -> end); // the program's code must not run in the thread that takes the events
+            } else if (!id.isOpen()) {
+                CompletableFuture.runAsync(() -> future.cancel(false));
+            }
+        }
     }
 
     /**
@@ -323,6 +343,44 @@ public final class Connection implements AutoCloseable {
      */
     public boolean isOpen() {
         return id.isOpen() && id.end() == null;
+    }
+
+    /**
+     * Returns a future of the end of this connection, which the connection manager reports when the peer has disconnected,
+     * or its process has ended. So a server whose connections share a receive queue, and post nothing else, learns that a
+     * peer has left:
+     *
+     * {@snippet file="ConnectionSnippets.java" region="ended"}
+     *
+     * <p>The value describes the end, as the exceptions of waits do. The future is cancelled if this connection is closed
+     * before. Code that depends on it runs in {@link java.util.concurrent.ForkJoinPool#commonPool}, and can close this
+     * connection if its arena is shared. Any thread can call this method.
+     *
+     * @return a new future, which may be completed or cancelled without an effect on others
+     */
+    public CompletableFuture<ConnectionException> ended() {
+        CompletableFuture<ConnectionException> all = endFuture();
+        if (id.end() != null || !id.isOpen()) {
+            tellEnd();
+        }
+        CompletableFuture<ConnectionException> own = new CompletableFuture<>();
+        all.whenComplete((end, closed) -> {
+            if (end == null) {
+                own.cancel(false);
+            } else {
+                own.complete(end);
+            }
+        });
+        return own;
+    }
+
+    private synchronized CompletableFuture<ConnectionException> endFuture() {
+        CompletableFuture<ConnectionException> all = ended;
+        if (all == null) {
+            all = new CompletableFuture<>();
+            ended = all;
+        }
+        return all;
     }
 
     /**

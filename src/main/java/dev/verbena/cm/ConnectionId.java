@@ -83,6 +83,10 @@ public final class ConnectionId extends VerbsObject {
         }
         id.lifetime.gone();
         channel.remove(id.address, id.events);
+        Runnable atEnd = id.events.atEnd;
+        if (atEnd != null) {
+            atEnd.run();
+        }
     }
 
     private void destroyInC() {

@@ -33,7 +33,7 @@ record ConnectionParts(
     void checkOwnsCompletions() {
         if (!ownsCompletions()) {
             throw new IllegalStateException("The " + completions + " serves other queue pairs too: wait there. Flushed "
-                    + "requests report the end of this connection");
+                    + "requests report the end of this connection, and Connection.ended() does where none is posted");
         }
     }
 

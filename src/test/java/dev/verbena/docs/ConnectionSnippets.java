@@ -77,6 +77,15 @@ final class ConnectionSnippets {
         return List.of(first, second);
     }
 
+    static void ended(Connection peer) {
+        // @start region="ended"
+        peer.ended().thenAccept(end -> {
+            System.out.println(end.getMessage());
+            peer.close();
+        });
+        // @end
+    }
+
     static QueuePair id(EventChannel channel, InetSocketAddress server, Duration timeout) throws InterruptedException {
         // @start region="id"
         ConnectionId id = channel.createId(PortSpace.TCP);

@@ -1,5 +1,7 @@
 package dev.verbena.net;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * A program's part of {@link Channel}s in the style of handlers: methods that the node calls. See {@link Node#listen}.
  *
@@ -14,8 +16,10 @@ public interface Handler {
     /**
      * Handles a message. The node closes the message afterwards. To answer a request later, take its {@link Message#reply}.
      *
-     * <p>When this method throws, a request that is not answered yet fails at the peer with the name of the exception's
-     * class. Otherwise the channel ends with {@link EndReason#FAILED} and the exception as cause.
+     * <p>When this method throws, {@link #failed} is called, and then a request that is not answered yet fails at the peer.
+     * Otherwise the channel ends with {@link EndReason#FAILED} and the exception as cause. The peer's {@link CallException} has
+     * the name of the exception's class. Its message may tell what strangers should not know. So only a peer that has proved a
+     * {@linkplain NodeOptions#secret secret} gets the message too: the first 256 characters, in one line.
      *
      * @param channel the channel
      * @param message the message, whose object the channel uses again
@@ -39,4 +43,18 @@ public interface Handler {
      * @throws Exception for any failure, which changes nothing
      */
     default void closed(Channel channel) throws Exception {}
+
+    /**
+     * Handles an exception that another method of this handler has thrown. This method does nothing unless it is overridden.
+     * The node counts the exceptions, {@link Node#handlerFailures}, keeps the last one, {@link Node#handlerFailure}, and the
+     * flight recorder has each as {@code dev.verbena.HandlerFailure}.
+     *
+     * <p>The request is still open. {@link Message#refuse} or {@link Message#reply} answers it, in place of the node. An
+     * exception of this method changes nothing, and is added to the first one as a suppressed exception.
+     *
+     * @param channel the channel
+     * @param message the message that was handled; null if {@link #opened} or {@link #closed} has thrown
+     * @param thrown the exception or the error
+     */
+    default void failed(Channel channel, @Nullable Message message, Throwable thrown) {}
 }

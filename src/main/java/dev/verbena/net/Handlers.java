@@ -171,7 +171,7 @@ final class Handlers {
         try {
             with.received(core.channel, message);
         } catch (Throwable thrown) {
-            handlerFailed(core, message, thrown);
+            handlerFailed(core, with, message, thrown);
         }
         afterHandler();
         message.close();
@@ -185,18 +185,35 @@ final class Handlers {
                 with.closed(core.channel);
             }
         } catch (Throwable thrown) {
-            handlerFailed(core, null, thrown);
+            handlerFailed(core, with, null, thrown);
         }
         afterHandler();
     }
 
-    private void handlerFailed(ChannelCore core, @Nullable Message message, Throwable thrown) {
+    private void handlerFailed(ChannelCore core, Handler with, @Nullable Message message, Throwable thrown) {
         if (thrown instanceof InterruptedException) {
             Thread.currentThread().interrupt();
         }
-        boolean closed = thrown instanceof IllegalStateException && core.isClosing(); // by another thread
-        if (!closed && !refused(core, message, thrown)) {
+        if (thrown instanceof IllegalStateException && core.isClosing()) { // by another thread
+            return;
+        }
+        boolean asks = message != null && core.messages.isUnanswered(message);
+        tell(core, with, message, thrown);
+        boolean answered = asks && message != null && !core.messages.isUnanswered(message); // by the handler
+        if (!answered && !refused(core, message, thrown)) {
             core.end(EndReason.FAILED, "The handler has thrown " + thrown, thrown);
+        }
+    }
+
+    /** Counts a failure of a handler, and has the handler see it. */
+    private void tell(ChannelCore core, Handler with, @Nullable Message message, Throwable thrown) {
+        try {
+            engine.counts.handlerFailed(core, thrown);
+            with.failed(core.channel, message, thrown);
+        } catch (Throwable more) { // changes nothing
+            if (more != thrown) {
+                thrown.addSuppressed(more);
+            }
         }
     }
 

@@ -849,8 +849,16 @@ final class Messages {
             if (buffer == null || !isAsking(buffer)) {
                 return false;
             }
-            fault(buffer, thrown.getClass().getName());
+            fault(buffer, Faults.textFor(thrown, options.protection()));
             return true;
+        }
+    }
+
+    /** Returns true if a message is a request or an offer without an answer. */
+    boolean isUnanswered(Message message) {
+        try (var _ = lock.held()) {
+            Buffer buffer = message.ownedOrNull();
+            return buffer != null && isAsking(buffer);
         }
     }
 }

@@ -462,6 +462,26 @@ public final class Node extends VerbsObject {
     }
 
     /**
+     * Returns the number of times that a handler has thrown, see {@link Handler#failed}.
+     *
+     * @return the number since this node was opened
+     */
+    public long handlerFailures() {
+        lifetime.checkOpen();
+        return engine.counts.handlerFailures();
+    }
+
+    /**
+     * Returns the exception that a handler threw last, see {@link Handler#failed}.
+     *
+     * @return the exception; empty if no handler has thrown
+     */
+    public Optional<Throwable> handlerFailure() {
+        lifetime.checkOpen();
+        return Optional.ofNullable(engine.counts.handlerFailure());
+    }
+
+    /**
      * Returns the address that this node listens at.
      *
      * @return the address, with the port that was chosen if port 0 was asked for

@@ -1,6 +1,9 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.jfr.AdmitFailureEvent;
+import dev.verbena.internal.jfr.ChannelEndEvent;
+import dev.verbena.internal.jfr.ChannelOpenEvent;
+import dev.verbena.internal.jfr.HandlerFailureEvent;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.StrangerEvent;
 import java.net.InetSocketAddress;
@@ -15,6 +18,11 @@ final class NodeCounts {
     private final AtomicLong ended = new AtomicLong();
     private final AtomicLong strangers = new AtomicLong();
     private final AtomicLong tampered = new AtomicLong();
+
+    private final AtomicLong handlerFailures = new AtomicLong();
+
+    /** The exception that a handler threw last; null if there was none. */
+    private volatile @Nullable Throwable handlerFailure;
 
     /** The exception that the program threw last when it was asked about a peer; null if there was none. */
     private volatile @Nullable Throwable admitFailure;
@@ -62,6 +70,31 @@ final class NodeCounts {
     @Nullable
     Throwable admitFailure() {
         return admitFailure;
+    }
+
+    /** Notes that a handler of the program has thrown. */
+    void handlerFailed(ChannelCore core, Throwable thrown) {
+        handlerFailures.incrementAndGet();
+        handlerFailure = thrown;
+        if (Recorder.isPresent()) {
+            HandlerFailureEvent event = new HandlerFailureEvent();
+            if (event.shouldCommit()) {
+                StackTraceElement[] trace = thrown.getStackTrace();
+                event.channel = core.toText();
+                event.thrown = thrown.toString();
+                event.place = trace.length == 0 ? "" : trace[0].toString();
+                event.commit();
+            }
+        }
+    }
+
+    long handlerFailures() {
+        return handlerFailures.get();
+    }
+
+    @Nullable
+    Throwable handlerFailure() {
+        return handlerFailure;
     }
 
     Node.Statistics statistics() {

@@ -1,0 +1,26 @@
+package dev.verbena.internal.jfr;
+
+import jdk.jfr.Category;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+
+/** A failure of a program's handler. */
+@Name("dev.verbena.HandlerFailure")
+@Label("Handler failure")
+@Description("A handler of a node has thrown: a call of the peer has failed, or the channel has ended")
+@Category("RDMA")
+@StackTrace(false)
+public final class HandlerFailureEvent extends Event {
+    @Label("Channel")
+    public String channel = "";
+
+    @Label("Thrown")
+    public String thrown = "";
+
+    @Label("Place")
+    @Description("The method and line that have thrown; empty if the exception has no stack trace")
+    public String place = "";
+}

@@ -11,8 +11,6 @@ import dev.verbena.support.NodePeer;
 import dev.verbena.tools.Listening;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
-import java.util.EnumSet;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -50,20 +48,13 @@ abstract class KilledPeers {
         arena.close();
     }
 
-    /** Over RDMA, the kernel may take the memory of a killed process away before it ends the connection. */
-    private Set<EndReason> ofKilledPeers() {
-        return transport == Transport.RDMA
-                ? EnumSet.of(EndReason.LOST, EndReason.ACCESS_DENIED)
-                : EnumSet.of(EndReason.LOST);
-    }
-
     private void assertLost(Future<?> wait) {
         assertThat(wait)
                 .failsWithin(DEADLINE)
                 .withThrowableThat()
                 .withCauseInstanceOf(ChannelException.class)
                 .satisfies(told -> assertThat(((ChannelException) told.getCause()).reason())
-                        .isIn(ofKilledPeers()));
+                        .isEqualTo(EndReason.LOST));
     }
 
     private void assertGoesOn() throws Exception {

@@ -212,6 +212,13 @@ final class CmId {
         return local ? rdma_addr.src_storage(route) : rdma_addr.dst_storage(route);
     }
 
+    /** Returns an IP address of a {@code struct rdma_cm_id} that the caller keeps, as text; empty if there is none. */
+    static String addressText(long id, boolean local) {
+        return SocketAddresses.read(storage(Memory.struct(id, rdma_cm_id.sizeof()), local))
+                .map(ConnectionException::text)
+                .orElse("");
+    }
+
     /** Returns an object that is the text "to" and the peer's address, made when the text is asked for. */
     Object toPeer() {
         return new ToPeer(this);

@@ -385,8 +385,14 @@ final class EventReader {
         IdEvents inbox;
         boolean failed = false;
         String device = "";
+        String local = "";
+        String peer = "";
         try {
             copy = RawEvent.read(event);
+            if (Recorder.isPresent()) {
+                local = CmId.addressText(copy.id(), true);
+                peer = CmId.addressText(copy.id(), false);
+            }
             // Before the acknowledgement: after it, C may destroy the id and make another one at its address.
             inbox = inboxes.get(copy.about());
             if (inbox != null && inbox.device == null && !copy.isRequest()) {
@@ -399,7 +405,7 @@ final class EventReader {
             // Nothing before this may block: a thread that destroys the id may wait in C for the acknowledgement.
             RdmaCm.ACK_CM_EVENT.callQuietly(event, 0, 0, 0);
         }
-        record(copy);
+        record(copy, local, peer);
         if (inbox != null && !device.isEmpty()) {
             noteDevice(inbox, device);
         }
@@ -433,7 +439,7 @@ final class EventReader {
         return pair != 0 && VerbsAccess.get().fail(pair) == 0; // a device that was removed refuses
     }
 
-    private static void record(RawEvent taken) {
+    private static void record(RawEvent taken, String local, String peer) {
         if (!Recorder.isPresent()) {
             return;
         }
@@ -441,6 +447,8 @@ final class EventReader {
         if (event.shouldCommit()) {
             event.type = taken.type().toString();
             event.status = taken.status();
+            event.local = local;
+            event.peer = peer;
             event.commit();
         }
     }
@@ -527,7 +535,7 @@ final class EventReader {
     private void removed(long id, IdEvents inbox) {
         RawEvent event = RawEvent.removal(id);
         inbox.ends(event);
-        record(event);
+        record(event, "", ""); // the id may be destroyed meanwhile
         deliver(new IdEvents.Entry(inbox, event.type(), event::value));
         Runnable atEnd = inbox.atEnd;
         if (atEnd != null) {

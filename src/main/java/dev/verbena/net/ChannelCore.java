@@ -181,6 +181,7 @@ final class ChannelCore {
                 return false;
             }
             Link made = with.link(options, arena);
+            made.serves(toText());
             messages.begin(made);
             MemoryRegion own = memory;
             if (own != null) {

@@ -152,6 +152,11 @@ abstract sealed class Link permits RdmaLink, TcpLink {
 
     abstract QueuePair pair();
 
+    /** Notes the text of the channel that this link serves, for the flight recorder. Over TCP no device fails. */
+    void serves(String channel) {
+        // See RdmaLink.
+    }
+
     /** Posts a message. */
     abstract void send(long id, LocalMemory data, int immediate);
 

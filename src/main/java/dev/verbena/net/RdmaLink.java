@@ -96,6 +96,11 @@ final class RdmaLink extends Link {
     }
 
     @Override
+    void serves(String channel) {
+        verbs.serves(pair, channel);
+    }
+
+    @Override
     void send(long id, LocalMemory data, int immediate) {
         verbs.takeOver(sends);
         if (trailer == 0) {

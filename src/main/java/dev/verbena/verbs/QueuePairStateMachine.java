@@ -58,6 +58,9 @@ final class QueuePairStateMachine {
     /** Makes the exception for the end of the queue pair's connection, or returns null; null if it has no connection. */
     private volatile @Nullable Supplier<? extends @Nullable VerbsException> connection;
 
+    /** The channel of a node that has this queue pair, as text; empty for others. */
+    private volatile String channel = "";
+
     /** True if completions may come that have the number of this queue pair, and report work before its time. */
     private volatile boolean expectsOldCompletions;
 
@@ -339,6 +342,11 @@ final class QueuePairStateMachine {
         return firstFailure;
     }
 
+    /** Names the channel of a node that has this queue pair, for the flight recorder. */
+    void serves(String named) {
+        channel = named;
+    }
+
     /** Sets the function that makes the exception for the end of the queue pair's connection, or returns null. */
     void endsWith(Supplier<? extends @Nullable VerbsException> end) {
         connection = end;
@@ -437,6 +445,7 @@ final class QueuePairStateMachine {
         }
         if (event != null && commit) {
             event.queuePair = options.type() + " " + queuePair.number + " of " + context.name();
+            event.channel = channel;
             event.id = failure.id();
             event.operation = String.valueOf(failure.operation());
             event.status = failure.status().toString();

@@ -180,6 +180,11 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public void serves(QueuePair pair, String channel) {
+        pair.states.serves(channel);
+    }
+
+    @Override
     public void limitSends(QueuePair pair) {
         if (pair.contextEvenIfClosed().provider().software()) {
             pair.batches.countSends();

@@ -20,4 +20,12 @@ public final class ConnectionEvent extends Event {
     @Label("Status")
     @Description("0, a negative errno, or the reason of a rejection")
     public int status;
+
+    @Label("Local address")
+    @Description("The address of this side; empty if it is not known, or no address of IP")
+    public String local = "";
+
+    @Label("Peer")
+    @Description("The address of the peer; empty if it is not known, or no address of IP")
+    public String peer = "";
 }

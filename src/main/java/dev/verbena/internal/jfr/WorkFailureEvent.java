@@ -17,6 +17,10 @@ public final class WorkFailureEvent extends Event {
     @Label("Queue pair")
     public String queuePair = "";
 
+    @Label("Channel")
+    @Description("The channel of a node that has the queue pair; empty for other queue pairs")
+    public String channel = "";
+
     @Label("Id")
     public long id;
 

@@ -242,6 +242,9 @@ public interface VerbsAccess {
             Supplier<? extends @Nullable VerbsException> end,
             Supplier<DescriptorWaits> events);
 
+    /** Names the channel of a node that has a queue pair, for the flight recorder. */
+    void serves(QueuePair pair, String channel);
+
     /**
      * Has posts refuse more sends than a queue pair has slots, if the device is software, which does not. Another device does
      * it itself.

@@ -1,0 +1,67 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RemoteMemory;
+import java.nio.file.Path;
+import java.util.List;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The flight recorder tells whose connection an event is about. */
+@FencedTest
+@Timeout(120)
+class RecordedConnectionsTest {
+    private static List<RecordedEvent> named(List<RecordedEvent> events, String name) {
+        return events.stream()
+                .filter(event -> event.getEventType().getName().equals("dev.verbena." + name))
+                .toList();
+    }
+
+    @Test
+    void eventsNameTheirPeersAndFailedRequestsTheirChannel(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("recording.jfr");
+        String server;
+        try (Recording recording = new Recording();
+                NodePair nodes = new NodePair()) {
+            recording.enable("dev.verbena.WorkFailure");
+            recording.enable("dev.verbena.ConnectionEvent");
+            recording.start();
+            server = Engine.text(nodes.server.address());
+            NodePair.Ends ends = nodes.connect();
+            MemoryRegion local = nodes.client.register(nodes.arena.allocate(64), AccessFlag.LOCAL_WRITE);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> ends.client().read(local.slice(0, 8), new RemoteMemory(0, 0, 8), DEADLINE));
+            recording.stop();
+            recording.dump(file);
+        }
+        List<RecordedEvent> events = RecordingFile.readAllEvents(file);
+        assertThat(named(events, "WorkFailure")).singleElement().satisfies(event -> {
+            assertThat(event.getString("status")).isEqualTo("REMOTE_ACCESS_ERROR");
+            assertThat(event.getString("channel")).isEqualTo("to " + server);
+        });
+        assertThat(named(events, "ConnectionEvent"))
+                .filteredOn(event -> event.getString("type").equals("ROUTE_RESOLVED"))
+                .singleElement()
+                .satisfies(event -> {
+                    assertThat(event.getString("peer")).isEqualTo(server);
+                    assertThat(event.getString("local")).startsWith("10.9.9.1");
+                });
+        assertThat(named(events, "ConnectionEvent"))
+                .filteredOn(event -> event.getString("type").equals("CONNECT_REQUEST"))
+                .singleElement()
+                .satisfies(event -> {
+                    assertThat(event.getString("local")).isEqualTo(server);
+                    assertThat(event.getString("peer")).startsWith("10.9.9.1:");
+                });
+    }
+}

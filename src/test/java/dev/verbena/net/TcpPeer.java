@@ -44,7 +44,7 @@ final class TcpPeer implements AutoCloseable {
         socket.bind(own);
         socket.setSoTimeout((int) DEADLINE.toMillis());
         socket.setTcpNoDelay(true);
-        socket.connect(node);
+        socket.connect(node, (int) DEADLINE.toMillis());
         out = socket.getOutputStream();
     }
 

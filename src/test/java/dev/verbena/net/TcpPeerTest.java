@@ -34,6 +34,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -145,6 +146,28 @@ class TcpPeerTest extends TcpTest {
                 .as("it may still greet")
                 .isThrownBy(() -> peer.read(1));
         peer.socket.setSoTimeout((int) DEADLINE.toMillis());
+    }
+
+    /** The system takes as many as the node does, while the node's thread has other work. */
+    @Test
+    void peersMayComeAtOnce() throws Exception {
+        use(NodePair.SMALL.maxWaiting(1));
+        CompletableFuture<Void> otherWork = new CompletableFuture<>();
+        TcpCarrier carrier = (TcpCarrier) nodes.server.engine().carrier;
+        carrier.run(otherWork::join);
+        List<TcpPeer> peers = new ArrayList<>();
+        try {
+            for (int i = 0; i < 8; i++) {
+                peers.add(new TcpPeer(nodes.server.address()));
+            }
+            otherWork.complete(null);
+            Await.until("all have come", () -> nodes.server.toString().contains("8 waiting"));
+        } finally {
+            otherWork.complete(null);
+            for (TcpPeer peer : peers) {
+                peer.close();
+            }
+        }
     }
 
     @Test

@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.internal.lifetime.ConfinedMemory;
-import dev.verbena.support.AbandonedArenas;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.OtherThread;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -161,5 +163,46 @@ class EndedThreadTest {
         assertThatIllegalStateException().isThrownBy(() -> first.get(JAVA_INT, 0));
         assertThatIllegalStateException().isThrownBy(() -> arena.allocate(8));
         assertThatIllegalStateException().isThrownBy(arena::close);
+    }
+
+    /** A program for {@link ChildJvm}: closes confined arenas with memory whose threads have ended. */
+    static final class AbandonedArenas {
+        private static final int ARENAS = 16;
+        private static final long SIZE = 16 << 20;
+
+        /** Returns the bytes of memory that this process uses. */
+        private static long resident() throws IOException {
+            for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+                if (line.startsWith("VmRSS:")) {
+                    return Long.parseLong(line.replaceAll("\\D", "")) << 10;
+                }
+            }
+            throw new AssertionError("no VmRSS");
+        }
+
+        public static void main(String[] args) throws IOException, InterruptedException {
+            long before = resident();
+            for (int i = 0; i < ARENAS; i++) {
+                AtomicReference<VerbsArena> arena = new AtomicReference<>();
+                AtomicReference<Throwable> failure = new AtomicReference<>();
+                Thread thread = Thread.ofPlatform().start(() -> {
+                    try {
+                        arena.set(VerbsArena.ofConfined());
+                        arena.get().allocate(SIZE);
+                    } catch (Throwable t) {
+                        failure.set(t);
+                    }
+                });
+                Await.end(thread);
+                if (failure.get() != null) {
+                    throw new AssertionError("arena " + i, failure.get());
+                }
+                arena.get().close();
+            }
+            System.out.println("grown by " + (resident() - before) + " of " + ARENAS * SIZE);
+            if (resident() - before > ARENAS * SIZE / 2) {
+                throw new AssertionError("the memory was not freed");
+            }
+        }
     }
 }

@@ -2,10 +2,26 @@ package dev.verbena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.raw.ibv_wc;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.net.Channel;
+import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
+import dev.verbena.net.Transfer;
+import dev.verbena.net.Transport;
 import dev.verbena.support.ChildJvm;
-import dev.verbena.support.LayoutsOnly;
-import dev.verbena.support.ListDevices;
-import dev.verbena.support.OverTcp;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.Device;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.Gid;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -119,5 +135,86 @@ class RdmaUnavailableTest {
         assertThat(line(output, "unavailability")).isEqualTo("none");
         assertThat(line(output, "devices")).startsWith("[");
         assertThat(output).as("no warning of the virtual machine").doesNotContain("WARNING");
+    }
+
+    /** A program for {@link ChildJvm}: uses those generated bindings that need no library. */
+    static final class LayoutsOnly {
+        public static void main(String[] args) {
+            System.out.println("IBV_QPS_RTS = " + rdma_h.IBV_QPS_RTS());
+            System.out.println("sizeof(struct ibv_wc) = " + ibv_wc.sizeof());
+        }
+    }
+
+    /** A program for {@link ChildJvm}: uses features that need no library, then lists the devices or prints the failure. */
+    static final class ListDevices {
+        public static void main(String[] args) {
+            System.out.println("module: " + Rdma.class.getModule());
+            System.out.println("state: " + QueuePairState.of(3));
+            System.out.println("endpoint: " + new Endpoint(0x11, 0xa3b2c1, 0, Gid.parse("::ffff:10.9.9.1")));
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                System.out.println("memory: " + arena.allocate(64, 64).byteSize());
+            }
+            System.out.println("unavailability: "
+                    + Rdma.unavailability().map(Throwable::getMessage).orElse("none"));
+            try {
+                System.out.println("devices: " + Device.list());
+            } catch (RdmaUnavailableException e) {
+                System.out.println("refused: " + e.getMessage());
+            }
+        }
+    }
+
+    /** Uses all that a channel can do between two nodes over TCP, and prints what came of it. */
+    static final class OverTcp {
+        private static final Duration PATIENCE = Duration.ofSeconds(60);
+        private static final int SIZE = 3 << 20;
+
+        /** Needs no arguments. */
+        public static void main(String[] args) throws Exception {
+            System.out.println("unavailable: " + Rdma.unavailability().isPresent());
+            NodeOptions options = NodeOptions.defaults().transport(Transport.TCP);
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                Node server = Node.open(
+                        new InetSocketAddress("127.0.0.1", 0),
+                        NodeOptions.defaults().transport(Transport.AUTO),
+                        arena);
+                System.out.println("server: " + server);
+                Node client = Node.open(new InetSocketAddress("127.0.0.1", 0), options, arena);
+                MemorySegment table = arena.allocate(64, 8);
+                server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+                byte[] received = new byte[SIZE];
+                server.listen((channel, message) -> take(message.transfer(), received));
+                Channel channel = client.connect(server.address(), PATIENCE);
+                System.out.println("transport: " + channel.transport());
+                System.out.println("offer: " + offer(channel, received));
+                RemoteMemory remote = channel.remote("table", PATIENCE);
+                LocalMemory local = client.register(arena.allocate(64, 8), AccessFlag.LOCAL_WRITE);
+                local.segment().set(ValueLayout.JAVA_LONG, 0, 7);
+                channel.write(local.slice(0, 8), remote.slice(8, 8), PATIENCE);
+                System.out.println("added to: " + channel.fetchAndAdd(remote.slice(8, 8), 5, PATIENCE));
+                channel.read(local, remote, PATIENCE);
+                System.out.println("read: " + local.segment().getAtIndex(ValueLayout.JAVA_LONG, 1));
+            }
+        }
+
+        /** Takes the data on a thread of its own, because that waits. */
+        private static void take(Transfer transfer, byte[] received) {
+            Thread.ofVirtual().start(() -> {
+                try (transfer) {
+                    transfer.accept(MemorySegment.ofArray(received), PATIENCE);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            });
+        }
+
+        private static boolean offer(Channel channel, byte[] received) throws InterruptedException {
+            byte[] data = new byte[SIZE];
+            for (int i = 0; i < SIZE; i++) {
+                data[i] = (byte) (i * 31 >>> 3);
+            }
+            channel.offer(MemorySegment.ofArray(data), new byte[0], PATIENCE);
+            return Arrays.equals(data, received);
+        }
     }
 }

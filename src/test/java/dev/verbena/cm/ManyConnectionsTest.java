@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.ConnectAndClose;
+import dev.verbena.support.ComeAndGo;
 import dev.verbena.support.IwarpToo;
 import dev.verbena.support.Resources;
 import dev.verbena.support.Slow;
@@ -31,10 +31,10 @@ class ManyConnectionsTest {
     void connectionsLeaveNothingBehind() throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(CmAddress.four(0), arena);
-            ConnectAndClose.cycles(listener, WARM_UP);
+            ComeAndGo.connect(listener, WARM_UP);
             long descriptors = descriptors();
             long mapped = Resources.mappedQueues();
-            ConnectAndClose.cycles(listener, CYCLES);
+            ComeAndGo.connect(listener, CYCLES);
             assertThat(descriptors()).isBetween(descriptors - OTHERS, descriptors + OTHERS);
             assertThat(Resources.mappedQueues()).isBetween(mapped - OTHERS, mapped + OTHERS);
         }

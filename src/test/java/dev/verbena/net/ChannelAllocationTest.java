@@ -2,10 +2,14 @@ package dev.verbena.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.support.AllocationProbe;
-import dev.verbena.support.ChannelAllocationProbe;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.Loopback;
+import dev.verbena.support.Progress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -19,7 +23,84 @@ class ChannelAllocationTest {
                 () -> ChildJvm.with(
                         "--enable-native-access=ALL-UNNAMED",
                         "-Ddev.verbena.libibverbs=" + System.getProperty("dev.verbena.libibverbs")),
-                ChannelAllocationProbe.class);
+                Probe.class);
         assertThat(clean).containsExactlyInAnyOrder("round trips", "calls");
+    }
+
+    /** Prints the numbers of bytes that messages there and back, and calls, allocate in a thread that polls two nodes. */
+    static final class Probe {
+        public static void main(String[] arguments) throws Exception {
+            System.setProperty("dev.verbena.librdmacm", System.getProperty("dev.verbena.libibverbs"));
+            InetSocketAddress own = new InetSocketAddress("10.9.9.1", 0);
+            NodeOptions options = NodeOptions.defaults()
+                    .progress(NodeOptions.Progress.CALLER)
+                    .alive(Duration.ofDays(1))
+                    .closeTimeout(Duration.ZERO);
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                Node server = Node.open(own, options, arena);
+                Node client = Node.open(own, options, arena);
+                Channel[] accepted = new Channel[1];
+                Thread accepting = Thread.ofPlatform().start(() -> accepted[0] = accept(server));
+                Channel channel = client.connect(server.address(), Loopback.DEADLINE);
+                accepting.join();
+                measure(server, client, accepted[0], channel);
+            }
+        }
+
+        private static Channel accept(Node server) {
+            try {
+                return server.accept(Loopback.DEADLINE);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+
+        private static void measure(Node server, Node client, Channel accepted, Channel channel) {
+            AllocationProbe.measure("round trips", () -> {
+                pass(client, server, channel, accepted);
+                pass(server, client, accepted, channel);
+            });
+            accepted.listen((on, request) -> request.reply().length(64).send());
+            AllocationProbe.measure("calls", () -> call(client, server, channel));
+        }
+
+        private static void call(Node client, Node server, Channel channel) {
+            Message request = channel.pollMessage();
+            while (request == null) {
+                client.progress();
+                request = channel.pollMessage();
+            }
+            request.length(64);
+            long ticket = channel.tryCall(request);
+            while (ticket == 0) {
+                client.progress();
+                ticket = channel.tryCall(request);
+            }
+            Message reply = channel.pollReply(ticket);
+            while (reply == null) {
+                server.progress();
+                client.progress();
+                reply = channel.pollReply(ticket);
+            }
+            reply.close();
+        }
+
+        private static void pass(Node sender, Node receiver, Channel from, Channel to) {
+            Message message = from.pollMessage();
+            while (message == null) {
+                sender.progress();
+                message = from.pollMessage();
+            }
+            message.length(64);
+            while (!from.trySend(message)) {
+                sender.progress();
+            }
+            Message got = to.pollReceive();
+            while (got == null) {
+                receiver.progress();
+                got = to.pollReceive();
+            }
+            got.close();
+        }
     }
 }

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.Await;
-import dev.verbena.support.NodePeer;
 import dev.verbena.tools.Listening;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;

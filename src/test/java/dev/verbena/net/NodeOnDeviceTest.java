@@ -10,7 +10,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
-import dev.verbena.support.NodePeer;
 import dev.verbena.support.NotOnIwarp;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.AccessFlag;

@@ -15,10 +15,8 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.support.Await;
-import dev.verbena.support.ChildJvm;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
-import dev.verbena.support.NodesWithoutHeap;
 import dev.verbena.verbs.AccessFlag;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.WeakReference;
@@ -542,28 +540,6 @@ class NodeProgressTest {
             }));
             assertThat(node.statistics().opened()).isZero();
         }
-    }
-
-    /** A node whose threads find no heap is over and says so, or goes on. Closing frees everything in any case. */
-    @ParameterizedTest
-    @EnumSource(names = {"RDMA", "TCP"})
-    void nodeWithoutHeapGoesOnOrSaysThatItIsOver(Transport transport) {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        assertThat(ChildJvm.with(
-                                "--enable-native-access=ALL-UNNAMED",
-                                "-Ddev.verbena.fenced=true",
-                                "-Ddev.verbena.libibverbs=" + provider,
-                                "-Ddev.verbena.librdmacm=" + provider,
-                                "-Xmx24m",
-                                "-XX:-UseTLAB")
-                        .runOnClassPath(
-                                NodesWithoutHeap.class,
-                                transport.name(),
-                                transport == Transport.RDMA ? "10.9.9.1" : "127.0.0.1")
-                        .successfulOutput())
-                .contains("left 0 objects and 0 violations")
-                .as("the test finds no node over")
-                .doesNotContain("over 0\n");
     }
 
     /** Nobody of the library interrupts its threads while they are needed. So an interrupt is of the program, or late. */

@@ -11,5 +11,5 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("long")
-@ExtendWith(DeviceCondition.class)
+@ExtendWith(DeviceTest.Condition.class)
 public @interface LongTest {}

@@ -12,5 +12,5 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("device")
 @Tag("slow")
-@ExtendWith(DeviceCondition.class)
+@ExtendWith(DeviceTest.Condition.class)
 public @interface Slow {}

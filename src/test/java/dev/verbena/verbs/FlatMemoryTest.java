@@ -2,8 +2,8 @@ package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.support.ComeAndGo;
 import dev.verbena.support.DeviceTest;
-import dev.verbena.support.MakeAndClose;
 import dev.verbena.support.Resources;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -19,10 +19,10 @@ class FlatMemoryTest {
 
     @Test
     void createAndCloseLeavesNothingBehind() throws Exception {
-        MakeAndClose.cycles(WARM_UP);
+        ComeAndGo.make(WARM_UP);
         List<String> objects = Resources.ofThisProcess();
         long mapped = Resources.mappedQueues();
-        MakeAndClose.cycles(CYCLES);
+        ComeAndGo.make(CYCLES);
         assertThat(Resources.ofThisProcess()).isEqualTo(objects);
         assertThat(Resources.mappedQueues()).isEqualTo(mapped);
     }

@@ -2,14 +2,14 @@ package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.support.ByName;
 import dev.verbena.support.DeviceTest;
-import dev.verbena.support.Last;
 import dev.verbena.support.Resources;
 import org.junit.jupiter.api.Test;
 
 /** Nothing is left behind. It runs after all others, so that it sees what they have left. */
 @DeviceTest
-@Last
+@ByName.Last
 class LeakTest {
     @Test
     void testsLeaveNoKernelObjects() throws Exception {

@@ -1,13 +1,14 @@
-package dev.verbena.support;
+package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.cm.Listener;
+import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Loopback;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 
 /** A server that never accepts, in a process of its own, to be killed. */
-public final class CmPeer implements AutoCloseable {
+final class CmPeer implements AutoCloseable {
     private final Process process;
     private final BufferedReader output;
 

@@ -1,14 +1,9 @@
-package dev.verbena.support;
+package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
-import dev.verbena.net.Channel;
-import dev.verbena.net.ChannelException;
-import dev.verbena.net.EndReason;
-import dev.verbena.net.Message;
-import dev.verbena.net.Node;
-import dev.verbena.net.NodeOptions;
-import dev.verbena.net.Transport;
+import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Loopback;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -19,7 +14,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongConsumer;
 
 /** A node in a process of its own, to be killed. It says on its output how far it is. */
-public final class NodePeer implements AutoCloseable {
+final class NodePeer implements AutoCloseable {
     /** The number of bytes of a transfer, so many that it takes a while. */
     public static final long TRANSFER_BYTES = 96L << 20;
 

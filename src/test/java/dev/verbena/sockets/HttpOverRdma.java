@@ -1,4 +1,4 @@
-package dev.verbena.support;
+package dev.verbena.sockets;
 
 import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsConfigurator;
@@ -28,7 +28,7 @@ import javax.net.ssl.TrustManagerFactory;
  *
  * <p>Arguments: the server's address and the command for curl. Without a command, the exchange is by HTTPS.
  */
-public final class HttpOverRdma {
+final class HttpOverRdma {
     private static final char[] PASSWORD = "changeit".toCharArray();
     private static final int LARGE = 300_000;
 

@@ -181,7 +181,8 @@ class RdmaUnavailableTest {
                 System.out.println("server: " + server);
                 Node client = Node.open(new InetSocketAddress("127.0.0.1", 0), options, arena);
                 MemorySegment table = arena.allocate(64, 8);
-                server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+                server.export(
+                        "table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
                 byte[] received = new byte[SIZE];
                 server.listen((channel, message) -> take(message.transfer(), received));
                 Channel channel = client.connect(server.address(), PATIENCE);

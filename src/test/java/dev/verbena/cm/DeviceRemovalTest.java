@@ -68,7 +68,8 @@ class DeviceRemovalTest {
                 try {
                     connecting.get();
                 } catch (java.util.concurrent.ExecutionException e) {
-                    System.out.println("ended: " + (e.getCause() instanceof ConnectionException ended ? ended.event() : e));
+                    System.out.println(
+                            "ended: " + (e.getCause() instanceof ConnectionException ended ? ended.event() : e));
                 }
             }
             System.out.println("closed");

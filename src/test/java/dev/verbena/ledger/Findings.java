@@ -53,10 +53,10 @@ final class Findings implements Serializable {
                 known.refusal = theirs.refusal;
             }
         });
-        other.twins.forEach(
-                (python, tests) -> twins.computeIfAbsent(python, name -> new TreeMap<>()).putAll(tests));
-        other.faults.forEach(
-                (fault, tests) -> faults.computeIfAbsent(fault, name -> new TreeMap<>()).putAll(tests));
+        other.twins.forEach((python, tests) ->
+                twins.computeIfAbsent(python, name -> new TreeMap<>()).putAll(tests));
+        other.faults.forEach((fault, tests) ->
+                faults.computeIfAbsent(fault, name -> new TreeMap<>()).putAll(tests));
         leftOut.putAll(other.leftOut);
         other.outcomes.forEach((outcome, count) -> outcomes.merge(outcome, count, Integer::sum));
     }

@@ -480,8 +480,11 @@ class AutoTransportTest {
         try (TcpPeer peer = new TcpPeer(server.address())) {
             peer.write((byte) 'V');
             Await.until("the peer has come", () -> server.toString().contains("1 waiting"));
-            new NodeClock(server).passUntil("the node has forgotten it", DEADLINE, () -> server.toString()
-                    .contains("0 waiting"));
+            new NodeClock(server)
+                    .passUntil(
+                            "the node has forgotten it",
+                            DEADLINE,
+                            () -> server.toString().contains("0 waiting"));
             peer.awaitEndOfBytes();
         }
         assertTalk(connect(open(Kind.TCP), server));

@@ -7,7 +7,6 @@ import dev.verbena.support.AllocationProbe;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
-import dev.verbena.support.Progress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Set;

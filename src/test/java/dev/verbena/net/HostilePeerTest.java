@@ -324,9 +324,11 @@ class HostilePeerTest {
     void peerThatSaysNothingIsGivenUp() throws Exception {
         useOptions(SMALL.handshakeTimeout(DEADLINE));
         try (RawPeer peer = new RawPeer(nodes.server.address())) {
-            new NodeClock(nodes.server).passUntil("it is given up", DEADLINE, () -> nodes.server
-                    .toString()
-                    .contains("(0 of"));
+            new NodeClock(nodes.server)
+                    .passUntil(
+                            "it is given up",
+                            DEADLINE,
+                            () -> nodes.server.toString().contains("(0 of"));
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
             assertGoesOn();
         }
@@ -487,7 +489,8 @@ class HostilePeerTest {
         try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
             Channel channel = nodes.server.accept(DEADLINE);
             peer.connection.queuePair().fail();
-            new NodeClock(nodes.server).passUntil("it has ended", NodeClock.ALIVE.multipliedBy(2), () -> !channel.isOpen());
+            new NodeClock(nodes.server)
+                    .passUntil("it has ended", NodeClock.ALIVE.multipliedBy(2), () -> !channel.isOpen());
             assertEnds(channel, EndReason.LOST);
             channel.close();
         }

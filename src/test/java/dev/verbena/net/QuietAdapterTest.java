@@ -76,7 +76,8 @@ class QuietAdapterTest {
             NodePair.Ends ends = nodes.connect();
             hold(ends.client());
             send(ends.client(), 1);
-            new NodeClock(nodes.client).passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
+            new NodeClock(nodes.client)
+                    .passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
             ChannelException told = endOf(ends.client());
             assertThat(told.reason()).isEqualTo(EndReason.LOST);
             assertThat(told).hasMessageContaining("acknowledged nothing");
@@ -221,7 +222,8 @@ class QuietAdapterTest {
             NodePair.Ends ends = nodes.connect();
             Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
             Fenced.fail("ibv_post_send", 1, NO_MEMORY);
-            new NodeClock(nodes.client).passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
+            new NodeClock(nodes.client)
+                    .passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
             ChannelException told = endOf(ends.client());
             assertThat(told.reason()).isEqualTo(EndReason.FAILED);
             assertThat(told).hasMessageContaining("sign of life");
@@ -241,7 +243,9 @@ class QuietAdapterTest {
                 Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
                 long posted = Fenced.calls("ibv_post_send");
                 clock.idle(ends.client());
-                assertThat(Fenced.calls("ibv_post_send")).as("two signs of life").isGreaterThanOrEqualTo(posted + 2);
+                assertThat(Fenced.calls("ibv_post_send"))
+                        .as("two signs of life")
+                        .isGreaterThanOrEqualTo(posted + 2);
             }
             assertThat(ends.client().isOpen()).isTrue();
         }

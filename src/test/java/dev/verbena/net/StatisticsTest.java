@@ -75,7 +75,8 @@ class StatisticsTest {
                 return null;
             });
             Await.until("it stalls", () -> nodes.client.statistics().stalls() == 1);
-            new NodeClock(nodes.client).passUntil("it has ended", DEADLINE, () -> !ends.client().isOpen());
+            new NodeClock(nodes.client)
+                    .passUntil("it has ended", DEADLINE, () -> !ends.client().isOpen());
             assertThatExceptionOfType(ExecutionException.class)
                     .isThrownBy(() -> end(sending))
                     .withCauseInstanceOf(ChannelException.class);

@@ -98,8 +98,11 @@ class TcpHelpTest extends TcpTest {
         for (int i = 1; i <= 10_000; i++) {
             echo(ends, i);
         }
-        long looks = 1 + Duration.ofNanos(System.nanoTime() - began).toMillis(); // of each thread, which has rested meanwhile
-        assertThat(WakeUps.of(SOCKETS) - before).as("times, and not for each message").isLessThan(8 * looks);
+        long looks = 1
+                + Duration.ofNanos(System.nanoTime() - began).toMillis(); // of each thread, which has rested meanwhile
+        assertThat(WakeUps.of(SOCKETS) - before)
+                .as("times, and not for each message")
+                .isLessThan(8 * looks);
     }
 
     @Test

@@ -90,9 +90,11 @@ class TcpPeerTest extends TcpTest {
                 peer.socket.shutdownOutput();
             } else {
                 Await.until("the peer has come", () -> nodes.server.toString().contains("1 waiting"));
-                new NodeClock(nodes.server).passUntil("its time is over", DEADLINE, () -> nodes.server
-                        .toString()
-                        .contains("0 waiting"));
+                new NodeClock(nodes.server)
+                        .passUntil(
+                                "its time is over",
+                                DEADLINE,
+                                () -> nodes.server.toString().contains("0 waiting"));
             }
             long heard = peer.awaitEndOfBytes();
             if (bytes < TcpFrame.HELLO_BYTES) {
@@ -515,7 +517,10 @@ class TcpPeerTest extends TcpTest {
                 peer.frame(200, frame -> {});
                 awaitEnd(channel);
                 new NodeClock(nodes.server)
-                        .passUntil("the goodbye is given up", Duration.ofSeconds(1), () -> channel.core().parted());
+                        .passUntil(
+                                "the goodbye is given up",
+                                Duration.ofSeconds(1),
+                                () -> channel.core().parted());
                 channel.close();
             } else {
                 peer.write(new byte[TcpFrame.HELLO_BYTES]);
@@ -621,7 +626,8 @@ class TcpPeerTest extends TcpTest {
             });
             assertThatExceptionOfType(VerbsTimeoutException.class)
                     .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), SHORT));
-            assertThat(NodePair.end(answered)).isIn(new byte[0], TcpFrame.hello(false, 0).array()); // nothing if it was slow
+            assertThat(NodePair.end(answered))
+                    .isIn(new byte[0], TcpFrame.hello(false, 0).array()); // nothing if it was slow
         }
     }
 

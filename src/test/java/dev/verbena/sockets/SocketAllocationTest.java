@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 class SocketAllocationTest {
     @Test
     void readsAndWritesAllocateNothing() {
-        Set<String> clean = AllocationProbe.cleanRows(
-                4, () -> ChildJvm.with("--enable-native-access=ALL-UNNAMED"), Probe.class);
+        Set<String> clean =
+                AllocationProbe.cleanRows(4, () -> ChildJvm.with("--enable-native-access=ALL-UNNAMED"), Probe.class);
         assertThat(clean)
                 .containsExactlyInAnyOrder(
                         "write and read",

@@ -79,8 +79,8 @@ public @interface FencedTest {
             try {
                 Await.until("objects of the tests are closed", () -> Fenced.liveObjects() <= before);
             } catch (AssertionError left) {
-                throw new AssertionError(
-                        "Tests of " + context.getRequiredTestClass().getName() + " left objects in C: " + Fenced.left());
+                throw new AssertionError("Tests of "
+                        + context.getRequiredTestClass().getName() + " left objects in C: " + Fenced.left());
             }
         }
     }

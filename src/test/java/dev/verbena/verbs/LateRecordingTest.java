@@ -91,8 +91,8 @@ class LateRecordingTest {
                 recording.stop();
                 recording.dump(file);
                 List<RecordedEvent> events = RecordingFile.readAllEvents(file);
-                events.forEach(
-                        event -> System.out.println("event: " + event.getEventType().getName()));
+                events.forEach(event ->
+                        System.out.println("event: " + event.getEventType().getName()));
             } finally {
                 Files.delete(file);
             }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -100,7 +101,7 @@ public final class Connection implements AutoCloseable {
             if (end != null) {
                 future.completeAsync(() -> end); // the program's code must not run in the thread that takes the events
             } else if (!id.isOpen()) {
-                CompletableFuture.runAsync(() -> future.cancel(false));
+                ForkJoinPool.commonPool().execute(() -> future.cancel(false));
             }
         }
     }
@@ -353,7 +354,7 @@ public final class Connection implements AutoCloseable {
      * {@snippet file="ConnectionSnippets.java" region="ended"}
      *
      * <p>The value describes the end, as the exceptions of waits do. The future is cancelled if this connection is closed
-     * before. Code that depends on it runs in {@link java.util.concurrent.ForkJoinPool#commonPool}, and can close this
+     * before. Code that depends on it runs in {@link ForkJoinPool#commonPool}, and can close this
      * connection if its arena is shared. Any thread can call this method.
      *
      * @return a new future, which may be completed or cancelled without an effect on others
@@ -364,7 +365,7 @@ public final class Connection implements AutoCloseable {
             tellEnd();
         }
         CompletableFuture<ConnectionException> own = new CompletableFuture<>();
-        all.whenComplete((end, closed) -> {
+        var _ = all.whenComplete((end, closed) -> {
             if (end == null) {
                 own.cancel(false);
             } else {

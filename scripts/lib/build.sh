@@ -89,7 +89,10 @@ build_whole_alone() {
     done
     if [[ ! -s target/test-classpath ]] || ! compile_tests; then status=1; fi
     wait "$maven" || status=1
-    if ((status)); then return 1; fi
+    if ((status)); then
+        printf "'mvn -Pstrict compile -Dmaven.compiler.failOnWarning=false' lists the warnings of Error Prone and NullAway.\n" >&2
+        return 1
+    fi
     mv target/built-whole.new target/built-whole
     all_sources > target/built-sources
     touch -r target/built-whole target/built-main target/built-tests

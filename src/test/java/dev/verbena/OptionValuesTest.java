@@ -1,6 +1,9 @@
 package dev.verbena;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.cm.AddressInfo;
 import dev.verbena.cm.ConnectionParameters;
@@ -10,6 +13,7 @@ import dev.verbena.cm.PrivateData;
 import dev.verbena.net.NodeOptions;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.Attribute;
 import dev.verbena.verbs.CompletionChannel;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
@@ -21,6 +25,8 @@ import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
+import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.RateLimit;
 import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.RegionOptions;
@@ -30,6 +36,7 @@ import dev.verbena.verbs.WorkQueueOptions;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GlobalRoute;
+import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.flow.FlowMatch;
 import dev.verbena.verbs.flow.FlowRule;
 import dev.verbena.verbs.flow.FlowSpec;
@@ -49,6 +56,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -61,12 +69,15 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BiPredicate;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each option is a value of its own: it is read as it was set, it changes no other one, and two copies are equal. */
 @FencedTest
@@ -423,6 +434,10 @@ class OptionValuesTest {
     @CsvSource({
         "NodeOptions.window, 1, 4095",
         "NodeOptions.sends, 1, 4095",
+        "NodeOptions.calls, 0, 4095",
+        "NodeOptions.operations, 0, 4095",
+        "NodeOptions.maxExports, 0, 65535",
+        "NodeOptions.maxTransferSize, 0, 9223372036854775807",
         "NodeOptions.messageSize, 64, 1073741824",
         "NodeOptions.maxChannels, 1, 65535",
         "NodeOptions.maxChannelsPerPeer, 0, 65535",
@@ -445,6 +460,7 @@ class OptionValuesTest {
         "QueuePairAttributes.pkeyIndex, 0, 65535",
         "QueuePairAttributes.port, 0, 255",
         "QueuePairAttributes.timeoutCode, 0, 31",
+        "QueuePairAttributes.alternateTimeoutCode, 0, 31",
         "QueuePairAttributes.minRnrTimerCode, 0, 31",
         "QueuePairAttributes.retryCount, 0, 7",
         "QueuePairAttributes.rnrRetry, 0, 7",
@@ -455,6 +471,11 @@ class OptionValuesTest {
         "QueuePairAttributes.destinationQueuePair, 0, 16777215",
         "QueuePairOptions.port, 1, 255",
         "QueuePairOptions.gidIndex, -1, 255",
+        "QueuePairOptions.sendDepth, 0, 2147483647",
+        "QueuePairOptions.receiveDepth, 0, 2147483647",
+        "QueuePairOptions.sendSge, 0, 2147483647",
+        "QueuePairOptions.receiveSge, 0, 2147483647",
+        "QueuePairOptions.inlineSize, 0, 2147483647",
         "QueuePairOptions.tsoHeader, 0, 65535",
         "QueuePairOptions.sourceNumber, 0, 16777215",
         "RateLimit.kilobitsPerSecond, 0, 4294967295",
@@ -474,10 +495,7 @@ class OptionValuesTest {
     })
     void numbersHaveTheirRanges(String option, long min, long max) {
         Object base = base(option.replaceAll("\\..*", ""));
-        Method changer = changers(base.getClass()).stream()
-                .filter(method -> method.getName().equals(option.replaceAll(".*\\.", "")))
-                .findFirst()
-                .orElseThrow();
+        Method changer = changer(option);
         boolean isInt = changer.getParameterTypes()[0] == int.class;
         for (long value : new long[] {min, max}) {
             Object copy = change(base, changer, isInt ? (Object) (int) value : (Object) value)
@@ -488,38 +506,212 @@ class OptionValuesTest {
         }
         for (long value : new long[] {min - 1, max + 1}) {
             if (!isInt || value == (int) value) {
-                assertThat(change(base, changer, isInt ? (Object) (int) value : (Object) value))
-                        .as("%s = %s is refused", option, value)
-                        .isEmpty();
+                assertRefuses(base, changer, isInt ? (Object) (int) value : (Object) value);
             }
         }
+    }
+
+    private static void assertRefuses(Object base, Method changer, Object value) {
+        assertThatThrownBy(() -> changer.invoke(base, value))
+                .as("%s(%s)", changer.getName(), value)
+                .cause()
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageMatching(".*(got " + value + "|" + value + " can be read, not set)");
+    }
+
+    private Method changer(String option) {
+        return changers(base(option.replaceAll("\\..*", "")).getClass()).stream()
+                .filter(method -> method.getName().equals(option.replaceAll(".*\\.", "")))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static Object parse(Class<?> type, String text) {
+        if (type == Duration.class) {
+            return Duration.parse(text);
+        }
+        return Stream.of(type.getEnumConstants())
+                .filter(constant -> constant.toString().equals(text))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "NodeOptions.handshakeTimeout, PT0.000000001S, PT0S",
+        "NodeOptions.closeTimeout, PT0S, PT-0.001S",
+        "NodeOptions.alive, PT0.000000001S, PT0S",
+        "NodeOptions.maxStall, PT0.000000001S, PT0S",
+        "QueuePairAttributes.timeout, PT0.000008192S, PT0S",
+        "QueuePairAttributes.timeout, PT2H26M36.093022208S, PT2H26M36.093022209S",
+        "QueuePairAttributes.minRnrTimer, PT0.00001S, PT-0.000000001S",
+        "QueuePairAttributes.minRnrTimer, PT0.65536S, PT0.655360001S",
+        "QueuePairAttributes.pathMtu, BYTES_4096, UNKNOWN",
+        "QueuePairAttributes.currentState, SQD, UNKNOWN",
+        "QueuePairAttributes.pathMigrationState, ARMED, UNKNOWN"
+    })
+    void durationsAndConstantsHaveTheirLimits(String option, String taken, String refused) {
+        Object base = base(option.replaceAll("\\..*", ""));
+        Method changer = changer(option);
+        Object value = parse(changer.getParameterTypes()[0], taken);
+        assertThat(readAs(changed(base, changer, value), changer.getName())).hasValue(value);
+        assertRefuses(base, changer, parse(changer.getParameterTypes()[0], refused));
+    }
+
+    @Test
+    void tokenHasAtMostFortyBytes() {
+        assertThat(changed(base("NodeOptions"), changer("NodeOptions.token"), new byte[40]))
+                .isNotNull();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> NodeOptions.defaults().token(new byte[41]))
+                .withMessageContaining("got 41");
+    }
+
+    @Test
+    void nullsAreRefused() {
+        NodeOptions defaults = NodeOptions.defaults();
+        for (Method changer : changers(NodeOptions.class)) {
+            if (!changer.getParameterTypes()[0].isPrimitive()) {
+                assertThatThrownBy(() -> changer.invoke(defaults, new Object[] {null}))
+                        .as(changer.getName())
+                        .hasCauseInstanceOf(NullPointerException.class);
+            }
+        }
+        assertThatNullPointerException()
+                .isThrownBy(() -> defaults.closeTimeout(null))
+                .withMessage("closeTimeout");
+        assertThatNullPointerException()
+                .isThrownBy(() -> CompletionQueueOptions.of(8).pollingCalls(null));
     }
 
     @ParameterizedTest
     @CsvSource({
         "NodeOptions.window, 32",
         "NodeOptions.sends, 32",
+        "NodeOptions.calls, 32",
+        "NodeOptions.operations, 32",
+        "NodeOptions.maxExports, 64",
         "NodeOptions.messageSize, 4096",
         "NodeOptions.maxChannels, 64",
+        "NodeOptions.maxChannelsPerPeer, 48",
+        "NodeOptions.maxWaiting, 32",
+        "NodeOptions.maxTransferSize, 1099511627776",
+        "NodeOptions.handshakeTimeout, PT30S",
+        "NodeOptions.closeTimeout, PT10S",
+        "NodeOptions.alive, PT5S",
+        "NodeOptions.maxStall, PT5M",
+        "NodeOptions.token, 0 bytes",
+        "NodeOptions.progress, BACKGROUND",
+        "CompletionQueueOptions.pollingCalls, BY_DRIVER",
         "ListenerOptions.backlog, 128",
+        "QueuePairOptions.type, RC",
         "QueuePairOptions.gidIndex, -1",
         "QueuePairOptions.port, 1",
         "QueuePairOptions.tsoHeader, 0",
-        "QueuePairOptions.sendDepth, 64",
-        "QueuePairOptions.receiveDepth, 64",
+        "QueuePairOptions.capabilities, 'send 64x1, receive 64x1, inline 0'",
         "SharedReceiveQueueOptions.depth, 64",
         "ConnectionParameters.retryCount, 6",
         "ConnectionParameters.rnrRetryCount, 7"
     })
     void optionsHaveTheirDefaults(String option, String value) {
         Object base = base(option.replaceAll("\\..*", ""));
-        Method changer = changers(base.getClass()).stream()
-                .filter(method -> method.getName().equals(option.replaceAll(".*\\.", "")))
-                .findFirst()
-                .orElseThrow();
-        Object set = changer.getParameterTypes()[0] == boolean.class
-                ? Boolean.valueOf(value)
-                : (Object) Integer.valueOf(value);
-        assertThat(changed(base, changer, set)).isEqualTo(base);
+        Optional<Object> read = readAs(base, option.replaceAll(".*\\.", ""));
+        if (read.isPresent()) {
+            assertThat(read.get() instanceof byte[] bytes ? bytes.length + " bytes" : read.get())
+                    .hasToString(value);
+        } else {
+            assertThat(changed(base, changer(option), Integer.valueOf(value))).isEqualTo(base);
+        }
+    }
+
+    /** Three quarters of the channels, unless the program says otherwise. */
+    @ParameterizedTest
+    @CsvSource({"1, 1", "5, 4"})
+    void defaultOfMaxChannelsPerPeerFollowsMaxChannels(int channels, int perPeer) {
+        assertThat(readAs(NodeOptions.defaults().maxChannels(channels), "maxChannelsPerPeer"))
+                .hasValue(perPeer);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sendDepth", "receiveDepth", "sendSge", "receiveSge", "inlineSize"})
+    void sizeOfAQueuePairIsThatOfItsCapabilities(String size) {
+        QueuePairOptions options = (QueuePairOptions) base("QueuePairOptions");
+        assertThat(readAs(changed(options, changer("QueuePairOptions." + size), 7), "capabilities"))
+                .hasValue(changed(QueueCapabilities.of(64, 64), changer("QueueCapabilities." + size), 7));
+    }
+
+    @Test
+    void unreliableConnectionHasItsType() {
+        assertThat(readAs(QueuePair.uc(null), "type")).hasValue(QueuePairType.UC);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "currentState, CURRENT_STATE",
+        "sqdNotification, EN_SQD_ASYNC_NOTIFY",
+        "access, ACCESS_FLAGS",
+        "pkeyIndex, PKEY_INDEX",
+        "port, PORT",
+        "qkey, QKEY",
+        "addressVector, ADDRESS_VECTOR",
+        "pathMtu, PATH_MTU",
+        "timeout, TIMEOUT",
+        "retryCount, RETRY_COUNT",
+        "rnrRetry, RNR_RETRY",
+        "receivePsn, RQ_PSN",
+        "sendPsn, SQ_PSN",
+        "maxReadAtomic, MAX_READ_ATOMIC",
+        "maxDestinationReadAtomic, MAX_DEST_READ_ATOMIC",
+        "minRnrTimer, MIN_RNR_TIMER",
+        "pathMigrationState, PATH_MIGRATION_STATE",
+        "destinationQueuePair, DESTINATION_QP",
+        "capabilities, CAPABILITIES",
+        "rateLimit, RATE_LIMIT"
+    })
+    void attributeIsNamedByMaskAndText(String name, Attribute attribute) {
+        QueuePairAttributes none = QueuePairAttributes.none();
+        Method changer = changer("QueuePairAttributes." + name);
+        Object value = value(none, changer, 1);
+        QueuePairAttributes one = (QueuePairAttributes) changed(none, changer, value);
+        assertThat(one.mask()).containsExactly(attribute);
+        assertThat(one).hasToString(attribute + " " + value);
+        assertThat(none.mask()).isEmpty();
+    }
+
+    @Test
+    void eachAttributeIsNamedOnceByTheMask() {
+        QueuePairAttributes full = (QueuePairAttributes) full(base("QueuePairAttributes"));
+        assertThat(full.mask()).isEqualTo(EnumSet.complementOf(EnumSet.of(Attribute.STATE)));
+        QueuePairAttributes state = QueuePairAttributes.to(QueuePairState.INIT);
+        assertThat(state.state()).isEqualTo(QueuePairState.INIT);
+        assertThat(state.mask()).containsExactly(Attribute.STATE);
+        assertThat(state.port(1).port(2).mask()).containsExactly(Attribute.STATE, Attribute.PORT);
+        assertThatIllegalArgumentException().isThrownBy(() -> QueuePairAttributes.to(QueuePairState.UNKNOWN));
+    }
+
+    @Test
+    void pathsKeepTheGreatestNumbersOfEachField() {
+        AddressVector path = AddressVector.of(1)
+                .destinationLid(0xffff)
+                .serviceLevel(15)
+                .sourcePathBits(127)
+                .staticRateCode(255)
+                .globalRoute(new GlobalRoute(Gid.parse("::ffff:10.9.9.1"), 255, 0xfffff, 255, 254));
+        QueuePairAttributes none = QueuePairAttributes.none();
+        QueuePairAttributes alternate = none.alternatePath(path, 3, Duration.ofMillis(67));
+        assertThat(none.addressVector(path).addressVector()).isEqualTo(path);
+        assertThat(alternate.alternatePath()).isEqualTo(path);
+        assertThat(alternate.mask()).containsExactly(Attribute.ALTERNATE_PATH);
+        assertThat(alternate).hasToString(Attribute.ALTERNATE_PATH + " " + path);
+        for (ThrowingCallable refused : List.<ThrowingCallable>of(
+                () -> none.alternatePath(path, -1, Duration.ofMillis(1)),
+                () -> none.alternatePath(path, 0, Duration.ZERO),
+                () -> AddressVector.of(256),
+                () -> new GlobalRoute(Gid.ZERO, 256, 0, 0, 0),
+                () -> new GlobalRoute(Gid.ZERO, 0, 0x100000, 0, 0),
+                () -> new GlobalRoute(Gid.ZERO, 0, 0, 256, 0),
+                () -> new GlobalRoute(Gid.ZERO, 0, 0, 0, -1))) {
+            assertThatIllegalArgumentException().isThrownBy(refused).withMessageContaining("got ");
+        }
     }
 }

@@ -37,22 +37,4 @@ public final class Devinfo {
                 .findFirst()
                 .orElseThrow(() -> new AssertionError("ibv_devinfo says nothing about " + name));
     }
-
-    /** Returns a number: decimal, hexadecimal, or the code in parentheses behind a word. */
-    public long number(String name) {
-        String text = text(name);
-        int bracket = text.indexOf('(');
-        if (bracket >= 0) {
-            return Long.parseLong(text.substring(bracket + 1, text.indexOf(')')));
-        }
-        return text.startsWith("0x") ? Long.parseUnsignedLong(text.substring(2), 16) : Long.parseLong(text);
-    }
-
-    /** Returns the GIDs as {@code index address, type}. */
-    public List<String> gids() {
-        return lines.stream()
-                .filter(line -> line[0].startsWith("GID["))
-                .map(line -> line[0].substring(4, line[0].length() - 1) + " " + line[1])
-                .toList();
-    }
 }

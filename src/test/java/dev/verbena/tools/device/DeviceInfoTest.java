@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.TestDevice;
+import dev.verbena.support.Twin;
 import dev.verbena.tools.ToolRun;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.device.OnDemandPaging;
@@ -65,6 +66,8 @@ class DeviceInfoTest {
         return named;
     }
 
+    /** All that the C library says of a device, its ports and its GIDs, by name and number. */
+    @Twin({"test_device.DeviceTest.test_query_device", "test_device.DeviceTest.test_query_device_ex"})
     @Test
     void devinfoVerboseEqualsTheCTool() throws IOException {
         List<String> theirs = namesOfPagedOperations(

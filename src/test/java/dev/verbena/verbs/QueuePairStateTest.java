@@ -187,27 +187,6 @@ class QueuePairStateTest {
     }
 
     @Test
-    void modifyNamesMissingAttributesBeforeC() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() ->
-                        left.modify(QueuePairAttributes.to(QueuePairState.INIT).port(1)))
-                .withMessageContaining("missing [ACCESS_FLAGS, PKEY_INDEX]");
-        assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
-    }
-
-    @Test
-    void modifyNamesForbiddenAttributesBeforeC() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> left.modify(QueuePairAttributes.to(QueuePairState.INIT)
-                        .port(1)
-                        .pkeyIndex(0)
-                        .access(Set.of())
-                        .qkey(7)))
-                .withMessageContaining("not allowed [QKEY]");
-        assertThat(left.query().state()).isEqualTo(QueuePairState.RESET);
-    }
-
-    @Test
     void modifyExplainsTheDevicesRefusal() {
         QueuePair lost = loopback.domain.createQueuePair(
                 QueuePair.rc(loopback.left.queue).gidIndex(200));

@@ -10,13 +10,10 @@ import dev.verbena.net.NodeOptions;
 import dev.verbena.net.Transfer;
 import dev.verbena.net.Transport;
 import dev.verbena.support.ChildJvm;
+import dev.verbena.support.ListDevices;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.Device;
 import dev.verbena.verbs.LocalMemory;
-import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.RemoteMemory;
-import dev.verbena.verbs.address.Endpoint;
-import dev.verbena.verbs.address.Gid;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
@@ -142,25 +139,6 @@ class RdmaUnavailableTest {
         public static void main(String[] args) {
             System.out.println("IBV_QPS_RTS = " + rdma_h.IBV_QPS_RTS());
             System.out.println("sizeof(struct ibv_wc) = " + ibv_wc.sizeof());
-        }
-    }
-
-    /** A program for {@link ChildJvm}: uses features that need no library, then lists the devices or prints the failure. */
-    static final class ListDevices {
-        public static void main(String[] args) {
-            System.out.println("module: " + Rdma.class.getModule());
-            System.out.println("state: " + QueuePairState.of(3));
-            System.out.println("endpoint: " + new Endpoint(0x11, 0xa3b2c1, 0, Gid.parse("::ffff:10.9.9.1")));
-            try (VerbsArena arena = VerbsArena.ofShared()) {
-                System.out.println("memory: " + arena.allocate(64, 64).byteSize());
-            }
-            System.out.println("unavailability: "
-                    + Rdma.unavailability().map(Throwable::getMessage).orElse("none"));
-            try {
-                System.out.println("devices: " + Device.list());
-            } catch (RdmaUnavailableException e) {
-                System.out.println("refused: " + e.getMessage());
-            }
         }
     }
 

@@ -99,11 +99,8 @@ public final class RegionOptions extends Options<RegionOptions> {
 
     /**
      * Returns options for a region of memory that its owner frees, for example a buffer of Netty or of Arrow. The region closes
-     * the owner when it is closed itself, once the adapter does not use the memory any more:
-     *
-     * <pre>{@code
-     * RegionOptions.foreign(MemorySegment.ofBuffer(buffer.nioBuffer()), buffer::release)
-     * }</pre>
+     * the owner when it is closed itself, once the adapter does not use the memory any more. For a direct buffer of Netty that
+     * is {@code RegionOptions.foreign(MemorySegment.ofBuffer(buffer.nioBuffer()), buffer::release)}.
      *
      * <p>Register these options once, and take a reference that is the region's own: nobody else may free the memory. If the
      * registration fails, the owner is not closed. What the owner throws is thrown by the close of the region, which stays

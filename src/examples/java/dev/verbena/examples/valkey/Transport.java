@@ -54,6 +54,7 @@ final class Transport extends SocketImpl {
     private static final int MESSAGE = 32, STAGING = 1 << 20; // bytes
     private static final int RECEIVES = 512, WRITES = 256, MESSAGES = 64; // the most that wait
     private static final int SIGNALED = 64; // one write in so many reports its completion
+    private static final int AT_ONCE = 64; // the most completions that a call takes which does not wait
     private static final long SILENCE = 3_000, LINGER = 1_000, HANDSHAKE = 30_000; // milliseconds
 
     private final VerbsArena arena = VerbsArena.ofShared();
@@ -349,11 +350,11 @@ final class Transport extends SocketImpl {
     }
 
     /**
-     * Takes what has completed, but no more than there can be at once: a peer that goes on and on must not keep the lock.
+     * Takes some of what has completed: a peer that sends messages without end must not keep this thread, and the lock.
      * Returns the number of bytes that can be read.
      */
     private int takeCompleted() throws IOException {
-        int left = RECEIVES + WRITES + MESSAGES;
+        int left = AT_ONCE;
         while (left > 0 && take(connection.completionQueue().poll())) {
             left--;
         }

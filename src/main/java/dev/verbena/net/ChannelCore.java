@@ -4,6 +4,9 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.jfr.ChannelEndEvent;
+import dev.verbena.internal.jfr.ChannelOpenEvent;
+import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.net.ChannelState.Event;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -39,12 +42,6 @@ final class ChannelCore {
 
     /** The longest time that a goodbye of a channel that has failed may take. */
     private static final long PARTING_NANOS = 1_000_000_000L;
-
-    /** The time after a refused operation in which the connection may end: a killed peer's memory goes before that. */
-    private static final long DENIAL_NANOS = 500_000_000L;
-
-    /** The time for the peer to disconnect first, more than {@link #DENIAL_NANOS} on a busy machine. */
-    private static final long SEVERED_NANOS = 3_000_000_000L;
 
     final Waiters changes = new Waiters();
     final Supplier<@Nullable Boolean> hasParted = this::hasParted;
@@ -106,11 +103,8 @@ final class ChannelCore {
     /** True if the peer has given a sign of life since the last look at the clock. */
     private boolean heard;
 
-    /** The time at which a channel that parts, is severed or has a {@link #denial} waits no longer. */
+    /** The time at which a channel that parts waits no longer. */
     private long partBy;
-
-    /** The refusal of an operation, which ends this channel unless the peer turns out to be lost; null without one. */
-    private @Nullable ChannelException denial;
 
     ChannelCore(Engine engine, long key, InetSocketAddress peer, boolean incoming) {
         this.engine = engine;
@@ -275,8 +269,7 @@ final class ChannelCore {
     void disconnected(String details) {
         try (var _ = lock.held()) {
             if (!happen(Event.DONE, null)) {
-                String before = denial == null ? "" : ". Its memory was gone before";
-                endLocked(Event.LOST, EndReason.LOST, details + before, null);
+                endLocked(Event.LOST, EndReason.LOST, details, null);
             }
         }
     }
@@ -293,13 +286,11 @@ final class ChannelCore {
         if (flushed && state == ChannelState.CONNECTING && !incoming) {
             return; // the library flushes the receives of a refused connection before it tells the reason
         }
-        // Who has left does not wait for the last acknowledgement. What fails after a denial follows from it.
-        if (denial != null || happen(Event.DONE, null) || state.hasEnded()) {
+        if (happen(Event.DONE, null) || state.hasEnded()) { // who has left does not wait for the last acknowledgement
             return;
         }
-        boolean waits = state == ChannelState.OPEN && transport() == Transport.RDMA;
         if (flushed) {
-            endLocked(waits ? Event.SEVERED : Event.LOST, EndReason.LOST, "Requests were flushed", null);
+            endLocked(Event.LOST, EndReason.LOST, "Requests were flushed", null);
         } else {
             boolean denied = (place & RECEIVE) == 0
                     && (place & Operations.MARK) != 0
@@ -307,12 +298,7 @@ final class ChannelCore {
                     && place != BIND
                     && status != WorkStatus.RETRY_EXCEEDED;
             EndReason reason = denied ? EndReason.ACCESS_DENIED : EndReason.LOST;
-            if (denied && waits) {
-                partBy = System.nanoTime() + DENIAL_NANOS;
-                denial = new ChannelException(reason, toText(), status.toString(), failure.get());
-            } else {
-                endLocked(Event.LOST, reason, status.toString(), failure.get());
-            }
+            endLocked(Event.LOST, reason, status.toString(), failure.get());
         }
     }
 
@@ -605,21 +591,19 @@ final class ChannelCore {
         untold |= ends;
         try {
             if (before.isLive() && ends) {
-                messages.endStall();
-                engine.counts.ended(this, why);
+                recordEnd(why);
             }
             switch (now) {
                 case CONNECTING, GREETING, ANSWERING, PROVING, PREPARING, RELEASED -> {
                     // The caller goes on.
                 }
-                case OPEN -> engine.counts.recordOpen(this);
+                case OPEN -> recordOpen();
                 case CLOSING, LEFT -> sayGoodbye(EndReason.CLOSED_BY_PEER);
                 case DRAINING -> control();
                 case PARTING -> {
                     partBy = System.nanoTime() + PARTING_NANOS;
                     sayGoodbye(why == null ? EndReason.FAILED : why.reason());
                 }
-                case SEVERED -> partBy = System.nanoTime() + SEVERED_NANOS;
                 case PARTED -> part();
             }
         } finally {
@@ -638,6 +622,31 @@ final class ChannelCore {
         } catch (RuntimeException | Error refused) {
             if (!happen(Event.DONE, null)) {
                 endLocked(Event.LOST, EndReason.FAILED, "The goodbye could not be posted", refused);
+            }
+        }
+    }
+
+    private void recordOpen() {
+        if (Recorder.isPresent()) {
+            ChannelOpenEvent event = new ChannelOpenEvent();
+            if (event.shouldCommit()) {
+                event.channel = toText();
+                event.protection = options.protection().name();
+                event.commit();
+            }
+        }
+    }
+
+    private void recordEnd(@Nullable ChannelException why) {
+        engine.counts.ended();
+        messages.endStall();
+        if (Recorder.isPresent()) {
+            ChannelEndEvent event = new ChannelEndEvent();
+            if (event.shouldCommit()) {
+                event.channel = toText();
+                event.reason = why == null ? "CLOSED" : why.reason().name();
+                event.details = why == null ? "" : why.details();
+                event.commit();
             }
         }
     }
@@ -775,12 +784,6 @@ final class ChannelCore {
                 heard = false;
                 heardAt = now;
             }
-            if (state == ChannelState.SEVERED || (denial != null && state.isLive())) {
-                if (now - partBy > 0) {
-                    happen(Event.LOST, denial);
-                }
-                return;
-            }
             switch (state) {
                 case CONNECTING, GREETING, ANSWERING, PROVING -> {
                     if (incoming && now - begun > Deadline.nanoseconds(options.handshakeTimeout())) {
@@ -801,7 +804,7 @@ final class ChannelCore {
                         checkAlive(now);
                     }
                 }
-                case PREPARING, SEVERED, PARTED, RELEASED -> {
+                case PREPARING, PARTED, RELEASED -> {
                     // There is nothing to look after.
                 }
             }

@@ -40,13 +40,6 @@ enum ChannelState {
     /** This side has told the peer why it ends the channel. This is not acknowledged. */
     PARTING,
 
-    /**
-     * The queue pair has failed, and no event tells whether the peer is lost, or this side's memory has refused an operation of
-     * the peer. The peer asks itself the same, and takes this side for lost if this side disconnects first: see
-     * {@link ChannelCore#failed}.
-     */
-    SEVERED,
-
     /** The connection has ended, or never was. */
     PARTED,
 
@@ -78,9 +71,6 @@ enum ChannelState {
 
         /** This side ends the channel for a reason to tell the peer. */
         ABORTED,
-
-        /** The queue pair has failed. */
-        SEVERED,
 
         /** The connection, the peer or this side has failed, and the peer is not told. */
         LOST,
@@ -118,7 +108,6 @@ enum ChannelState {
                     case CLOSED -> CLOSING;
                     case PEER_LEFT -> LEFT;
                     case ABORTED -> PARTING;
-                    case SEVERED -> SEVERED;
                     case LOST -> PARTED;
                     default -> null;
                 };
@@ -134,7 +123,6 @@ enum ChannelState {
                     case ABORTED -> this == DRAINING ? PARTED : null;
                     default -> null;
                 };
-            case SEVERED -> event == Event.LOST ? PARTED : null;
             case PARTED -> event == Event.RELEASED ? RELEASED : null;
             case RELEASED -> null;
         };

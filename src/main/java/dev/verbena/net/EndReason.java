@@ -30,9 +30,8 @@ public enum EndReason {
     /**
      * An operation on the peer's memory was refused: the export was closed, or the address or the right is wrong. The
      * adapter ends the connection then. The peer sees {@link #LOST}, and on iWARP this side too, because the adapter does
-     * not tell. An operation is also refused when the peer's process is killed, because the kernel takes its memory away
-     * before it ends the connection. So this side waits half a second for the end of the connection, and the reason is
-     * {@link #LOST} if it comes.
+     * not tell. An operation under way may also be refused when the peer's process is killed, because the kernel takes its
+     * memory away before it ends the connection.
      */
     ACCESS_DENIED(
             -1, "The peer's memory could not be used: the export was closed, or the address or the right is wrong"),

@@ -60,7 +60,7 @@ final class Engine {
     private int generation;
     private int count;
 
-    final NodeCounts counts;
+    final NodeCounts counts = new NodeCounts();
 
     /** The counters of the channels that were closed. */
     private Node.Statistics past = NodeCounts.NONE;
@@ -122,7 +122,6 @@ final class Engine {
 
     Engine(InetSocketAddress own, NodeOptions options) {
         this.options = options;
-        this.counts = new NodeCounts(options.protection());
         this.background = options.progress() == NodeOptions.Progress.BACKGROUND;
         this.handlers = new Handlers(this, options.window());
         this.slots = new AtomicReferenceArray<>(options.maxChannels());

@@ -14,7 +14,6 @@ import org.jspecify.annotations.Nullable;
 final class NodeCounts {
     static final Node.Statistics NONE = new Node.Statistics(0, 0, 0, 0, 0, 0);
 
-    private final Protection protection;
     private final AtomicLong opened = new AtomicLong();
     private final AtomicLong ended = new AtomicLong();
     private final AtomicLong strangers = new AtomicLong();
@@ -28,39 +27,14 @@ final class NodeCounts {
     /** The exception that the program threw last when it was asked about a peer; null if there was none. */
     private volatile @Nullable Throwable admitFailure;
 
-    NodeCounts(Protection protection) {
-        this.protection = protection;
-    }
-
     /** Notes that a channel is open. */
     void opened() {
         opened.incrementAndGet();
     }
 
-    /** Records that a channel is open. */
-    void recordOpen(ChannelCore core) {
-        if (Recorder.isPresent()) {
-            ChannelOpenEvent event = new ChannelOpenEvent();
-            if (event.shouldCommit()) {
-                event.channel = core.toText();
-                event.protection = protection.name();
-                event.commit();
-            }
-        }
-    }
-
     /** Notes that a channel that was open has ended. */
-    void ended(ChannelCore core, @Nullable ChannelException why) {
+    void ended() {
         ended.incrementAndGet();
-        if (Recorder.isPresent()) {
-            ChannelEndEvent event = new ChannelEndEvent();
-            if (event.shouldCommit()) {
-                event.channel = core.toText();
-                event.reason = why == null ? "CLOSED" : why.reason().name();
-                event.details = why == null ? "" : why.details();
-                event.commit();
-            }
-        }
     }
 
     /** Notes that a peer has not proved that it knows the secret. */

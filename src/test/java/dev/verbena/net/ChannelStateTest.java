@@ -29,20 +29,19 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ChannelStateTest {
     /** The state after each event; a dot where the event changes nothing. */
     private static final String TABLE = """
-                       CONNECTED ASKED     INTRODUCED ADMITTED  GREETED CLOSED  PEER_LEFT ABORTED SEVERED LOST   DONE   RELEASED
-            CONNECTING GREETING  .         .          .         .       PARTED  PARTED    PARTED  .       PARTED .      .
-            GREETING   .         ANSWERING PROVING    PREPARING OPEN    PARTED  LEFT      PARTING .       PARTED .      .
-            ANSWERING  .         .         PROVING    .         .       PARTED  LEFT      PARTING .       PARTED .      .
-            PROVING    .         .         .          PREPARING OPEN    PARTED  LEFT      PARTING .       PARTED .      .
-            PREPARING  .         .         .          .         OPEN    PARTED  LEFT      PARTING .       PARTED .      .
-            OPEN       .         .         .          .         .       CLOSING LEFT      PARTING SEVERED PARTED .      .
-            CLOSING    .         .         .          .         .       .       DRAINING  PARTED  .       PARTED .      .
-            DRAINING   .         .         .          .         .       .       .         PARTED  .       PARTED PARTED .
-            LEFT       .         .         .          .         .       .       .         .       .       PARTED PARTED .
-            PARTING    .         .         .          .         .       .       .         .       .       PARTED PARTED .
-            SEVERED    .         .         .          .         .       .       .         .       .       PARTED .      .
-            PARTED     .         .         .          .         .       .       .         .       .       .      .      RELEASED
-            RELEASED   .         .         .          .         .       .       .         .       .       .      .      .
+                   CONNECTED ASKED     INTRODUCED ADMITTED  GREETED CLOSED  PEER_LEFT ABORTED LOST   DONE   RELEASED
+        CONNECTING GREETING  .         .          .         .       PARTED  PARTED    PARTED  PARTED .      .
+        GREETING   .         ANSWERING PROVING    PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
+        ANSWERING  .         .         PROVING    .         .       PARTED  LEFT      PARTING PARTED .      .
+        PROVING    .         .         .          PREPARING OPEN    PARTED  LEFT      PARTING PARTED .      .
+        PREPARING  .         .         .          .         OPEN    PARTED  LEFT      PARTING PARTED .      .
+        OPEN       .         .         .          .         .       CLOSING LEFT      PARTING PARTED .      .
+        CLOSING    .         .         .          .         .       .       DRAINING  PARTED  PARTED .      .
+        DRAINING   .         .         .          .         .       .       .         PARTED  PARTED PARTED .
+        LEFT       .         .         .          .         .       .       .         .       PARTED PARTED .
+        PARTING    .         .         .          .         .       .       .         .       PARTED PARTED .
+        PARTED     .         .         .          .         .       .       .         .       .      .      RELEASED
+        RELEASED   .         .         .          .         .       .       .         .       .      .      .
         """;
 
     /**
@@ -50,24 +49,23 @@ class ChannelStateTest {
      * disconnects. The rows are what happens, the columns the states before.
      */
     private static final String DEEDS = """
-                        CONNECTING            GREETING                 OPEN                     CLOSING                 DRAINING                LEFT     PARTING  SEVERED  PARTED
-        ESTABLISHED     GREETING              .                        .                        .                       .                       .        .        .        .
-        GREETING        PARTED/PROTOCOL_ERROR/x OPEN                   PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .        .        .        .
-        OLD_GREETING    PARTED/PROTOCOL_ERROR/x PARTING/1/OTHER_VERSION PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .       .        .        .
-        SECRET_GREETING PARTED/PROTOCOL_ERROR/x PARTING/9/OTHER_PROTECTION PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .    .        .        .
-        DATA            PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR .                      .                       PARTED/PROTOCOL_ERROR/x .        .        .        .
-        CREDITS         PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .      .        .        .
-        GOODBYE         PARTED/CLOSED_BY_PEER/x LEFT/0/CLOSED_BY_PEER  LEFT/0/CLOSED_BY_PEER    DRAINING                PARTED/PROTOCOL_ERROR/x .        .        .        .
-        FAULTY_GOODBYE  PARTED/PEER_FAILED/x  PARTED/PEER_FAILED/x     PARTED/PEER_FAILED/x     PARTED/PEER_FAILED/x    PARTED/PROTOCOL_ERROR/x .        .        .        .
-        DISCONNECTED    PARTED/LOST/x         PARTED/LOST/x            PARTED/LOST/x            PARTED/LOST/x           PARTED/x                PARTED/x PARTED/x PARTED/x .
-        FLUSHED         .                     PARTED/LOST/x            PARTED/LOST/x            PARTED/LOST/x           PARTED/x                PARTED/x PARTED/x .        .
-        SEVERED         .                     .                        SEVERED/LOST             .                       .                       .        .        .        .
-        NO_ANSWER       PARTED/LOST/x         PARTED/LOST/x            PARTED/LOST/x            PARTED/LOST/x           PARTED/x                PARTED/x PARTED/x .        .
-        ACKNOWLEDGED    .                     .                        .                        .                       PARTED/x                PARTED/x PARTED/x .        .
-        TOO_LATE        .                     .                        PARTED/LOST/x            PARTED/LOST/x           PARTED/LOST/x           PARTED/x PARTED/x PARTED/x .
-        NODE_FAILED     PARTED/FAILED/x       PARTING/5/FAILED         PARTING/5/FAILED         PARTED/FAILED/x         PARTED/FAILED/x         .        .        .        .
-        DEVICE_REMOVED  PARTED/DEVICE_REMOVED/x PARTED/DEVICE_REMOVED/x PARTED/DEVICE_REMOVED/x PARTED/DEVICE_REMOVED/x PARTED/DEVICE_REMOVED/x PARTED/x PARTED/x PARTED/x .
-        CLOSE           PARTED/x              PARTED/x                 CLOSING/0                .                       .                       .        .        .        .
+                        CONNECTING            GREETING                 OPEN                     CLOSING                 DRAINING                LEFT     PARTING  PARTED
+        ESTABLISHED     GREETING              .                        .                        .                       .                       .        .        .
+        GREETING        PARTED/PROTOCOL_ERROR/x OPEN                   PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .        .        .
+        OLD_GREETING    PARTED/PROTOCOL_ERROR/x PARTING/1/OTHER_VERSION PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .       .        .
+        SECRET_GREETING PARTED/PROTOCOL_ERROR/x PARTING/9/OTHER_PROTECTION PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .    .        .
+        DATA            PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR .                      .                       PARTED/PROTOCOL_ERROR/x .        .        .
+        CREDITS         PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .      .        .
+        GOODBYE         PARTED/CLOSED_BY_PEER/x LEFT/0/CLOSED_BY_PEER  LEFT/0/CLOSED_BY_PEER    DRAINING                PARTED/PROTOCOL_ERROR/x .        .        .
+        FAULTY_GOODBYE  PARTED/PEER_FAILED/x  PARTED/PEER_FAILED/x     PARTED/PEER_FAILED/x     PARTED/PEER_FAILED/x    PARTED/PROTOCOL_ERROR/x .        .        .
+        DISCONNECTED    PARTED/LOST/x         PARTED/LOST/x            PARTED/LOST/x            PARTED/LOST/x           PARTED/x                PARTED/x PARTED/x .
+        FLUSHED         .                     PARTED/LOST/x            PARTED/LOST/x            PARTED/LOST/x           PARTED/x                PARTED/x PARTED/x .
+        NO_ANSWER       PARTED/LOST/x         PARTED/LOST/x            PARTED/LOST/x            PARTED/LOST/x           PARTED/x                PARTED/x PARTED/x .
+        ACKNOWLEDGED    .                     .                        .                        .                       PARTED/x                PARTED/x PARTED/x .
+        TOO_LATE        .                     .                        PARTED/LOST/x            PARTED/LOST/x           PARTED/LOST/x           PARTED/x PARTED/x .
+        NODE_FAILED     PARTED/FAILED/x       PARTING/5/FAILED         PARTING/5/FAILED         PARTED/FAILED/x         PARTED/FAILED/x         .        .        .
+        DEVICE_REMOVED  PARTED/DEVICE_REMOVED/x PARTED/DEVICE_REMOVED/x PARTED/DEVICE_REMOVED/x PARTED/DEVICE_REMOVED/x PARTED/DEVICE_REMOVED/x PARTED/x PARTED/x .
+        CLOSE           PARTED/x              PARTED/x                 CLOSING/0                .                       .                       .        .        .
         """;
 
     private static final InetSocketAddress OWN = new InetSocketAddress("127.0.0.1", 0);
@@ -102,7 +100,6 @@ class ChannelStateTest {
         FAULTY_GOODBYE,
         DISCONNECTED,
         FLUSHED,
-        SEVERED,
         NO_ANSWER,
         ACKNOWLEDGED,
         TOO_LATE,
@@ -121,12 +118,7 @@ class ChannelStateTest {
         int disconnected;
 
         Probe(ChannelState state) {
-            this(state, Transport.TCP);
-        }
-
-        /** Makes a channel whose connection is taken for one over a transport. */
-        Probe(ChannelState state, Transport transport) {
-            super(transport, engine.carrier);
+            super(Transport.TCP, engine.carrier);
             link = new TcpLink(memory, new TcpStream((TcpCarrier) engine.carrier, memory, core, false), OPTIONS, arena);
             core.connecting(this);
             assertThat(core.prepare()).isTrue();
@@ -153,7 +145,6 @@ class ChannelStateTest {
                 case DRAINING -> and(open, Deed.CLOSE, Deed.GOODBYE);
                 case LEFT -> and(open, Deed.GOODBYE);
                 case PARTING -> and(open, Deed.CREDITS);
-                case SEVERED -> and(open, Deed.SEVERED);
                 case PARTED -> and(open, Deed.NO_ANSWER);
                 case RELEASED -> and(open, Deed.NO_ANSWER, Deed.CLOSE);
             };
@@ -175,8 +166,6 @@ class ChannelStateTest {
                 case FAULTY_GOODBYE -> receive(Wire.GOODBYE, 0, EndReason.PEER_FAILED.code, 0);
                 case DISCONNECTED -> core.disconnected("for a test");
                 case FLUSHED -> locked(() -> core.failed(0, WorkStatus.WORK_REQUEST_FLUSHED, () -> null));
-                case SEVERED ->
-                    locked(() -> core.endLocked(ChannelState.Event.SEVERED, EndReason.LOST, "for a test", null));
                 case NO_ANSWER -> locked(() -> core.failed(0, WorkStatus.RETRY_EXCEEDED, () -> null));
                 case ACKNOWLEDGED -> acknowledge();
                 case TOO_LATE -> late();
@@ -318,43 +307,6 @@ class ChannelStateTest {
             assertThat(opened() - earlier).isEqualTo(state == ChannelState.GREETING && deed == Deed.GREETING ? 1 : 0);
             checkClose(state, deed, probe);
         }
-    }
-
-    /** The kernel of a killed peer takes the memory away first, and then ends the connection. */
-    @ParameterizedTest
-    @EnumSource(
-            value = Deed.class,
-            names = {"DISCONNECTED", "TOO_LATE"})
-    void refusedOperationWaitsForTheEndOfTheConnection(Deed deed) {
-        Probe probe = new Probe(ChannelState.OPEN, Transport.RDMA);
-        long begun = System.nanoTime();
-        probe.locked(() -> probe.core.failed(Operations.MARK, WorkStatus.REMOTE_ACCESS_ERROR, () -> null));
-        probe.happen(Deed.FLUSHED);
-        probe.core.tick(begun + Duration.ofMillis(400).toNanos());
-        assertThat(probe.core.state()).isEqualTo(ChannelState.OPEN);
-        assertThat(probe.core.cause()).isNull();
-        probe.happen(deed);
-        assertThat(cause(probe.core).reason())
-                .isEqualTo(deed == Deed.DISCONNECTED ? EndReason.LOST : EndReason.ACCESS_DENIED);
-        assertThat(probe.disconnected).isEqualTo(1);
-    }
-
-    /** The peer waits half a second for this side's end, which would make it take this side for lost. */
-    @ParameterizedTest
-    @EnumSource(
-            value = Deed.class,
-            names = {"DISCONNECTED", "TOO_LATE"})
-    void sideWhoseMemoryRefusedAnOperationDisconnectsLast(Deed deed) {
-        Probe probe = new Probe(ChannelState.OPEN, Transport.RDMA);
-        long begun = System.nanoTime();
-        probe.happen(Deed.FLUSHED);
-        probe.happen(Deed.FLUSHED);
-        probe.core.tick(begun + Duration.ofMillis(1500).toNanos());
-        assertThat(cause(probe.core).reason()).isEqualTo(EndReason.LOST);
-        assertThat(probe.disconnected).isZero();
-        probe.happen(deed);
-        assertThat(probe.disconnected).isEqualTo(1);
-        assertThat(probe.core.state()).isEqualTo(ChannelState.PARTED);
     }
 
     /** Closes a channel, which throws if messages may be lost, and never again changes. */

@@ -54,6 +54,10 @@ class MemoryDiskPlacesTest {
     @AfterEach
     void end() throws InterruptedException {
         queues.forEach(RawHost::close);
+        Await.until(
+                "the disk has ended the queues, which use its memory",
+                () -> Thread.getAllStackTraces().keySet().stream()
+                        .noneMatch(thread -> thread.getName().startsWith("queue ")));
         target.interrupt();
         assertThat(target.join(DEADLINE)).isTrue();
     }

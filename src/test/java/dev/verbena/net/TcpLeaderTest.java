@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
  * the carrier itself. In a channel's waits, ticks would make up for a thread that was not woken.
  */
 class TcpLeaderTest extends TcpTest {
-    private static final int ROUNDS = 20;
+    private static final int ROUNDS = 4;
 
     private Carrier carrier;
 

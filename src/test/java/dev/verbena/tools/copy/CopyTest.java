@@ -275,6 +275,20 @@ class CopyTest {
         assertThat(tooLong.err()).contains("too long").hasLineCount(1);
     }
 
+    @Test
+    void fileWithANameThatCommandsATerminalIsRefused() throws Exception {
+        serve();
+        for (String name : List.of("new\nline", "\u001b[2J", "\u202eexe")) {
+            ToolRun run = cp(file(name, 10), OWN + ":");
+            assertThat(run.status()).isEqualTo(Tool.FAILED);
+            assertThat(run.err())
+                    .contains("Names must have no control characters")
+                    .hasLineCount(1);
+            assertThat(run.err() + served()).doesNotContain("\u001b", "\u202e");
+            assertThat(folder).isEmptyDirectory();
+        }
+    }
+
     private InetSocketAddress address() {
         return new InetSocketAddress(OWN, port);
     }

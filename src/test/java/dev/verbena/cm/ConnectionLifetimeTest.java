@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
@@ -51,6 +52,8 @@ class ConnectionLifetimeTest extends ConnectionEnds {
     void acceptAndRejectBlameThePeerThatHasLeft() throws Exception {
         Connection client = ends.requesting();
         Connection server = listener.awaitConnection(DEADLINE);
+        assertThat(server.peer().map(peer -> peer.getAddress()))
+                .contains(listener.address().getAddress());
         client.close();
         assertThatExceptionOfType(ConnectionException.class)
                 .isThrownBy(() -> server.accept(DEADLINE))
@@ -68,7 +71,9 @@ class ConnectionLifetimeTest extends ConnectionEnds {
         Fenced.fail(function, 1, Errno.EINVAL);
         assertThatThrownBy(() -> listener.awaitConnection(DEADLINE))
                 .isInstanceOf(VerbsException.class)
-                .isNotInstanceOf(ConnectionException.class);
+                .isNotInstanceOf(ConnectionException.class)
+                .isNotInstanceOf(VerbsTimeoutException.class)
+                .hasMessageContaining(function.equals("ibv_create_cq") ? function : "rdma_create_qp");
         assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.REJECTED);
         assertThat(Fenced.liveObjects()).as("all but the id of the request").isEqualTo(before - 1);
     }

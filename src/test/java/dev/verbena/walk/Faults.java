@@ -39,7 +39,7 @@ final class Faults {
     Faults busy(Node subject, List<? extends Node> dependents) {
         if (!dependents.isEmpty()) {
             Set<Object> named = new HashSet<>();
-            dependents.forEach(each -> named.add(each.handle()));
+            dependents.forEach(each -> named.add(each.handle));
             faults.add(new Fault(
                     ResourceBusyException.class,
                     subject + " has the dependents " + dependents,

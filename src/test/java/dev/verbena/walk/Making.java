@@ -256,8 +256,8 @@ final class Making {
         }
     }
 
-    private static void foreign(Faults faults, DomainNode domain, Node other, ContextNode context) {
-        faults.when(context != domain.context, IllegalArgumentException.class, other, " is of another context");
+    static Faults foreign(Faults faults, DomainNode domain, Node other, ContextNode context) {
+        return faults.when(context != domain.context, IllegalArgumentException.class, other, " is of another context");
     }
 
     static void sharedReceiveQueue(World world, Step step) {
@@ -493,7 +493,7 @@ final class Making {
         }
         world.say(step, () -> "look at " + thing);
         world.call(new Faults(step.actor()), thing.object::toString);
-        world.call(new Faults(step.actor()).needs(thing), thing::touch);
+        world.call(new Faults(step.actor()).needs(thing), thing.touch);
         world.check(true);
     }
 }

@@ -33,6 +33,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
 /** What the model knows of an arena, or of an object of the library. */
@@ -43,21 +44,21 @@ abstract sealed class Node {
     final String name;
     /** The only actor that may use the object, or {@link #ALL}. */
     final int owner;
+    /** The library's object. */
+    final Object handle;
 
     boolean open = true;
     final List<Thing> dependents = new ArrayList<>();
 
-    private Node(String name, int owner) {
+    private Node(String name, int owner, Object handle) {
         this.name = name;
         this.owner = owner;
+        this.handle = handle;
     }
 
     boolean isAccessibleBy(int actor) {
         return owner == ALL || owner == actor;
     }
-
-    /** Returns the library's object. */
-    abstract Object handle();
 
     @Override
     public String toString() {
@@ -72,13 +73,8 @@ abstract sealed class Node {
         final List<Block> blocks = new ArrayList<>();
 
         ArenaNode(String name, int owner, VerbsArena arena) {
-            super(name, owner);
+            super(name, owner, arena);
             this.arena = arena;
-        }
-
-        @Override
-        Object handle() {
-            return arena;
         }
     }
 
@@ -111,21 +107,16 @@ abstract sealed class Node {
         final ArenaNode arena;
         final List<Node> parents;
         final VerbsObject object;
+        /** Asks the object for something that only an open object gives. */
+        final Callable<?> touch;
 
-        private Thing(String name, ArenaNode arena, VerbsObject object, Node... parents) {
-            super(name, arena.owner);
+        private Thing(String name, ArenaNode arena, VerbsObject object, Callable<?> touch, Node... parents) {
+            super(name, arena.owner, object);
             this.arena = arena;
             this.object = object;
+            this.touch = touch;
             this.parents = new ArrayList<>(List.of(parents));
         }
-
-        @Override
-        Object handle() {
-            return object;
-        }
-
-        /** Returns a result of the object itself, which only an open object gives. */
-        abstract Object touch();
     }
 
     /** An asynchronous event, of a port if it names no queue pair. */
@@ -137,13 +128,8 @@ abstract sealed class Node {
         final ArrayDeque<Raised> raised = new ArrayDeque<>();
 
         ContextNode(String name, ArenaNode arena, Context context) {
-            super(name, arena, context);
+            super(name, arena, context, context::attributes);
             this.context = context;
-        }
-
-        @Override
-        Object touch() {
-            return context.attributes();
         }
     }
 
@@ -154,7 +140,7 @@ abstract sealed class Node {
 
         DomainNode(
                 String name, ArenaNode arena, ContextNode context, @Nullable DomainNode base, ProtectionDomain domain) {
-            super(name, arena, domain, base == null ? context : base);
+            super(name, arena, domain, domain::context, base == null ? context : base);
             this.context = context;
             this.base = base;
             this.domain = domain;
@@ -162,11 +148,6 @@ abstract sealed class Node {
 
         DomainNode root() {
             return base == null ? this : base;
-        }
-
-        @Override
-        Object touch() {
-            return domain.context();
         }
     }
 
@@ -179,14 +160,9 @@ abstract sealed class Node {
         final LinkedHashSet<QueueNode> ready = new LinkedHashSet<>();
 
         ChannelNode(String name, ArenaNode arena, ContextNode context, CompletionChannel channel) {
-            super(name, arena, channel, context);
+            super(name, arena, channel, channel::context, context);
             this.context = context;
             this.channel = channel;
-        }
-
-        @Override
-        Object touch() {
-            return channel.context();
         }
     }
 
@@ -208,17 +184,17 @@ abstract sealed class Node {
                 boolean extended,
                 int capacity,
                 CompletionQueue queue) {
-            super(name, arena, queue, channel == null ? new Node[] {context} : new Node[] {context, channel});
+            super(
+                    name,
+                    arena,
+                    queue,
+                    queue::capacity,
+                    channel == null ? new Node[] {context} : new Node[] {context, channel});
             this.context = context;
             this.channel = channel;
             this.extended = extended;
             this.capacity = capacity;
             this.queue = queue;
-        }
-
-        @Override
-        Object touch() {
-            return queue.capacity();
         }
     }
 
@@ -243,15 +219,10 @@ abstract sealed class Node {
         final Receives receives;
 
         SharedReceivesNode(String name, ArenaNode arena, DomainNode domain, int depth, SharedReceiveQueue queue) {
-            super(name, arena, queue, domain);
+            super(name, arena, queue, queue::capabilities, domain);
             this.domain = domain;
             this.queue = queue;
             this.receives = new Receives(depth);
-        }
-
-        @Override
-        Object touch() {
-            return queue.capabilities();
         }
     }
 
@@ -260,14 +231,9 @@ abstract sealed class Node {
         final AddressHandle path;
 
         PathNode(String name, ArenaNode arena, DomainNode domain, AddressHandle path) {
-            super(name, arena, path, domain);
+            super(name, arena, path, path::path, domain);
             this.domain = domain;
             this.path = path;
-        }
-
-        @Override
-        Object touch() {
-            return path.path();
         }
     }
 
@@ -318,6 +284,7 @@ abstract sealed class Node {
                     name,
                     arena,
                     pair,
+                    pair::number,
                     shared == null
                             ? new Node[] {domain, sendQueue, receiveQueue}
                             : new Node[] {domain, sendQueue, receiveQueue, shared});
@@ -346,11 +313,6 @@ abstract sealed class Node {
         boolean takesSends() {
             return state == QueuePairState.RTS || state == QueuePairState.ERR;
         }
-
-        @Override
-        Object touch() {
-            return pair.number();
-        }
     }
 
     static final class RegionNode extends Thing {
@@ -369,7 +331,12 @@ abstract sealed class Node {
         static final int SLICE_LENGTH = 16;
 
         RegionNode(String name, ArenaNode arena, DomainNode domain, Block block, MemoryRegion region) {
-            super(name, arena, region, block.arena == arena ? new Node[] {domain} : new Node[] {domain, block.arena});
+            super(
+                    name,
+                    arena,
+                    region,
+                    region::length,
+                    block.arena == arena ? new Node[] {domain} : new Node[] {domain, block.arena});
             this.domain = domain;
             this.block = block;
             this.region = region;
@@ -381,11 +348,6 @@ abstract sealed class Node {
 
         long length() {
             return block.mirror.length;
-        }
-
-        @Override
-        Object touch() {
-            return region.length();
         }
     }
 
@@ -409,16 +371,11 @@ abstract sealed class Node {
         Set<AccessFlag> access = Set.of();
 
         WindowNode(String name, ArenaNode arena, DomainNode domain, MemoryWindow window) {
-            super(name, arena, window, domain);
+            super(name, arena, window, window::remoteKey, domain);
             this.domain = domain;
             this.window = window;
             this.second = window.type() == MemoryWindow.Type.TYPE_2;
             this.key = window.remoteKey();
-        }
-
-        @Override
-        Object touch() {
-            return window.remoteKey();
         }
     }
 
@@ -434,16 +391,11 @@ abstract sealed class Node {
 
         WorkQueueNode(
                 String name, ArenaNode arena, DomainNode domain, QueueNode completions, int depth, WorkQueue queue) {
-            super(name, arena, queue, domain, completions);
+            super(name, arena, queue, queue::state, domain, completions);
             this.domain = domain;
             this.completions = completions;
             this.depth = depth;
             this.queue = queue;
-        }
-
-        @Override
-        Object touch() {
-            return queue.state();
         }
     }
 
@@ -453,15 +405,10 @@ abstract sealed class Node {
 
         TableNode(
                 String name, ArenaNode arena, ContextNode context, Set<WorkQueueNode> entries, IndirectionTable table) {
-            super(name, arena, table, entries.toArray(Node[]::new));
+            super(name, arena, table, table::queues, entries.toArray(Node[]::new));
             parents.add(context);
             this.context = context;
             this.table = table;
-        }
-
-        @Override
-        Object touch() {
-            return table.queues();
         }
     }
 
@@ -470,14 +417,9 @@ abstract sealed class Node {
         final XrcDomain domain;
 
         XrcDomainNode(String name, ArenaNode arena, ContextNode context, XrcDomain domain) {
-            super(name, arena, domain, context);
+            super(name, arena, domain, domain::context, context);
             this.context = context;
             this.domain = domain;
-        }
-
-        @Override
-        Object touch() {
-            return domain.context();
         }
     }
 
@@ -495,14 +437,9 @@ abstract sealed class Node {
                 QueueNode completions,
                 int depth,
                 SharedReceiveQueue queue) {
-            super(name, arena, queue, domain, of, completions);
+            super(name, arena, queue, queue::number, domain, of, completions);
             this.queue = queue;
             this.depth = depth;
-        }
-
-        @Override
-        Object touch() {
-            return queue.number();
         }
     }
 
@@ -511,13 +448,8 @@ abstract sealed class Node {
         final QueuePair pair;
 
         HalfPairNode(String name, ArenaNode arena, DomainNode domain, Node other, QueuePair pair) {
-            super(name, arena, pair, domain, other);
+            super(name, arena, pair, pair::number, domain, other);
             this.pair = pair;
-        }
-
-        @Override
-        Object touch() {
-            return pair.number();
         }
     }
 
@@ -526,13 +458,13 @@ abstract sealed class Node {
         final MulticastMembership membership;
 
         MembershipNode(String name, ArenaNode arena, IdNode id, MulticastMembership membership) {
-            super(name, arena, membership, id.pair == null ? new Node[] {id} : new Node[] {id, id.pair});
+            super(
+                    name,
+                    arena,
+                    membership,
+                    membership::target,
+                    id.pair == null ? new Node[] {id} : new Node[] {id, id.pair});
             this.membership = membership;
-        }
-
-        @Override
-        Object touch() {
-            return membership.target();
         }
     }
 
@@ -546,7 +478,7 @@ abstract sealed class Node {
         final List<Thing> adopted = new ArrayList<>();
 
         EventChannelNode(String name, ArenaNode arena, EventChannel channel) {
-            super(name, arena, channel);
+            super(name, arena, channel, channel::pollEvent);
             this.channel = channel;
         }
 
@@ -556,11 +488,6 @@ abstract sealed class Node {
 
         Peers.@Nullable Event first(Peers.End end) {
             return order.stream().filter(each -> each.end() == end).findFirst().orElse(null);
-        }
-
-        @Override
-        Object touch() {
-            return channel.pollEvent(); // Making.touch leaves channels out
         }
     }
 
@@ -573,7 +500,7 @@ abstract sealed class Node {
         IdPairNode pair;
 
         IdNode(String name, ArenaNode arena, EventChannelNode channel, Peers.End end, ConnectionId id) {
-            super(name, arena, id, channel);
+            super(name, arena, id, id::portSpace, channel);
             this.id = id;
             this.end = end;
             this.channel = channel;
@@ -591,11 +518,6 @@ abstract sealed class Node {
             parents.add(to);
             channel = to;
         }
-
-        @Override
-        Object touch() {
-            return id.portSpace();
-        }
     }
 
     /** A queue pair of an id. */
@@ -608,7 +530,7 @@ abstract sealed class Node {
 
         /** Makes a node. A queue pair for datagrams can send at once. */
         IdPairNode(String name, ArenaNode arena, DomainNode domain, QueueNode queue, IdNode id, QueuePair pair) {
-            super(name, arena, pair, domain, queue, id);
+            super(name, arena, pair, pair::number, domain, queue, id);
             this.id = id;
             this.domain = domain;
             this.queue = queue;
@@ -616,11 +538,6 @@ abstract sealed class Node {
             if (id.end.datagrams) {
                 state = QueuePairState.RTS;
             }
-        }
-
-        @Override
-        Object touch() {
-            return pair.number();
         }
     }
 

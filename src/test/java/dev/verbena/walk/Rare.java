@@ -45,10 +45,6 @@ final class Rare {
 
     private Rare() {}
 
-    private static Faults foreign(Faults faults, DomainNode domain, Node other, ContextNode context) {
-        return faults.when(context != domain.context, IllegalArgumentException.class, other, " is of another context");
-    }
-
     /** Chooses a completion queue that no other step uses, or makes one. */
     private static @Nullable QueueNode completions(World world, Step step, ArenaNode arena, DomainNode domain) {
         QueueNode known =
@@ -88,7 +84,7 @@ final class Rare {
                 () -> name + " = " + domain + ".createWorkQueue(" + completions + ", " + depth + ", " + arena + ")");
         Faults faults = new Faults(step.actor()).needs(arena).needs(domain).needs(completions);
         WorkQueue made = world.call(
-                foreign(faults, domain, completions, completions.context),
+                Making.foreign(faults, domain, completions, completions.context),
                 () -> domain.domain.createWorkQueue(WorkQueueOptions.of(completions.queue, depth), arena.arena));
         if (made != null) {
             world.born(world.workQueues, new WorkQueueNode(name, arena, domain, completions, depth, made));
@@ -228,9 +224,9 @@ final class Rare {
                         + ")");
         Faults faults =
                 new Faults(step.actor()).needs(arena).needs(domain).needs(of).needs(completions);
-        foreign(faults, domain, of, of.context);
+        Making.foreign(faults, domain, of, of.context);
         SharedReceiveQueue made = world.call(
-                foreign(faults, domain, completions, completions.context),
+                Making.foreign(faults, domain, completions, completions.context),
                 () -> domain.domain.createSharedReceiveQueue(
                         SharedReceiveQueue.xrc(of.domain, completions.queue).depth(depth), arena.arena));
         if (made != null) {
@@ -278,15 +274,15 @@ final class Rare {
         Faults faults = new Faults(step.actor()).needs(arena).needs(domain).needs(other);
         QueuePairOptions options = switch (other) {
             case XrcDomainNode xrc -> {
-                foreign(faults, domain, xrc, xrc.context);
+                Making.foreign(faults, domain, xrc, xrc.context);
                 yield QueuePair.xrcReceive(xrc.domain);
             }
             case TableNode table -> {
-                foreign(faults, domain, table, table.context);
+                Making.foreign(faults, domain, table, table.context);
                 yield QueuePair.hashed(ReceiveHash.of(table.table, new byte[40], Set.of()));
             }
             case QueueNode queue -> {
-                foreign(faults, domain, queue, queue.context);
+                Making.foreign(faults, domain, queue, queue.context);
                 yield QueuePair.xrcSend(queue.queue).sendDepth(4);
             }
             default -> throw new WalkFailure("no queue pair is made of " + other, null);

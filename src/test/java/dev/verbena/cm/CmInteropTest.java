@@ -25,6 +25,7 @@ import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.Grh;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -45,6 +46,9 @@ class CmInteropTest {
 
     /** The queue key of datagram queue pairs made by the connection manager ({@code RDMA_UDP_QKEY}). */
     private static final int UDP_KEY = 0x01234567;
+
+    /** Time limit of rdma-core's programs for resolving an address. No device knows the address of a GID on Ethernet. */
+    private static final Duration RESOLVING = Duration.ofSeconds(2);
 
     private static final InetSocketAddress GROUP = new InetSocketAddress("239.1.1.1", 0);
 
@@ -405,7 +409,7 @@ class CmInteropTest {
     @CsvSource({"ucmatose, TCP", "udaddy, UDP"})
     void gidAddressesResolveWhereCResolvesThem(String program, PortSpace space) throws Exception {
         IbAddress server = IbAddress.of(Gid.parse("::ffff:" + host), space, 7471);
-        boolean resolved = isAccepted(() -> channel.createId(space).resolveAddress(server, DEADLINE));
+        boolean resolved = isAccepted(() -> channel.createId(space).resolveAddress(server, RESOLVING));
         try (Peer client = Peer.c(program + " -f gid -s ::ffff:" + host)) {
             assertThat(client.status()).isNotZero(); // there is no server
             assertThat(!client.output().contains("addr")).as(client.output()).isEqualTo(resolved);

@@ -6,6 +6,7 @@ import dev.verbena.Rdma;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.HttpOverRdma;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;

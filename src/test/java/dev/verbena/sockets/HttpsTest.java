@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
+import dev.verbena.support.HttpOverRdma;
 import dev.verbena.support.LongTest;
 import org.junit.jupiter.api.Test;
 

@@ -57,7 +57,7 @@ class MakersTest {
                 .contains("left 0 objects and 0 violations")
                 .containsPattern("\ncompletion queue failed [1-9]")
                 .containsPattern("\nqueue pair failed [1-9]")
-                .containsPattern("^context failed [1-9]")
+                .containsPattern("(?m)^context failed [1-9]")
                 .containsPattern("\nevent channel failed [1-9]")
                 .containsPattern("\ncontext of an id failed [1-9]")
                 .containsPattern("\nqueue pair of an id failed [1-9]");

@@ -1,4 +1,4 @@
-package dev.verbena.sockets;
+package dev.verbena.support;
 
 import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsConfigurator;
@@ -23,12 +23,13 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * A program that knows nothing of RDMA, with no class but this one: an HTTP server and client of the JDK. It posts some bodies, and prints whether they
- * came back, with the lines of {@code /proc/net/tcp} that have the server's port. Then the server serves {@code curl}.
+ * A program that knows nothing of RDMA, with no class but this one, in no package of the library's module: an HTTP server and
+ * client of the JDK. It posts some bodies, and prints whether they came back, with the lines of {@code /proc/net/tcp} that
+ * have the server's port. Then the server serves {@code curl}.
  *
  * <p>Arguments: the server's address and the command for curl. Without a command, the exchange is by HTTPS.
  */
-final class HttpOverRdma {
+public final class HttpOverRdma {
     private static final char[] PASSWORD = "changeit".toCharArray();
     private static final int LARGE = 300_000;
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
-import dev.verbena.support.Traffic;
+import dev.verbena.support.TestDevice;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
@@ -108,13 +108,13 @@ class NettyHttpTest {
     private void postAndCompare(Channel client, CompletableFuture<byte[]> answer) throws Exception {
         byte[] body = new byte[BODY];
         new Random(1).nextBytes(body);
-        long before = Traffic.packetsSent();
+        long before = TestDevice.packetsSent();
         FullHttpRequest request = new DefaultFullHttpRequest(
                 HttpVersion.HTTP_1_1, HttpMethod.POST, "/echo", Unpooled.wrappedBuffer(body));
         HttpUtil.setContentLength(request, BODY);
         client.writeAndFlush(request).sync();
         assertThat(answer.get(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isEqualTo(body);
-        assertThat(Traffic.packetsSent() - before)
+        assertThat(TestDevice.packetsSent() - before)
                 .as("packets of the device, of at most 4 KiB")
                 .isGreaterThan(2 * BODY / 4096);
     }

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.sockets.NettySuite.Outcome;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.LongTest;
-import dev.verbena.support.Traffic;
+import dev.verbena.support.TestDevice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -39,13 +39,13 @@ class NettyTest {
     void testsOfNettyThatPassOverTcpPassOverRdmaExceptForTheListed() throws IOException {
         String host = CmAddress.four(0).getAddress().getHostAddress();
         Map<String, Outcome> tcp = NettySuite.run(CLASSES, EVERY, null, host, DEADLINE);
-        long before = Traffic.packetsSent();
+        long before = TestDevice.packetsSent();
         Map<String, Outcome> rdma = NettySuite.run(CLASSES, EVERY, RDMA, host, DEADLINE);
         System.out.printf(
                 "Netty's tests: %d of %d passed over TCP, %d of %d over RDMA, in %d packets%n",
-                passed(tcp).size(), tcp.size(), passed(rdma).size(), rdma.size(), Traffic.packetsSent() - before);
+                passed(tcp).size(), tcp.size(), passed(rdma).size(), rdma.size(), TestDevice.packetsSent() - before);
         assertThat(rdma.keySet()).isEqualTo(tcp.keySet()).isNotEmpty();
-        assertThat(Traffic.packetsSent() - before)
+        assertThat(TestDevice.packetsSent() - before)
                 .as("packets of the device")
                 .isGreaterThan(passed(rdma).size());
         Map<String, String> failures = new TreeMap<>();

@@ -1,6 +1,10 @@
 package dev.verbena.support;
 
 import dev.verbena.verbs.Device;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 /** The device for tests: VERBENA_DEVICE if set, else the first one. */
 public final class TestDevice {
@@ -21,5 +25,15 @@ public final class TestDevice {
      */
     public static int connections(int wanted) {
         return isIwarp() ? Math.min(wanted, 10) : wanted;
+    }
+
+    /** Returns the number of packets that the device has sent since it was added: it shows what went over it. */
+    public static long packetsSent() {
+        Path counter = Path.of("/sys/class/infiniband", get().name(), "ports/1/hw_counters/sent_pkts");
+        try {
+            return Long.parseLong(Files.readString(counter).strip());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }

@@ -1,8 +1,6 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.jfr.AdmitFailureEvent;
-import dev.verbena.internal.jfr.ChannelEndEvent;
-import dev.verbena.internal.jfr.ChannelOpenEvent;
 import dev.verbena.internal.jfr.HandlerFailureEvent;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.StrangerEvent;

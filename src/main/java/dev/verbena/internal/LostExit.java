@@ -17,6 +17,8 @@ public final class LostExit {
     // ever.
     private static final String SLEEPER = "dev.verbena.internal.Waiters";
 
+    private static final String TAKER = "dev.verbena.internal.DescriptorWaits$Wait";
+
     private static final String SERVER = "dev.verbena.internal.Daemons";
 
     /** The number of tries after which, and between which, a thread that waits looks: each look stops the other thread. */
@@ -35,7 +37,7 @@ public final class LostExit {
 
     /**
      * Looks at a thread from time to time, and returns true if it is in no call of a guard that knows it as its user. A thread
-     * that sleeps in {@link Waiters} is in no call, because closing must wake it.
+     * that sleeps in {@link Waiters} is in no call, because closing must wake it. One that takes events there is in a call.
      *
      * @param thread the user; null if there is none any more
      * @param tries the number of waits before, as for {@link Backoff#pause}
@@ -66,6 +68,8 @@ public final class LostExit {
         boolean below = thread != Thread.currentThread(); // below the call that asks
         boolean inside = false;
         boolean asleep = false;
+        boolean taking = false;
+        boolean parked = stack.length > 0 && stack[0].getMethodName().equals("park");
         boolean program = false;
         for (StackTraceElement frame : stack) {
             String name = frame.getClassName();
@@ -73,10 +77,12 @@ public final class LostExit {
                 program |= !name.startsWith("java.") && !name.startsWith("jdk.");
                 below |= program;
             } else if (name.equals(SLEEPER) && frame.getMethodName().equals("sleep")) {
-                asleep = true;
+                asleep = !taking;
             } else if (name.equals(SERVER) && frame.getMethodName().equals("serve")) {
                 return asleep && !program; // it rests between two calls of the program's code
             } else {
+                // It may be off the processor within C, with an object that a close would destroy.
+                taking |= !parked && name.equals(TAKER) && frame.getMethodName().equals("takeAndTick");
                 inside |= below;
             }
         }

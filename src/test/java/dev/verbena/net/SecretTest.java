@@ -287,6 +287,7 @@ class SecretTest {
     }
 
     @Test
+    @Timeout(500) // ten seconds of a processor, of which a busy machine gives it a tenth
     void tenThousandStrangersLeaveHonestPeersAndMemoryAsTheyWere() throws Exception {
         NodePair.Ends ends = nodes.connect();
         byte[] greeting = greeting(2, Protection.SEALED, Wire.GREETING_BYTES + 32 + 41 + Seal.BYTES);

@@ -406,6 +406,7 @@ public final class Specimens implements AutoCloseable {
         argument(RegionOptions.class, it -> RegionOptions.of(MEMORY));
         argument(Ece.class, it -> new Ece(1, 1));
         argument(Consumer.class, it -> (Consumer<Object>) taken -> {});
+        argument(AutoCloseable.class, it -> () -> {});
         argument(Handler.class, it -> (Handler) (channel, message) -> {});
         argument(RateLimit.class, it -> RateLimit.of(1));
         argument(FlowRule.class, it -> FlowRule.of(FlowMatch.ethernet()));

@@ -49,6 +49,8 @@ build_alone() { # WHAT STAMP
     cd "$PROJECT" || return 1
     case $1 in
         tests)
+            # Maven does not remove the classes of sources that are gone if it has not compiled them itself.
+            rm -rf target/classes target/tools-classes target/test-classes target/maven-status
             quiet_maven test-compile dependency:build-classpath -Dmdep.outputFile=target/test-classpath &&
                 all_sources > target/built-sources
             ;;

@@ -7,7 +7,7 @@ final class Faults {
     /** The number of characters of an exception's message that a peer gets. */
     static final int MAX_MESSAGE = 256;
 
-    /** What would be no part of a line on a terminal: controls, formats, and halves of characters. */
+    /** Characters that are no part of a line on a terminal: controls, formats, and halves of characters. */
     private static final Pattern INVISIBLE = Pattern.compile("[\\p{C}\\u2028\\u2029]+");
 
     private Faults() {}

@@ -209,7 +209,8 @@ class FailedCompletionTest {
             matches = "true",
             disabledReason = "this adapter waits for the receive, as it should; rxe gives up")
     void sendWithoutReceiveAndWithEndlessRetriesAsksForTheReceive() throws Exception {
-        connect(QueuePairAttributes.none().timeoutCode(8).retryCount(1));
+        // rxe loses a timeout that comes with an answer of the peer. One as short as the peer's pause may always do so.
+        connect(QueuePairAttributes.none().retryCount(1));
         left.pair.postSend(10, left.buffer.slice(0, 4));
         assertThat(failure(10, Operation.SEND, RETRY_EXCEEDED).toString())
                 .contains("To try: has the peer posted a receive");

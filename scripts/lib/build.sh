@@ -67,56 +67,54 @@ compiler_options() {
     sed -n '/<compilerArgs>/,/<\/compilerArgs>/ { s|.*<arg>\(-[^<]*\)</arg>.*|\1|p; /<\/compilerArgs>/q }' "$PROJECT/pom.xml"
 }
 
-# Compiles everything anew for a run of all tests: the library with Error Prone and NullAway, and beside that, from the
-# library's sources, the tests. Needs 'start' and 'finish' of scripts/test.
+# Compiles the library with Error Prone and NullAway, beside the tests, after it has written their class path.
+check_sources() {
+    renice -n 10 "$BASHPID" > /dev/null
+    cd "$PROJECT" || return 1
+    touch target/built-strict.new
+    if ! quiet_maven -Pstrict dependency:build-classpath -Dmdep.outputFile=target/test-classpath compile; then
+        printf "'mvn -Pstrict compile -Dmaven.compiler.failOnWarning=false' lists the warnings of Error Prone and NullAway.\n" >&2
+        return 1
+    fi
+    mv target/built-strict.new target/built-strict
+}
+
+# build_whole STAGE: compiles everything anew for a run of all tests, as soon as there is a class path. STAGE is the process of
+# check_sources.
 build_whole() {
-    if up_to_date "$PROJECT/target/built-whole"; then return 0; fi
-    need_packages 'building' maven
+    until [[ -s $PROJECT/target/test-classpath ]]; do
+        kill -0 "$1" 2> /dev/null || return 1
+        sleep 0.1
+    done
+    if up_to_date "$PROJECT/target/built-tests"; then return 0; fi
     one_at_a_time build_whole_alone
 }
 
 build_whole_alone() {
-    local maven status=0
     cd "$PROJECT" || return 1
-    mkdir -p target
-    # Maven would take what the last build left for the work of this one.
-    rm -rf target/built-* target/classes target/tools-classes target/test-classes target/maven-status target/test-classpath
-    touch target/built-whole.new
-    quiet_maven -Pstrict -Dstrict.directory=target dependency:build-classpath -Dmdep.outputFile=target/test-classpath \
-        compile &
-    maven=$!
-    until [[ -s target/test-classpath ]]; do
-        if ! kill -0 "$maven" 2> /dev/null; then break; fi
-        sleep 0.1
-    done
-    if [[ ! -s target/test-classpath ]] || ! compile_tests; then status=1; fi
-    wait "$maven" || status=1
-    if ((status)); then
-        printf "'mvn -Pstrict compile -Dmaven.compiler.failOnWarning=false' lists the warnings of Error Prone and NullAway.\n" >&2
-        return 1
-    fi
-    mv target/built-whole.new target/built-whole
+    rm -rf target/built-{main,tools,tests} target/classes target/tools-classes target/test-classes target/maven-status target/tests
+    mkdir -p target/tests target/test-classes
+    touch target/built-tests.new
+    compile_whole || return 1
+    mv target/built-tests.new target/built-tests
     all_sources > target/built-sources
-    touch -r target/built-whole target/built-main target/built-tests
+    touch -r target/built-tests target/built-main
 }
 
-# Compiles the tests, the tools and the examples. The classes of the library may not be there yet.
-compile_tests() {
-    local options classpath stress folder=target/tests/sources
-    classpath=$(< target/test-classpath)
-    stress=$(tr ':' '\n' <<< "$classpath" | grep '/jcstress-core-')
+compile_whole() {
+    local options classpath stress
     mapfile -t options < <(compiler_options)
-    # With the library's module-info.java, javac would take the tests for a part of the module.
-    rm -rf "$folder"
-    mkdir -p "$folder" target/test-classes
-    ln -s "$PROJECT/src/main/java/dev" "$folder/dev"
-    options+=(-implicit:none -sourcepath "$folder:bindings/java" -cp "$classpath" -d target/test-classes)
+    classpath=$(< target/test-classpath)
+    find src/main/java bindings/java -name '*.java' > target/tests/files
+    compile_main target/classes @target/tests/files || return 1
+    cp -R src/main/resources/. target/classes/
+    options+=(-cp "target/test-classes:target/classes:$classpath" -d target/test-classes)
     find src/tools/java src/examples/java src/test/java -name '*.java' > target/tests/files
     javac "${options[@]}" -proc:none @target/tests/files || return 1
-    find src/test/stress -name '*.java' > target/tests/files
     # jcstress writes a runner for each of its tests, which javac warns of.
-    javac "${options[@]/-Werror/-nowarn}" -Xlint:none -processorpath "$stress" -cp "target/test-classes:$classpath" \
-        @target/tests/files || return 1
+    stress=$(tr ':' '\n' <<< "$classpath" | grep '/jcstress-core-')
+    find src/test/stress -name '*.java' > target/tests/files
+    javac "${options[@]/-Werror/-nowarn}" -Xlint:none -processorpath "$stress" @target/tests/files || return 1
     cp -R src/test/resources/. target/test-classes/
 }
 

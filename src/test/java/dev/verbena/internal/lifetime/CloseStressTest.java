@@ -25,7 +25,8 @@ class CloseStressTest {
     private static final Duration LONGEST = Duration.ofMinutes(20);
 
     private static final String OPTIONS =
-            "-t dev.verbena.internal.lifetime.CloseStress -v -f 1 -fsm 1 -iters 2 -time 1000 -sc false -strideSize 64";
+            "-t dev.verbena.internal.lifetime.CloseStress -v -f 1 -fsm 1 -iters 2 -time 500 -sc false -strideSize 64"
+                    + " -pth false -hs 64";
 
     @Test
     void callsAreSeenWholeOrRefused(@TempDir Path folder) {

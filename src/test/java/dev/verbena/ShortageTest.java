@@ -27,6 +27,7 @@ import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,6 +36,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
@@ -70,6 +72,14 @@ class ShortageTest {
                 .contains("left 0 objects and 0 violations")
                 .as("the test finds no node over")
                 .doesNotContain("over 0\n");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"RDMA", "TCP"})
+    void messagesThatCouldNotBeTakenForLackOfHeapStay(String transport) {
+        assertThat(run(Taking.class, transport, addressOf(transport)))
+                .containsSubsequence("received [0, 1, 2, 3]", "all are free", "received [0, 1, 2, 3]", "all are free")
+                .contains("left 0 objects and 0 violations");
     }
 
     private static String addressOf(String transport) {
@@ -128,6 +138,96 @@ class ShortageTest {
                 }
             }
             taken = null;
+        }
+    }
+
+    /** A program for {@link ChildJvm} that takes messages and a reply of a channel again and again, without heap at first. */
+    static final class Taking {
+        private static final int MESSAGES = 4;
+        private static final int TRIES = 1_000;
+        private static final Duration LONGEST = Duration.ofSeconds(30);
+
+        private static final Message[] taken = new Message[MESSAGES];
+        private static int count;
+
+        public static void main(String[] arguments) throws Exception {
+            NodeOptions options = NodeOptions.defaults()
+                    .window(4 * MESSAGES) // a peer grants credits by halves of it
+                    .sends(MESSAGES)
+                    .messageSize(256)
+                    .progress(NodeOptions.Progress.CALLER) // no thread but this one can fail for the lack of heap
+                    .transport(Transport.valueOf(arguments[0]));
+            InetSocketAddress own = new InetSocketAddress(arguments[1], 0);
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                Node server = Node.open(own, options, arena);
+                Node client = Node.open(own, options, arena);
+                FutureTask<Channel> connecting = new FutureTask<>(() -> client.connect(server.address(), LONGEST));
+                Thread.ofPlatform().daemon().start(connecting);
+                Channel channel = server.accept(LONGEST);
+                Channel peer = connecting.get();
+
+                takeAll(server, channel, client, peer, () -> {}); // the JDK and the library link what they need
+                takeAll(server, channel, client, peer, Heap::take);
+            }
+            System.out.println("left " + Fenced.remains());
+        }
+
+        private static void takeAll(Node server, Channel channel, Node client, Channel peer, Runnable before)
+                throws Exception {
+            for (int i = 0; i < MESSAGES; i++) {
+                Message message = peer.message(LONGEST);
+                message.segment().set(ValueLayout.JAVA_BYTE, 0, (byte) i);
+                message.send(LONGEST);
+            }
+            Await.until("all have arrived", () -> {
+                server.progress();
+                return channel.toString().contains(MESSAGES + " arrived");
+            });
+            take(MESSAGES, () -> channel.receive(LONGEST), before);
+            List<Byte> received = new ArrayList<>();
+            for (Message message : taken) {
+                received.add(message.segment().get(ValueLayout.JAVA_BYTE, 0));
+                message.close();
+            }
+            System.out.println("received " + received);
+
+            long ticket = peer.tryCall(peer.message(LONGEST));
+            Message request = channel.receive(LONGEST);
+            take(1, request::reply, before);
+            taken[0].send();
+            request.close();
+            Message[] reply = new Message[1];
+            Await.until("the reply", () -> {
+                client.progress();
+                reply[0] = peer.pollReply(ticket);
+                return reply[0] != null;
+            });
+            reply[0].close();
+
+            take(MESSAGES, () -> channel.message(LONGEST), before);
+            for (Message message : taken) {
+                message.close();
+            }
+            System.out.println("all are free");
+        }
+
+        /** Takes messages until a number of them is there, first without heap. */
+        private static void take(int number, Callable<Message> next, Runnable before) throws Exception {
+            count = 0;
+            before.run();
+            for (int i = 0; i < TRIES && count < number; i++) {
+                try {
+                    taken[count] = next.call();
+                    count++;
+                } catch (OutOfMemoryError hungry) {
+                    Thread.onSpinWait();
+                }
+            }
+            Heap.giveBack();
+            while (count < number) {
+                taken[count] = next.call();
+                count++;
+            }
         }
     }
 

@@ -77,16 +77,17 @@ final class Buffer {
         this.reused = new Message(channel, this, 0);
     }
 
-    /** Lends this buffer to the program. */
-    Message lend(State as, boolean reuse) {
-        int next = turn + 1;
+    /** Returns the message that {@link #lend} lends next. A new one may find no memory, so this comes before any change. */
+    Message next(boolean reuse) {
+        return reuse ? reused : new Message(reused.channel(), this, turn + 1);
+    }
+
+    /** Lends this buffer to the program as a message from {@link #next}. */
+    void lend(State as, Message next) {
+        int now = turn + 1;
         state(as);
-        TURN.setRelease(this, next);
-        if (!reuse) {
-            return new Message(reused.channel(), this, next);
-        }
-        reused.renew(next);
-        return reused;
+        TURN.setRelease(this, now);
+        next.renew(now);
     }
 
     /** Takes this buffer from the program, whose messages are stale from now on. */

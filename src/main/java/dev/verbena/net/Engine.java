@@ -337,31 +337,33 @@ final class Engine {
     /** Waits and makes progress meanwhile. */
     private <T> @Nullable T awaitInProgress(Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException {
+        Found<T> found = new Found<>(); // before anything is taken, which would be lost if there were no memory
         Supplier<@Nullable Found<T>> both = () -> {
             progress(true);
-            T found = attempt.get();
-            return found != null || (handlers.haveWork() && !handlers.areBusy()) ? new Found<>(found) : null;
+            found.what = attempt.get();
+            return found.what != null || (handlers.haveWork() && !handlers.areBusy()) ? found : null;
         };
         Deadline deadline = Deadline.after(timeout);
         blocked.incrementAndGet();
         try {
-            T found = null;
             do {
                 Duration most = Duration.ofNanos(Math.max(0, Math.min(TICK_NANOS, deadline.remaining())));
-                Found<T> one = carrier.await(both, most);
-                found = one == null ? null : one.what();
-                if (found == null) {
+                carrier.await(both, most);
+                if (found.what == null) {
                     handlers.serve();
                 }
-            } while (found == null && !deadline.isOver());
-            return found;
+            } while (found.what == null && !deadline.isOver());
+            return found.what;
         } finally {
             blocked.decrementAndGet();
         }
     }
 
     /** The result of an attempt; without one, handlers have work. */
-    private record Found<T>(@Nullable T what) {}
+    private static final class Found<T> {
+        @Nullable
+        T what;
+    }
 
     /** Wakes one thread that waits for something of a channel. */
     void wake(Waiters waiters) {

@@ -338,17 +338,21 @@ final class Messages {
             if (plain == options.sends()) {
                 return null;
             }
+            Message free = lendToSend(Wire.DATA, Buffer.NO_CALL, reuse);
             plain++;
-            return lendToSend(Wire.DATA, Buffer.NO_CALL, reuse);
+            return free;
         }
     }
 
     private Message lendToSend(int kind, int call, boolean reuse) {
-        Buffer buffer = idle[--idleCount];
+        Buffer buffer = idle[idleCount - 1];
+        Message next = buffer.next(reuse);
         buffer.length(maxSize);
         buffer.kind = kind;
         buffer.call = call;
-        return buffer.lend(Buffer.State.LENT, reuse);
+        buffer.lend(Buffer.State.LENT, next);
+        idleCount--;
+        return next;
     }
 
     boolean trySend(Message message) {
@@ -434,15 +438,17 @@ final class Messages {
             return null;
         }
         Buffer buffer = arrived[arrivedFirst];
+        Message next = buffer.next(reuse);
         if (isAsking(buffer) && !calls.reserveReply()) {
             if (core.cause() == null) {
                 return null; // until the peer's adapter has acknowledged an earlier reply
             }
             buffer.call = Buffer.NO_CALL; // no reply can be sent
         }
-        arrivedFirst = place(arrivedFirst + 1);
+        buffer.lend(Buffer.State.RECEIVED, next);
         ARRIVED.setOpaque(this, arrivedCount - 1);
-        return buffer.lend(Buffer.State.RECEIVED, reuse);
+        arrivedFirst = place(arrivedFirst + 1);
+        return next;
     }
 
     /** Returns true for a request or an offer without a reply. */
@@ -606,14 +612,23 @@ final class Messages {
             core.checkNotEnded();
             return null;
         }
-        call.answer = null;
-        call.state = Calls.Call.State.HELD;
         if (buffer.kind == Wire.FAULT) {
             byte[] text = buffer.segment().toArray(ValueLayout.JAVA_BYTE);
+            CallException refused = new CallException(core.toText(), new String(text, StandardCharsets.UTF_8));
+            hold(call);
             dropReply(buffer);
-            throw new CallException(core.toText(), new String(text, StandardCharsets.UTF_8));
+            throw refused;
         }
-        return buffer.lend(Buffer.State.RECEIVED, reuse);
+        Message next = buffer.next(reuse);
+        buffer.lend(Buffer.State.RECEIVED, next);
+        hold(call);
+        return next;
+    }
+
+    /** Notes that the program has the reply. */
+    private static void hold(Calls.Call call) {
+        call.answer = null;
+        call.state = Calls.Call.State.HELD;
     }
 
     /** Posts the receive of a reply again, which frees the number of its call. */
@@ -666,10 +681,16 @@ final class Messages {
     Transfer transfer(Message message) {
         try (var _ = lock.held()) {
             Buffer offer = request(message, Wire.OFFER);
-            RemoteMemory source = RemoteMemory.fromWide(offer.memory.asSlice(offer.length(), Wire.EXPORT_BYTES));
-            byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
-            byte[] key = takeKey(offer);
-            return new Transfer(core.channel, engine, source, key, about, reply(offer, false));
+            Message reply = reply(offer, false);
+            try {
+                RemoteMemory source = RemoteMemory.fromWide(offer.memory.asSlice(offer.length(), Wire.EXPORT_BYTES));
+                byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
+                byte[] key = takeKey(offer);
+                return new Transfer(core.channel, engine, source, key, about, reply);
+            } catch (RuntimeException | Error failed) {
+                takeBackUnsent(reply.owned()); // the peer is told
+                throw failed;
+            }
         }
     }
 

@@ -11,18 +11,26 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.commonmark.node.Code;
 import org.commonmark.node.Image;
 import org.commonmark.node.Link;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.FieldVisitor;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
 
 /** Tests the README and the chapters in {@code src/docs}: links, programs, snippets and commands. */
 class ReadmeTest {
@@ -33,6 +41,9 @@ class ReadmeTest {
 
     /** A call of a script with its arguments. */
     private static final Pattern COMMAND = Pattern.compile("scripts/([a-z-]+)(?![a-z/-])((?:[ =][^ \n|;#`]+)*)");
+
+    /** A member of a class, with arguments or without. */
+    private static final Pattern MEMBER = Pattern.compile("([A-Z]\\w*)\\.(?!java$)([a-z]\\w*)(\\(.*)?");
 
     private static final Map<String, String> HELP = new HashMap<>();
 
@@ -90,6 +101,80 @@ class ReadmeTest {
             }
         }
         assertThat(bad).allSatisfy(complaint -> assertThat(complaint).isEmpty());
+    }
+
+    /** Chapters that name a method or a field of a class, such as {@code Node.open}, name one that is there. */
+    @ParameterizedTest
+    @MethodSource("chapters")
+    void membersThatChaptersNameExist(Chapter chapter) throws Exception {
+        Map<String, Set<String>> members = members();
+        List<String> gone = new ArrayList<>();
+        for (Code code : chapter.nodes(Code.class)) {
+            Matcher member = MEMBER.matcher(code.getLiteral());
+            if (member.matches()
+                    && members.containsKey(member.group(1))
+                    && !isMember(member.group(2), member.group(1), members)) {
+                gone.add(code.getLiteral());
+            }
+        }
+        assertThat(gone).isEmpty();
+    }
+
+    /** Returns the names of the methods, fields and supertypes of each class of the project, by its simple name. */
+    private static Map<String, Set<String>> members() throws IOException {
+        Map<String, Set<String>> members = new HashMap<>();
+        for (String place : System.getProperty("java.class.path").split(":")) {
+            if (Files.isDirectory(Path.of(place))) {
+                try (Stream<Path> files = Files.walk(Path.of(place))) {
+                    for (Path file : files.filter(path -> path.toString().endsWith(".class"))
+                            .toList()) {
+                        new ClassReader(Files.readAllBytes(file)).accept(new Names(members), ClassReader.SKIP_CODE);
+                    }
+                }
+            }
+        }
+        return members;
+    }
+
+    private static boolean isMember(String name, String type, Map<String, Set<String>> members) {
+        Set<String> names = members.getOrDefault(type, Set.of());
+        return names.contains(name) || names.stream().anyMatch(each -> isMember(name, each, members));
+    }
+
+    /** Takes the names in a class. */
+    private static final class Names extends ClassVisitor {
+        private final Map<String, Set<String>> members;
+        private Set<String> names;
+
+        Names(Map<String, Set<String>> members) {
+            super(Opcodes.ASM9);
+            this.members = members;
+        }
+
+        private static String simple(String name) {
+            return name.replaceFirst(".*[/$]", "");
+        }
+
+        @Override
+        public void visit(int version, int access, String name, String generic, String above, String[] interfaces) {
+            names = members.computeIfAbsent(simple(name), fresh -> new HashSet<>());
+            Stream.concat(Stream.ofNullable(above), Stream.of(interfaces))
+                    .map(Names::simple)
+                    .forEach(names::add);
+            names.remove(simple(name)); // a class may extend one of the same simple name
+        }
+
+        @Override
+        public MethodVisitor visitMethod(int access, String name, String type, String generic, String[] thrown) {
+            names.add(name);
+            return null;
+        }
+
+        @Override
+        public FieldVisitor visitField(int access, String name, String type, String generic, Object value) {
+            names.add(name);
+            return null;
+        }
     }
 
     private static String compiledSources() throws IOException {

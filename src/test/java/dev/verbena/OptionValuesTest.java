@@ -10,6 +10,7 @@ import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.ListenerOptions;
 import dev.verbena.cm.PrivateData;
+import dev.verbena.internal.Options;
 import dev.verbena.net.NodeOptions;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.TestDevice;
@@ -43,10 +44,12 @@ import dev.verbena.verbs.flow.FlowSpec;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Array;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -59,6 +62,7 @@ import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -68,6 +72,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BiPredicate;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
@@ -79,7 +84,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Each option is a value of its own: it is read as it was set, it changes no other one, and two copies are equal. */
+/**
+ * Each option is a value of its own: the row of its class has it as it was set, it changes no other one, and two copies are
+ * equal. Reads the rows by the constants of their keys: that of {@code gidIndex()} is {@code GID_INDEX}.
+ */
 @FencedTest
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class OptionValuesTest {
@@ -100,6 +108,16 @@ class OptionValuesTest {
             Map.entry("SharedReceiveQueueOptions.sge", Set.of("attributes")),
             Map.entry("NodeOptions.secret", Set.of("protection", "isSealed", "room", "offerBytes", "check")),
             Map.entry("NodeOptions.protection", Set.of("isSealed", "room", "offerBytes", "check")));
+
+    /** The keys of options that have another name than their method. */
+    private static final Map<String, String> KEYS = Map.of(
+            "AddressVector.staticRate", "staticRateCode",
+            "NodeOptions.secret", "secrets",
+            "QueuePairOptions.sendDepth", "capabilities",
+            "QueuePairOptions.receiveDepth", "capabilities",
+            "QueuePairOptions.sendSge", "capabilities",
+            "QueuePairOptions.receiveSge", "capabilities",
+            "QueuePairOptions.inlineSize", "capabilities");
 
     /** Options whose values the text leaves out, or whose values have the same text. */
     private static final Map<String, Set<String>> NOT_IN_TEXT = Map.of(
@@ -254,9 +272,41 @@ class OptionValuesTest {
                         && !method.isSynthetic()
                         && method.getParameterCount() == 0
                         && method.getReturnType() != type
-                        && !List.of("options", "hashCode", "toString").contains(method.getName()))
+                        && !List.of("hashCode", "toString").contains(method.getName()))
                 .peek(method -> method.setAccessible(true))
                 .toList();
+    }
+
+    /** Returns the values of the row by the names of their keys as methods have them; none for attributes, which have no row. */
+    private static Map<String, Object> row(Object options) {
+        Map<String, Object> row = new TreeMap<>();
+        for (Field field : options.getClass().getDeclaredFields()) {
+            if (field.getType() == Options.Key.class) {
+                row.put(methodName(field.getName()), value(field, options));
+            }
+        }
+        return row;
+    }
+
+    private static String methodName(String constant) {
+        return Pattern.compile("_(.)")
+                .matcher(constant.toLowerCase(Locale.ROOT))
+                .replaceAll(letter -> letter.group(1).toUpperCase(Locale.ROOT));
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"}) // the key is a constant of the options' class
+    private static Object value(Field field, Object options) {
+        try {
+            field.setAccessible(true);
+            return Objects.requireNonNullElse(((Options.Key) field.get(null)).of((Options) options), "nothing");
+        } catch (IllegalAccessException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static String key(Method changer) {
+        String name = changer.getName();
+        return KEYS.getOrDefault(changer.getDeclaringClass().getSimpleName() + "." + name, name);
     }
 
     private static Optional<Object> change(Object options, Method changer, Object value) {
@@ -282,15 +332,21 @@ class OptionValuesTest {
         }
     }
 
-    private static Optional<Object> readAs(Object options, String name) {
+    /** Returns the value as a method reads it or, if none does, as the row has it. */
+    private static Object readAs(Object options, String name) {
         return readers(options.getClass()).stream()
                 .filter(reader -> reader.getName().equals(name))
                 .map(reader -> read(options, reader))
-                .findFirst();
+                .findFirst()
+                .orElseGet(() -> Objects.requireNonNull(row(options).get(name), name));
     }
 
     private static boolean isReadAs(Object options, String name, Object value) {
-        return readAs(options, name).map(read -> isSame(read, value)).orElse(true);
+        Object inRow = row(options).get(name);
+        return (inRow == null || isSame(inRow, value))
+                && readers(options.getClass()).stream()
+                        .filter(reader -> reader.getName().equals(name))
+                        .allMatch(reader -> isSame(read(options, reader), value));
     }
 
     /** Returns the value as its reader returns it. */
@@ -304,6 +360,9 @@ class OptionValuesTest {
         if (read instanceof OptionalLong optional) {
             return set.equals(optional.getAsLong());
         }
+        if (read instanceof Record record && record.getClass() != set.getClass()) {
+            return isSame(onlyComponent(record), set); // a record that has another text than its component
+        }
         if (read instanceof byte[] bytes) {
             return set instanceof byte[] wanted && Arrays.equals(bytes, wanted);
         }
@@ -313,6 +372,13 @@ class OptionValuesTest {
             return List.copyOf(all).equals(wanted);
         }
         return read.equals(set);
+    }
+
+    private static Object onlyComponent(Record record) {
+        RecordComponent[] components = record.getClass().getRecordComponents();
+        assertThat(components).as(record.getClass().getName()).hasSize(1);
+        components[0].getAccessor().setAccessible(true);
+        return read(record, components[0].getAccessor());
     }
 
     /** Returns a copy with another value of one option, which its reader, if there is one, reads as it was set. */
@@ -365,6 +431,37 @@ class OptionValuesTest {
     @MethodSource("types")
     void optionsAreReadAsTheyWereSet(String type) {
         assertThat(full(base(type))).isNotNull();
+    }
+
+    @ParameterizedTest
+    @MethodSource("types")
+    void rowHasEachOption(String type) {
+        Object base = base(type);
+        if (base instanceof Options) {
+            assertThat(changers(base.getClass()))
+                    .isNotEmpty()
+                    .allSatisfy(changer -> assertThat(row(base)).containsKey(key(changer)));
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("types")
+    void changeOfOneOptionChangesItsPlaceInTheRowAlone(String type) {
+        Object full = full(base(type));
+        Map<String, Object> before = row(full);
+        int number = 50;
+        for (Method changer : changers(full.getClass())) {
+            Map<String, Object> after = row(changed(full, changer, number++));
+            Set<String> changed = new TreeSet<>(before.keySet());
+            changed.removeIf(key -> Objects.deepEquals(before.get(key), after.get(key)));
+            if (full instanceof Options) {
+                assertThat(changed).as(changer.getName()).contains(key(changer));
+            }
+            changed.remove(key(changer));
+            assertThat(changed)
+                    .as("changed with %s", changer.getName())
+                    .isSubsetOf(VIEWS.getOrDefault(type + "." + changer.getName(), Set.of()));
+        }
     }
 
     @ParameterizedTest
@@ -423,6 +520,9 @@ class OptionValuesTest {
         for (Method changer : changers(full.getClass())) {
             Object other = changed(full, changer, number++);
             assertThat(other).as(changer.getName()).isNotEqualTo(full);
+            if (full instanceof Options) {
+                assertThat(other.hashCode()).as(changer.getName()).isNotEqualTo(full.hashCode());
+            }
             if (other.toString().equals(full.toString())) {
                 omitted.add(changer.getName());
             }
@@ -554,7 +654,7 @@ class OptionValuesTest {
         Object base = base(option.replaceAll("\\..*", ""));
         Method changer = changer(option);
         Object value = parse(changer.getParameterTypes()[0], taken);
-        assertThat(readAs(changed(base, changer, value), changer.getName())).hasValue(value);
+        assertThat(readAs(changed(base, changer, value), changer.getName())).isEqualTo(value);
         assertRefuses(base, changer, parse(changer.getParameterTypes()[0], refused));
     }
 
@@ -615,13 +715,9 @@ class OptionValuesTest {
     })
     void optionsHaveTheirDefaults(String option, String value) {
         Object base = base(option.replaceAll("\\..*", ""));
-        Optional<Object> read = readAs(base, option.replaceAll(".*\\.", ""));
-        if (read.isPresent()) {
-            assertThat(read.get() instanceof byte[] bytes ? bytes.length + " bytes" : read.get())
-                    .hasToString(value);
-        } else {
-            assertThat(changed(base, changer(option), Integer.valueOf(value))).isEqualTo(base);
-        }
+        Object read = readAs(base, option.replaceAll(".*\\.", ""));
+        assertThat(read instanceof byte[] bytes ? bytes.length + " bytes" : read)
+                .hasToString(value);
     }
 
     /** Three quarters of the channels, unless the program says otherwise. */
@@ -629,7 +725,7 @@ class OptionValuesTest {
     @CsvSource({"1, 1", "5, 4"})
     void defaultOfMaxChannelsPerPeerFollowsMaxChannels(int channels, int perPeer) {
         assertThat(readAs(NodeOptions.defaults().maxChannels(channels), "maxChannelsPerPeer"))
-                .hasValue(perPeer);
+                .isEqualTo(perPeer);
     }
 
     @ParameterizedTest
@@ -637,12 +733,12 @@ class OptionValuesTest {
     void sizeOfAQueuePairIsThatOfItsCapabilities(String size) {
         QueuePairOptions options = (QueuePairOptions) base("QueuePairOptions");
         assertThat(readAs(changed(options, changer("QueuePairOptions." + size), 7), "capabilities"))
-                .hasValue(changed(QueueCapabilities.of(64, 64), changer("QueueCapabilities." + size), 7));
+                .isEqualTo(changed(QueueCapabilities.of(64, 64), changer("QueueCapabilities." + size), 7));
     }
 
     @Test
     void unreliableConnectionHasItsType() {
-        assertThat(readAs(QueuePair.uc(null), "type")).hasValue(QueuePairType.UC);
+        assertThat(readAs(QueuePair.uc(null), "type")).isEqualTo(QueuePairType.UC);
     }
 
     @ParameterizedTest

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Options follow one idiom: immutable final classes, private fields, changed copies, and no reader that users don't need. */
+/** Options follow one idiom: immutable final classes, a row of values, changed copies, and no reader that users don't need. */
 class OptionsIdiomTest {
     private static final int MAX_COMPONENTS = 6;
 
@@ -90,6 +90,11 @@ class OptionsIdiomTest {
                         ? !Modifier.isFinal(field.getModifiers())
                         : !Modifier.isPrivate(field.getModifiers()))
                 .forEach(field -> breaches.add("others can write " + field.getName()));
+        if (type != QueuePairAttributes.class) {
+            Stream.of(type.getDeclaredFields())
+                    .filter(field -> !Modifier.isStatic(field.getModifiers()))
+                    .forEach(field -> breaches.add("has beside its row " + field.getName()));
+        }
         Stream.of(type.getDeclaredClasses())
                 .filter(Cloneable.class::isAssignableFrom)
                 .forEach(twin -> breaches.add("has a twin " + twin.getSimpleName()));
@@ -143,6 +148,7 @@ class OptionsIdiomTest {
         assertThat(breaches(SampleOptions.class))
                 .contains("is not a final class", "does not extend Options", "has a public constructor")
                 .contains("has a long constructor", "others can write depth", "has a twin Values")
+                .contains("has beside its row depth")
                 .contains("reads what users set: depth");
         assertThat(isLongRecord(Sample.class)).isTrue();
     }

@@ -33,18 +33,31 @@ import org.jspecify.annotations.Nullable;
  */
 public final class AddressInfo extends Options<AddressInfo> {
     private static final long LONGEST = 1 << 16;
+    private static final Keys<AddressInfo> KEYS = new Keys<>();
+    private static final Key<AddressInfo, PortSpace> SPACE = KEYS.key("space", PortSpace.UNKNOWN);
+    private static final Key<AddressInfo, QueuePairType> TYPE = KEYS.key("type", QueuePairType.UNKNOWN);
+    private static final Key<AddressInfo, Family> FAMILY = KEYS.key("family", Family.ANY);
+    private static final Key<AddressInfo, Set<Flag>> FLAGS = KEYS.key("flags", Set.of());
+    private static final Key<AddressInfo, Place> SOURCE = KEYS.key("from", Place.ANY);
+    private static final Key<AddressInfo, Place> DESTINATION = KEYS.key("to", Place.ANY);
+    private static final Key<AddressInfo, ByteBuffer> ROUTE = KEYS.hidden("route", ByteBuffer.allocate(0));
+    private static final Key<AddressInfo, ByteBuffer> CONNECT_DATA =
+            KEYS.hidden("connect data", ByteBuffer.allocate(0));
     private static final AddressInfo HINTS = new AddressInfo();
 
-    private Set<Flag> flags = Set.of();
-    private Family family = Family.ANY;
-    private QueuePairType type = QueuePairType.UNKNOWN;
-    private PortSpace space = PortSpace.UNKNOWN;
-    private @Nullable SocketAddress source;
-    private @Nullable SocketAddress destination;
-    private ByteBuffer route = ByteBuffer.allocate(0);
-    private ByteBuffer connect = ByteBuffer.allocate(0);
+    /** An address with the text that messages have, or any address. */
+    private record Place(@Nullable SocketAddress address) {
+        static final Place ANY = new Place(null);
 
-    private AddressInfo() {}
+        @Override
+        public String toString() {
+            return address == null ? "any" : ConnectionException.text(address);
+        }
+    }
+
+    private AddressInfo() {
+        super(KEYS);
+    }
 
     /**
      * Returns hints that restrict nothing yet.
@@ -61,7 +74,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return the flags
      */
     public Set<Flag> flags() {
-        return flags;
+        return FLAGS.of(this);
     }
 
     /**
@@ -71,7 +84,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo flags(Flag... flags) {
-        return with(copy -> copy.flags = set(Flag.class, List.of(flags)));
+        return with(FLAGS, EnumCodec.copy(Flag.class, List.of(flags)));
     }
 
     /**
@@ -80,7 +93,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return the family
      */
     public Family family() {
-        return family;
+        return FAMILY.of(this);
     }
 
     /**
@@ -91,7 +104,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo family(Family wanted) {
-        return with(copy -> copy.family = Objects.requireNonNull(wanted, "family"));
+        return with(FAMILY, Objects.requireNonNull(wanted, "family"));
     }
 
     /**
@@ -100,7 +113,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return the kind; {@link QueuePairType#UNKNOWN} for any
      */
     public QueuePairType type() {
-        return type;
+        return TYPE.of(this);
     }
 
     /**
@@ -110,7 +123,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo type(QueuePairType wanted) {
-        return with(copy -> copy.type = Objects.requireNonNull(wanted, "type"));
+        return with(TYPE, Objects.requireNonNull(wanted, "type"));
     }
 
     /**
@@ -119,7 +132,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return the port space; {@link PortSpace#UNKNOWN} for any
      */
     public PortSpace space() {
-        return space;
+        return SPACE.of(this);
     }
 
     /**
@@ -129,7 +142,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo space(PortSpace wanted) {
-        return with(copy -> copy.space = Objects.requireNonNull(wanted, "space"));
+        return with(SPACE, Objects.requireNonNull(wanted, "space"));
     }
 
     /**
@@ -138,7 +151,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return the address; empty for any
      */
     public Optional<SocketAddress> source() {
-        return Optional.ofNullable(source);
+        return Optional.ofNullable(SOURCE.of(this).address);
     }
 
     /**
@@ -148,7 +161,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo source(SocketAddress own) {
-        return with(copy -> copy.source = own);
+        return with(SOURCE, new Place(own));
     }
 
     /**
@@ -157,7 +170,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return the address; empty for any
      */
     public Optional<SocketAddress> destination() {
-        return Optional.ofNullable(destination);
+        return Optional.ofNullable(DESTINATION.of(this).address);
     }
 
     /**
@@ -167,7 +180,7 @@ public final class AddressInfo extends Options<AddressInfo> {
      * @return a changed copy
      */
     public AddressInfo destination(SocketAddress peer) {
-        return with(copy -> copy.destination = peer);
+        return with(DESTINATION, new Place(peer));
     }
 
     /**
@@ -251,22 +264,20 @@ public final class AddressInfo extends Options<AddressInfo> {
     }
 
     private static AddressInfo read(MemorySegment from) {
-        AddressInfo read = new AddressInfo();
-        read.flags = EnumCodec.flags(Flag.class, flag -> flag.bit, rdma_addrinfo.ai_flags(from));
-        read.family = Family.of(rdma_addrinfo.ai_family(from));
-        read.type = QueuePairType.of(rdma_addrinfo.ai_qp_type(from));
-        read.space = PortSpace.of(rdma_addrinfo.ai_port_space(from));
-        read.source = address(rdma_addrinfo.ai_src_addr(from), rdma_addrinfo.ai_src_len(from));
-        read.destination = address(rdma_addrinfo.ai_dst_addr(from), rdma_addrinfo.ai_dst_len(from));
-        read.route = bytes(rdma_addrinfo.ai_route(from), rdma_addrinfo.ai_route_len(from));
-        read.connect = bytes(rdma_addrinfo.ai_connect(from), rdma_addrinfo.ai_connect_len(from));
-        return read.frozen();
+        return HINTS.with(FLAGS, EnumCodec.flags(Flag.class, flag -> flag.bit, rdma_addrinfo.ai_flags(from)))
+                .with(FAMILY, Family.of(rdma_addrinfo.ai_family(from)))
+                .with(TYPE, QueuePairType.of(rdma_addrinfo.ai_qp_type(from)))
+                .with(SPACE, PortSpace.of(rdma_addrinfo.ai_port_space(from)))
+                .with(SOURCE, place(rdma_addrinfo.ai_src_addr(from), rdma_addrinfo.ai_src_len(from)))
+                .with(DESTINATION, place(rdma_addrinfo.ai_dst_addr(from), rdma_addrinfo.ai_dst_len(from)))
+                .with(ROUTE, bytes(rdma_addrinfo.ai_route(from), rdma_addrinfo.ai_route_len(from)))
+                .with(CONNECT_DATA, bytes(rdma_addrinfo.ai_connect(from), rdma_addrinfo.ai_connect_len(from)));
     }
 
-    private static @Nullable SocketAddress address(MemorySegment pointer, int length) {
+    private static Place place(MemorySegment pointer, int length) {
         return pointer.address() == 0 || length == 0
-                ? null
-                : SocketAddresses.readAny(pointer.reinterpret(length)).orElse(null);
+                ? Place.ANY
+                : new Place(SocketAddresses.readAny(pointer.reinterpret(length)).orElse(null));
     }
 
     private static ByteBuffer bytes(MemorySegment pointer, long length) {
@@ -279,24 +290,26 @@ public final class AddressInfo extends Options<AddressInfo> {
     /** Writes a struct for C, without a next one. */
     MemorySegment write(Arena scratch) {
         MemorySegment to = rdma_addrinfo.allocate(scratch);
-        rdma_addrinfo.ai_flags(to, EnumCodec.bits(flags, flag -> flag.bit));
-        rdma_addrinfo.ai_family(to, Math.max(0, family.code));
-        rdma_addrinfo.ai_qp_type(to, Math.max(0, type.code()));
-        rdma_addrinfo.ai_port_space(to, Math.max(0, space.code()));
-        SocketAddress source = this.source;
+        rdma_addrinfo.ai_flags(to, EnumCodec.bits(flags(), flag -> flag.bit));
+        rdma_addrinfo.ai_family(to, Math.max(0, family().code));
+        rdma_addrinfo.ai_qp_type(to, Math.max(0, type().code()));
+        rdma_addrinfo.ai_port_space(to, Math.max(0, space().code()));
+        SocketAddress source = SOURCE.of(this).address;
         if (source != null) {
             rdma_addrinfo.ai_src_addr(to, SocketAddresses.write(source, scratch));
             rdma_addrinfo.ai_src_len(to, SocketAddresses.length(source));
         }
-        SocketAddress destination = this.destination;
+        SocketAddress destination = DESTINATION.of(this).address;
         if (destination != null) {
             rdma_addrinfo.ai_dst_addr(to, SocketAddresses.write(destination, scratch));
             rdma_addrinfo.ai_dst_len(to, SocketAddresses.length(destination));
         }
+        ByteBuffer route = ROUTE.of(this);
         if (route.hasRemaining()) {
             rdma_addrinfo.ai_route(to, copy(route, scratch));
             rdma_addrinfo.ai_route_len(to, route.remaining());
         }
+        ByteBuffer connect = CONNECT_DATA.of(this);
         if (connect.hasRemaining()) {
             rdma_addrinfo.ai_connect(to, copy(connect, scratch));
             rdma_addrinfo.ai_connect_len(to, connect.remaining());
@@ -307,23 +320,6 @@ public final class AddressInfo extends Options<AddressInfo> {
     /** Copies bytes to memory that is aligned as C's structs are. */
     private static MemorySegment copy(ByteBuffer bytes, Arena scratch) {
         return scratch.allocate(bytes.remaining(), Long.BYTES).copyFrom(MemorySegment.ofBuffer(bytes));
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("space", space, PortSpace.UNKNOWN),
-                option("type", type, QueuePairType.UNKNOWN),
-                option("family", family, Family.ANY),
-                option("flags", flags, Set.of()),
-                option("from", words(source), "any"),
-                option("to", words(destination), "any"),
-                hidden("route", route, ByteBuffer.allocate(0)),
-                hidden("connect data", connect, ByteBuffer.allocate(0)));
-    }
-
-    private static String words(@Nullable SocketAddress address) {
-        return address == null ? "any" : ConnectionException.text(address);
     }
 
     /** A family of addresses ({@code AF_*}). */

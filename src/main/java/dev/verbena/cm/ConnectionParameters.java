@@ -7,7 +7,6 @@ import dev.verbena.internal.raw.rdma_conn_param;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.List;
 import java.util.Objects;
 
 /**
@@ -25,18 +24,21 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      */
     public static final int MAX = 255;
 
+    private static final Keys<ConnectionParameters> KEYS = new Keys<>();
+    private static final Key<ConnectionParameters, PrivateData> PRIVATE_DATA =
+            KEYS.key("private data", PrivateData.NONE);
+    private static final Key<ConnectionParameters, Integer> RESPONDER_RESOURCES = KEYS.key("responder resources", MAX);
+    private static final Key<ConnectionParameters, Integer> INITIATOR_DEPTH = KEYS.key("initiator depth", MAX);
+    private static final Key<ConnectionParameters, Boolean> FLOW_CONTROL = KEYS.key("flow control", false);
+    private static final Key<ConnectionParameters, Integer> RETRY_COUNT = KEYS.key("retries", 6);
+    private static final Key<ConnectionParameters, Integer> RNR_RETRY_COUNT = KEYS.key("RNR retries", 7);
+    private static final Key<ConnectionParameters, Boolean> SHARED_RECEIVES = KEYS.key("shared receives", false);
+    private static final Key<ConnectionParameters, Integer> QUEUE_PAIR_NUMBER = KEYS.key("QP", 0);
     private static final ConnectionParameters DEFAULTS = new ConnectionParameters();
 
-    private PrivateData privateData = PrivateData.NONE;
-    private int responderResources = MAX;
-    private int initiatorDepth = MAX;
-    private boolean flowControl;
-    private int retryCount = 6;
-    private int rnrRetryCount = 7;
-    private boolean sharedReceives;
-    private int queuePairNumber;
-
-    private ConnectionParameters() {}
+    private ConnectionParameters() {
+        super(KEYS);
+    }
 
     /**
      * Returns the defaults: as many reads and atomics as the device allows, 6 retries without an answer, no limit of
@@ -54,7 +56,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return the bytes; {@link PrivateData#NONE} by default
      */
     public PrivateData privateData() {
-        return privateData;
+        return PRIVATE_DATA.of(this);
     }
 
     /**
@@ -64,7 +66,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return a changed copy
      */
     public ConnectionParameters privateData(PrivateData data) {
-        return with(copy -> copy.privateData = Objects.requireNonNull(data, "privateData"));
+        return with(PRIVATE_DATA, Objects.requireNonNull(data, "privateData"));
     }
 
     /**
@@ -73,7 +75,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return 0 to 255; {@link #MAX} for as many as the device allows
      */
     public int responderResources() {
-        return responderResources;
+        return RESPONDER_RESOURCES.of(this);
     }
 
     /**
@@ -84,7 +86,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters responderResources(int count) {
-        return with(copy -> copy.responderResources = Checks.checkRange("number of responder resources", count, MAX));
+        return with(RESPONDER_RESOURCES, Checks.checkRange("number of responder resources", count, MAX));
     }
 
     /**
@@ -93,7 +95,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return 0 to 255; {@link #MAX} for as many as the device allows
      */
     public int initiatorDepth() {
-        return initiatorDepth;
+        return INITIATOR_DEPTH.of(this);
     }
 
     /**
@@ -104,7 +106,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters initiatorDepth(int count) {
-        return with(copy -> copy.initiatorDepth = Checks.checkRange("initiator depth", count, MAX));
+        return with(INITIATOR_DEPTH, Checks.checkRange("initiator depth", count, MAX));
     }
 
     /**
@@ -113,7 +115,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return true with flow control
      */
     public boolean flowControl() {
-        return flowControl;
+        return FLOW_CONTROL.of(this);
     }
 
     /**
@@ -123,7 +125,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return a changed copy
      */
     public ConnectionParameters flowControl(boolean value) {
-        return with(copy -> copy.flowControl = value);
+        return with(FLOW_CONTROL, value);
     }
 
     /**
@@ -132,7 +134,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return 0 to 7
      */
     public int retryCount() {
-        return retryCount;
+        return RETRY_COUNT.of(this);
     }
 
     /**
@@ -144,7 +146,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters retryCount(int count) {
-        return with(copy -> copy.retryCount = Checks.checkRange("retry count", count, 7));
+        return with(RETRY_COUNT, Checks.checkRange("retry count", count, 7));
     }
 
     /**
@@ -153,7 +155,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return 0 to 7; 7 is without limit
      */
     public int rnrRetryCount() {
-        return rnrRetryCount;
+        return RNR_RETRY_COUNT.of(this);
     }
 
     /**
@@ -165,7 +167,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @throws IllegalArgumentException if the number does not fit
      */
     public ConnectionParameters rnrRetryCount(int count) {
-        return with(copy -> copy.rnrRetryCount = Checks.checkRange("RNR retry count", count, 7));
+        return with(RNR_RETRY_COUNT, Checks.checkRange("RNR retry count", count, 7));
     }
 
     /**
@@ -175,7 +177,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return true with a shared receive queue
      */
     public boolean sharedReceives() {
-        return sharedReceives;
+        return SHARED_RECEIVES.of(this);
     }
 
     /**
@@ -184,27 +186,25 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
      * @return 24 bits
      */
     public int queuePairNumber() {
-        return queuePairNumber;
+        return QUEUE_PAIR_NUMBER.of(this);
     }
 
     ConnectionParameters queuePair(int number, boolean shared) {
-        return with(copy -> {
-            copy.queuePairNumber = Checks.checkRange("queue pair number", number, 0xffffff);
-            copy.sharedReceives = shared;
-        });
+        return with(QUEUE_PAIR_NUMBER, Checks.checkRange("queue pair number", number, 0xffffff))
+                .with(SHARED_RECEIVES, shared);
     }
 
     MemorySegment write(Arena scratch) {
         MemorySegment to = rdma_conn_param.allocate(scratch);
-        rdma_conn_param.private_data(to, write(privateData, scratch));
-        rdma_conn_param.private_data_len(to, (byte) privateData.size());
-        rdma_conn_param.responder_resources(to, (byte) responderResources);
-        rdma_conn_param.initiator_depth(to, (byte) initiatorDepth);
-        rdma_conn_param.flow_control(to, (byte) (flowControl ? 1 : 0));
-        rdma_conn_param.retry_count(to, (byte) retryCount);
-        rdma_conn_param.rnr_retry_count(to, (byte) rnrRetryCount);
-        rdma_conn_param.srq(to, (byte) (sharedReceives ? 1 : 0));
-        rdma_conn_param.qp_num(to, queuePairNumber);
+        rdma_conn_param.private_data(to, write(privateData(), scratch));
+        rdma_conn_param.private_data_len(to, (byte) privateData().size());
+        rdma_conn_param.responder_resources(to, (byte) responderResources());
+        rdma_conn_param.initiator_depth(to, (byte) initiatorDepth());
+        rdma_conn_param.flow_control(to, (byte) (flowControl() ? 1 : 0));
+        rdma_conn_param.retry_count(to, (byte) retryCount());
+        rdma_conn_param.rnr_retry_count(to, (byte) rnrRetryCount());
+        rdma_conn_param.srq(to, (byte) (sharedReceives() ? 1 : 0));
+        rdma_conn_param.qp_num(to, queuePairNumber());
         return to;
     }
 
@@ -213,36 +213,20 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
     }
 
     static ConnectionParameters read(MemorySegment from) {
-        ConnectionParameters read = new ConnectionParameters();
-        read.privateData = data(
-                Memory.getLong(from.address() + rdma_conn_param.private_data$offset()),
-                Byte.toUnsignedInt(rdma_conn_param.private_data_len(from)));
-        read.responderResources = Byte.toUnsignedInt(rdma_conn_param.responder_resources(from));
-        read.initiatorDepth = Byte.toUnsignedInt(rdma_conn_param.initiator_depth(from));
-        read.flowControl = rdma_conn_param.flow_control(from) != 0;
-        read.retryCount = rdma_conn_param.retry_count(from) & 7;
-        read.rnrRetryCount = rdma_conn_param.rnr_retry_count(from) & 7;
-        read.sharedReceives = rdma_conn_param.srq(from) != 0;
-        read.queuePairNumber = rdma_conn_param.qp_num(from) & 0xffffff;
-        return read.frozen();
+        return DEFAULTS.privateData(data(
+                        Memory.getLong(from.address() + rdma_conn_param.private_data$offset()),
+                        Byte.toUnsignedInt(rdma_conn_param.private_data_len(from))))
+                .responderResources(Byte.toUnsignedInt(rdma_conn_param.responder_resources(from)))
+                .initiatorDepth(Byte.toUnsignedInt(rdma_conn_param.initiator_depth(from)))
+                .flowControl(rdma_conn_param.flow_control(from) != 0)
+                .retryCount(rdma_conn_param.retry_count(from) & 7)
+                .rnrRetryCount(rdma_conn_param.rnr_retry_count(from) & 7)
+                .queuePair(rdma_conn_param.qp_num(from) & 0xffffff, rdma_conn_param.srq(from) != 0);
     }
 
     static PrivateData data(long address, int length) {
         return address == 0 || length == 0
                 ? PrivateData.NONE
                 : PrivateData.of(Memory.struct(address, length).toArray(ValueLayout.JAVA_BYTE));
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("private data", privateData, DEFAULTS.privateData),
-                option("responder resources", responderResources, DEFAULTS.responderResources),
-                option("initiator depth", initiatorDepth, DEFAULTS.initiatorDepth),
-                option("flow control", flowControl, DEFAULTS.flowControl),
-                option("retries", retryCount, DEFAULTS.retryCount),
-                option("RNR retries", rnrRetryCount, DEFAULTS.rnrRetryCount),
-                option("shared receives", sharedReceives, DEFAULTS.sharedReceives),
-                option("QP", queuePairNumber, DEFAULTS.queuePairNumber));
     }
 }

@@ -26,14 +26,19 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ConnectionSnippets.java" region="share"}
  */
 public final class ConnectionResources extends Options<ConnectionResources> {
+    private static final Keys<ConnectionResources> KEYS = new Keys<>();
+    private static final Key<ConnectionResources, QueueCapabilities> SIZES =
+            KEYS.key("sizes", QueueCapabilities.of(64, 64));
+    private static final Key<ConnectionResources, @Nullable ProtectionDomain> DOMAIN = KEYS.key("domain", null);
+    private static final Key<ConnectionResources, @Nullable CompletionQueue> COMPLETION_QUEUE =
+            KEYS.key("completion queue", null);
+    private static final Key<ConnectionResources, @Nullable SharedReceiveQueue> SHARED_RECEIVE_QUEUE =
+            KEYS.key("shared receive queue", null);
     private static final ConnectionResources DEFAULTS = new ConnectionResources();
 
-    private QueueCapabilities sizes = QueueCapabilities.of(64, 64);
-    private @Nullable ProtectionDomain domain;
-    private @Nullable CompletionQueue completionQueue;
-    private @Nullable SharedReceiveQueue sharedReceiveQueue;
-
-    private ConnectionResources() {}
+    private ConnectionResources() {
+        super(KEYS);
+    }
 
     /**
      * Returns options for 64 sends and 64 receives at once.
@@ -62,7 +67,7 @@ public final class ConnectionResources extends Options<ConnectionResources> {
      * @return a changed copy
      */
     public ConnectionResources sizes(QueueCapabilities changed) {
-        return with(copy -> copy.sizes = Objects.requireNonNull(changed, "sizes"));
+        return with(SIZES, Objects.requireNonNull(changed, "sizes"));
     }
 
     /**
@@ -73,7 +78,7 @@ public final class ConnectionResources extends Options<ConnectionResources> {
      * @return a changed copy
      */
     public ConnectionResources domain(@Nullable ProtectionDomain shared) {
-        return with(copy -> copy.domain = shared);
+        return with(DOMAIN, shared);
     }
 
     /**
@@ -84,7 +89,7 @@ public final class ConnectionResources extends Options<ConnectionResources> {
      * @return a changed copy
      */
     public ConnectionResources completionQueue(@Nullable CompletionQueue shared) {
-        return with(copy -> copy.completionQueue = shared);
+        return with(COMPLETION_QUEUE, shared);
     }
 
     /**
@@ -95,7 +100,7 @@ public final class ConnectionResources extends Options<ConnectionResources> {
      * @return a changed copy
      */
     public ConnectionResources sharedReceiveQueue(@Nullable SharedReceiveQueue shared) {
-        return with(copy -> copy.sharedReceiveQueue = shared);
+        return with(SHARED_RECEIVE_QUEUE, shared);
     }
 
     /**
@@ -104,19 +109,23 @@ public final class ConnectionResources extends Options<ConnectionResources> {
      * @throws ConnectionException if the peer of a request has left
      */
     ConnectionParts make(ConnectionId id) {
+        QueueCapabilities sizes = SIZES.of(this);
+        ProtectionDomain domain = DOMAIN.of(this);
+        CompletionQueue shared = COMPLETION_QUEUE.of(this);
+        SharedReceiveQueue receives = SHARED_RECEIVE_QUEUE.of(this);
         List<VerbsObject> made = new ArrayList<>();
         try {
             ProtectionDomain used = domain == null ? id.protectionDomain() : domain;
-            CompletionQueue completions = completionQueue == null
+            CompletionQueue completions = shared == null
                     ? IdQueues.makeQueue(id.context(), sizes.sendDepth() + sizes.receiveDepth(), id.arena(), made)
-                    : completionQueue;
+                    : shared;
             QueuePairOptions wanted = QueuePair.rc(completions).capabilities(sizes);
-            if (sharedReceiveQueue != null) {
-                wanted = wanted.sharedReceiveQueue(sharedReceiveQueue);
+            if (receives != null) {
+                wanted = wanted.sharedReceiveQueue(receives);
             }
             QueuePair pair = id.createQueuePair(used, wanted, id.arena());
             made.addFirst(pair);
-            if (completionQueue == null) {
+            if (shared == null) {
                 VerbsAccess.get().limitSends(pair);
                 makeRoom(completions, pair.capabilities());
             }
@@ -137,14 +146,5 @@ public final class ConnectionResources extends Options<ConnectionResources> {
                 // The queue has room for the requests that were asked for.
             }
         }
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("sizes", sizes, DEFAULTS.sizes),
-                option("domain", domain, null),
-                option("completion queue", completionQueue, null),
-                option("shared receive queue", sharedReceiveQueue, null));
     }
 }

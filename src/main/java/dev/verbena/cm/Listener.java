@@ -61,7 +61,7 @@ public final class Listener implements AutoCloseable {
             ConnectionId id = channel.createId(PortSpace.TCP);
             return CmFailures.orUndo(id::close, () -> {
                 id.bind(address);
-                id.listen(limits.backlog());
+                id.listen(ListenerOptions.BACKLOG.of(limits));
                 return new Listener(channel, id, limits);
             });
         });
@@ -201,9 +201,10 @@ public final class Listener implements AutoCloseable {
 
     /** Accepts a peer. Closes the connection and returns null if the time of a handshake is over before the timeout is. */
     private @Nullable Connection acceptOrClose(Connection peer, Duration timeout) throws InterruptedException {
-        boolean limited = limits.handshakeTimeout().compareTo(timeout) < 0;
+        Duration most = ListenerOptions.HANDSHAKE_TIMEOUT.of(limits);
+        boolean limited = most.compareTo(timeout) < 0;
         try {
-            peer.accept(limited ? limits.handshakeTimeout() : timeout);
+            peer.accept(limited ? most : timeout);
             return peer;
         } catch (VerbsTimeoutException late) {
             CmFailures.undo(late, peer::close);

@@ -3,7 +3,6 @@ package dev.verbena.cm;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
 import java.time.Duration;
-import java.util.List;
 
 /**
  * Options of a {@link Listener}: its limits on peers that have not connected yet. Begin with {@link #defaults}. Each option
@@ -12,12 +11,15 @@ import java.util.List;
  * {@snippet file="ConnectionSnippets.java" region="limits"}
  */
 public final class ListenerOptions extends Options<ListenerOptions> {
+    private static final Keys<ListenerOptions> KEYS = new Keys<>();
+    static final Key<ListenerOptions, Integer> BACKLOG = KEYS.key("backlog", 128);
+    static final Key<ListenerOptions, Duration> HANDSHAKE_TIMEOUT =
+            KEYS.key("handshake timeout", Duration.ofSeconds(10));
     private static final ListenerOptions DEFAULTS = new ListenerOptions();
 
-    private int backlog = 128;
-    private Duration handshakeTimeout = Duration.ofSeconds(10);
-
-    private ListenerOptions() {}
+    private ListenerOptions() {
+        super(KEYS);
+    }
 
     /**
      * Returns options for 128 waiting requests, and handshakes of at most 10 seconds.
@@ -28,10 +30,6 @@ public final class ListenerOptions extends Options<ListenerOptions> {
         return DEFAULTS;
     }
 
-    int backlog() {
-        return backlog;
-    }
-
     /**
      * Returns a copy with another backlog. Further requests are rejected: the peer gets a {@link ConnectionException}.
      *
@@ -40,11 +38,7 @@ public final class ListenerOptions extends Options<ListenerOptions> {
      * @throws IllegalArgumentException if the number is less than 1
      */
     public ListenerOptions backlog(int requests) {
-        return with(copy -> copy.backlog = Checks.checkAtLeast("backlog", requests, 1));
-    }
-
-    Duration handshakeTimeout() {
-        return handshakeTimeout;
+        return with(BACKLOG, Checks.checkAtLeast("backlog", requests, 1));
     }
 
     /**
@@ -56,13 +50,6 @@ public final class ListenerOptions extends Options<ListenerOptions> {
      * @throws IllegalArgumentException if the time is not positive
      */
     public ListenerOptions handshakeTimeout(Duration timeout) {
-        return with(copy -> copy.handshakeTimeout = Checks.checkPositive("handshake timeout", timeout));
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("backlog", backlog, DEFAULTS.backlog),
-                option("handshake timeout", handshakeTimeout, DEFAULTS.handshakeTimeout));
+        return with(HANDSHAKE_TIMEOUT, Checks.checkPositive("handshake timeout", timeout));
     }
 }

@@ -41,4 +41,11 @@ public final class EnumCodec {
         flags.removeIf(flag -> (bits & bit.applyAsInt(flag)) == 0);
         return Collections.unmodifiableSet(flags);
     }
+
+    /** Returns an unmodifiable copy of constants, in the order of their declaration. */
+    public static <E extends Enum<E>> Set<E> copy(Class<E> type, Collection<E> constants) {
+        EnumSet<E> copy = EnumSet.noneOf(type);
+        copy.addAll(constants);
+        return Collections.unmodifiableSet(copy);
+    }
 }

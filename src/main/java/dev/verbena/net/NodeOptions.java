@@ -4,8 +4,6 @@ import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.HexFormat;
-import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BiPredicate;
@@ -21,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * admitted: before, for two greetings. A {@linkplain Protection#SEALED sealed} channel pins memory for {@code calls} more. Over TCP, memory is not pinned, and a page is taken when it is first used.
  */
 public final class NodeOptions extends Options<NodeOptions> {
-    private static final NodeOptions DEFAULTS = new NodeOptions();
-
     /** The thread that makes progress for a node: takes completions and events, and acts on them. */
     public enum Progress {
         /** A daemon thread of the node. All other threads may block, and messages travel while they do other things. */
@@ -37,34 +33,42 @@ public final class NodeOptions extends Options<NodeOptions> {
         CALLER
     }
 
-    private int window = 32;
-    private int sends = 32;
-    private int calls = 32;
-    private int operations = 32;
-    private int maxExports = 64;
-    private long maxTransferSize = 1L << 40;
-    private byte[] token = {};
-    private @Nullable BiPredicate<InetSocketAddress, byte[]> admit;
-    private @Nullable Secrets secrets;
+    private static final Keys<NodeOptions> KEYS = new Keys<>();
+    private static final Key<NodeOptions, Integer> WINDOW = KEYS.key("window", 32);
+    private static final Key<NodeOptions, Integer> SENDS = KEYS.key("sends", 32);
+    private static final Key<NodeOptions, Integer> CALLS = KEYS.key("calls", 32);
+    private static final Key<NodeOptions, Integer> OPERATIONS = KEYS.key("operations", 32);
+    private static final Key<NodeOptions, Integer> MAX_EXPORTS = KEYS.key("exports", 64);
+    private static final Key<NodeOptions, Long> MAX_TRANSFER_SIZE = KEYS.key("transfer size", 1L << 40);
+    private static final Key<NodeOptions, byte[]> TOKEN = KEYS.hidden("token", new byte[0]);
+    private static final Key<NodeOptions, @Nullable BiPredicate<InetSocketAddress, byte[]>> ADMIT =
+            KEYS.hidden("admission test", null);
+    private static final Key<NodeOptions, @Nullable Secrets> SECRETS = KEYS.hidden("secret", null);
 
     /** The protection; null for that of the secret alone. */
-    private @Nullable Protection protection;
+    private static final Key<NodeOptions, @Nullable Protection> PROTECTION = KEYS.key("protection", null);
 
-    private int messageSize = 4096;
-    private int maxChannels = 64;
+    private static final Key<NodeOptions, Integer> MESSAGE_SIZE = KEYS.key("message size", 4096);
+    private static final Key<NodeOptions, Integer> MAX_CHANNELS = KEYS.key("channels", 64);
 
-    /** The number of channels of an address; -1 for three quarters of all. */
-    private int maxChannelsPerPeer = -1;
+    /** The number of channels of an address; null for three quarters of all. */
+    private static final Key<NodeOptions, @Nullable Integer> MAX_CHANNELS_PER_PEER =
+            KEYS.key("channels per peer", null);
 
-    private int maxWaiting = 32;
-    private Duration handshakeTimeout = Duration.ofSeconds(30);
-    private Duration closeTimeout = Duration.ofSeconds(10);
-    private Duration alive = Duration.ofSeconds(5);
-    private Duration maxStall = Duration.ofMinutes(5);
-    private Progress progress = Progress.BACKGROUND;
-    private Transport transport = Transport.RDMA;
+    private static final Key<NodeOptions, Integer> MAX_WAITING = KEYS.key("waiting", 32);
+    private static final Key<NodeOptions, Duration> HANDSHAKE_TIMEOUT =
+            KEYS.key("handshake timeout", Duration.ofSeconds(30));
+    private static final Key<NodeOptions, Duration> CLOSE_TIMEOUT = KEYS.key("close timeout", Duration.ofSeconds(10));
+    private static final Key<NodeOptions, Duration> ALIVE = KEYS.key("alive", Duration.ofSeconds(5));
+    private static final Key<NodeOptions, Duration> MAX_STALL = KEYS.key("stall", Duration.ofMinutes(5));
+    private static final Key<NodeOptions, Progress> PROGRESS = KEYS.key("progress", Progress.BACKGROUND);
+    private static final Key<NodeOptions, Transport> TRANSPORT = KEYS.key("transport", Transport.RDMA);
 
-    private NodeOptions() {}
+    private static final NodeOptions DEFAULTS = new NodeOptions();
+
+    private NodeOptions() {
+        super(KEYS);
+    }
 
     /**
      * Returns options for up to 64 channels with 32 messages of 4 KiB in each direction.
@@ -83,7 +87,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions window(int changed) {
-        return with(copy -> copy.window = Checks.checkRange("window", changed, 1, Wire.MAX_WINDOW));
+        return with(WINDOW, Checks.checkRange("window", changed, 1, Wire.MAX_WINDOW));
     }
 
     /**
@@ -93,8 +97,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions sends(int changed) {
-        return with(
-                copy -> copy.sends = Checks.checkRange("number of messages under way", changed, 1, Wire.MAX_WINDOW));
+        return with(SENDS, Checks.checkRange("number of messages under way", changed, 1, Wire.MAX_WINDOW));
     }
 
     /**
@@ -105,7 +108,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions calls(int changed) {
-        return with(copy -> copy.calls = Checks.checkRange("number of open calls", changed, Wire.MAX_WINDOW));
+        return with(CALLS, Checks.checkRange("number of open calls", changed, Wire.MAX_WINDOW));
     }
 
     /**
@@ -116,8 +119,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions operations(int changed) {
-        return with(copy ->
-                copy.operations = Checks.checkRange("number of operations under way", changed, Wire.MAX_WINDOW));
+        return with(OPERATIONS, Checks.checkRange("number of operations under way", changed, Wire.MAX_WINDOW));
     }
 
     /**
@@ -128,7 +130,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxExports(int changed) {
-        return with(copy -> copy.maxExports = Checks.checkRange("number of exports of a peer", changed, 0xffff));
+        return with(MAX_EXPORTS, Checks.checkRange("number of exports of a peer", changed, 0xffff));
     }
 
     /**
@@ -139,7 +141,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxTransferSize(long changed) {
-        return with(copy -> copy.maxTransferSize = Checks.checkAtLeast("size of transfers", changed, 0));
+        return with(MAX_TRANSFER_SIZE, Checks.checkAtLeast("size of transfers", changed, 0));
     }
 
     /**
@@ -151,7 +153,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      */
     public NodeOptions token(byte[] changed) {
         Checks.checkRange("number of bytes of a token", changed.length, Wire.MAX_TOKEN);
-        return with(copy -> copy.token = changed.clone());
+        return with(TOKEN, changed.clone());
     }
 
     /**
@@ -165,8 +167,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions secret(byte[] changed) {
-        Secrets one = new Secrets(changed);
-        return with(copy -> copy.secrets = one);
+        return with(SECRETS, new Secrets(changed));
     }
 
     /**
@@ -182,8 +183,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions secrets(Supplier<String> current, Function<String, Optional<byte[]>> byName) {
-        Secrets many = new Secrets(current, byName);
-        return with(copy -> copy.secrets = many);
+        return with(SECRETS, new Secrets(current, byName));
     }
 
     /**
@@ -199,7 +199,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions protection(Protection changed) {
-        return with(copy -> copy.protection = Objects.requireNonNull(changed, "protection"));
+        return with(PROTECTION, Objects.requireNonNull(changed, "protection"));
     }
 
     /**
@@ -213,7 +213,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions admit(BiPredicate<InetSocketAddress, byte[]> changed) {
-        return with(copy -> copy.admit = Objects.requireNonNull(changed, "admit"));
+        return with(ADMIT, Objects.requireNonNull(changed, "admit"));
     }
 
     /**
@@ -223,8 +223,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions messageSize(int changed) {
-        return with(
-                copy -> copy.messageSize = Checks.checkRange("message size", changed, Wire.GREETING_BYTES, 1 << 30));
+        return with(MESSAGE_SIZE, Checks.checkRange("message size", changed, Wire.GREETING_BYTES, 1 << 30));
     }
 
     /**
@@ -234,7 +233,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxChannels(int changed) {
-        return with(copy -> copy.maxChannels = Checks.checkRange("number of channels", changed, 1, 0xffff));
+        return with(MAX_CHANNELS, Checks.checkRange("number of channels", changed, 1, 0xffff));
     }
 
     /**
@@ -245,8 +244,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxChannelsPerPeer(int changed) {
-        return with(
-                copy -> copy.maxChannelsPerPeer = Checks.checkRange("number of channels of a peer", changed, 0xffff));
+        return with(MAX_CHANNELS_PER_PEER, Checks.checkRange("number of channels of a peer", changed, 0xffff));
     }
 
     /**
@@ -263,7 +261,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxWaiting(int changed) {
-        return with(copy -> copy.maxWaiting = Checks.checkRange("number of waiting peers", changed, 0xffff));
+        return with(MAX_WAITING, Checks.checkRange("number of waiting peers", changed, 0xffff));
     }
 
     /**
@@ -274,7 +272,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions handshakeTimeout(Duration changed) {
-        return with(copy -> copy.handshakeTimeout = Checks.checkPositive("handshake timeout", changed));
+        return with(HANDSHAKE_TIMEOUT, Checks.checkPositive("handshake timeout", changed));
     }
 
     /**
@@ -287,7 +285,7 @@ public final class NodeOptions extends Options<NodeOptions> {
         if (Objects.requireNonNull(changed, "closeTimeout").isNegative()) {
             throw new IllegalArgumentException("close timeout must not be negative, got " + changed);
         }
-        return with(copy -> copy.closeTimeout = changed);
+        return with(CLOSE_TIMEOUT, changed);
     }
 
     /**
@@ -303,7 +301,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions alive(Duration changed) {
-        return with(copy -> copy.alive = Checks.checkPositive("time between signs of life", changed));
+        return with(ALIVE, Checks.checkPositive("time between signs of life", changed));
     }
 
     /**
@@ -315,7 +313,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions maxStall(Duration changed) {
-        return with(copy -> copy.maxStall = Checks.checkPositive("longest stall", changed));
+        return with(MAX_STALL, Checks.checkPositive("longest stall", changed));
     }
 
     /**
@@ -325,7 +323,7 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions progress(Progress changed) {
-        return with(copy -> copy.progress = Objects.requireNonNull(changed, "progress"));
+        return with(PROGRESS, Objects.requireNonNull(changed, "progress"));
     }
 
     /**
@@ -343,49 +341,49 @@ public final class NodeOptions extends Options<NodeOptions> {
      * @return a changed copy
      */
     public NodeOptions transport(Transport changed) {
-        return with(copy -> copy.transport = Objects.requireNonNull(changed, "transport"));
+        return with(TRANSPORT, Objects.requireNonNull(changed, "transport"));
     }
 
     int window() {
-        return window;
+        return WINDOW.of(this);
     }
 
     int sends() {
-        return sends;
+        return SENDS.of(this);
     }
 
     int calls() {
-        return calls;
+        return CALLS.of(this);
     }
 
     int operations() {
-        return operations;
+        return OPERATIONS.of(this);
     }
 
     int maxExports() {
-        return maxExports;
+        return MAX_EXPORTS.of(this);
     }
 
     long maxTransferSize() {
-        return maxTransferSize;
+        return MAX_TRANSFER_SIZE.of(this);
     }
 
     byte[] token() {
-        return token;
+        return TOKEN.of(this);
     }
 
     Optional<BiPredicate<InetSocketAddress, byte[]>> admit() {
-        return Optional.ofNullable(admit);
+        return Optional.ofNullable(ADMIT.of(this));
     }
 
     /** Returns the secrets, which all protection needs. */
     Secrets secrets() {
-        return Objects.requireNonNull(secrets, "secrets");
+        return Objects.requireNonNull(SECRETS.of(this), "secrets");
     }
 
     Protection protection() {
-        Protection chosen = protection;
-        return chosen != null ? chosen : secrets == null ? Protection.NONE : Protection.SEALED;
+        Protection chosen = PROTECTION.of(this);
+        return chosen != null ? chosen : SECRETS.of(this) == null ? Protection.NONE : Protection.SEALED;
     }
 
     /** Returns the number of bytes behind each message for its seal. */
@@ -404,76 +402,53 @@ public final class NodeOptions extends Options<NodeOptions> {
 
     /** Throws if the options of a node contradict each other. */
     void check() {
-        if ((protection() == Protection.NONE) != (secrets == null)) {
+        boolean hasSecret = SECRETS.of(this) != null;
+        if ((protection() == Protection.NONE) == hasSecret) {
             throw new IllegalArgumentException(
-                    secrets == null
-                            ? "protection " + protection + " needs a secret: see NodeOptions.secret()"
+                    !hasSecret
+                            ? "protection " + protection() + " needs a secret: see NodeOptions.secret()"
                             : "protection NONE has no use for a secret: leave NodeOptions.secret() out, or choose another protection");
         }
     }
 
     int messageSize() {
-        return messageSize;
+        return MESSAGE_SIZE.of(this);
     }
 
     int maxChannels() {
-        return maxChannels;
+        return MAX_CHANNELS.of(this);
     }
 
     int maxChannelsPerPeer() {
-        return maxChannelsPerPeer < 0 ? maxChannels - maxChannels / 4 : maxChannelsPerPeer;
+        Integer chosen = MAX_CHANNELS_PER_PEER.of(this);
+        return chosen == null ? maxChannels() - maxChannels() / 4 : chosen;
     }
 
     int maxWaiting() {
-        return maxWaiting;
+        return MAX_WAITING.of(this);
     }
 
     Duration handshakeTimeout() {
-        return handshakeTimeout;
+        return HANDSHAKE_TIMEOUT.of(this);
     }
 
     Duration closeTimeout() {
-        return closeTimeout;
+        return CLOSE_TIMEOUT.of(this);
     }
 
     Duration alive() {
-        return alive;
+        return ALIVE.of(this);
     }
 
     Duration maxStall() {
-        return maxStall;
+        return MAX_STALL.of(this);
     }
 
     Progress progress() {
-        return progress;
+        return PROGRESS.of(this);
     }
 
     Transport transport() {
-        return transport;
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("window", window, DEFAULTS.window),
-                option("sends", sends, DEFAULTS.sends),
-                option("calls", calls, DEFAULTS.calls),
-                option("operations", operations, DEFAULTS.operations),
-                option("exports", maxExports, DEFAULTS.maxExports),
-                option("transfer size", maxTransferSize, DEFAULTS.maxTransferSize),
-                hidden("token", HexFormat.of().formatHex(token), ""),
-                hidden("admission test", admit, null),
-                hidden("secret", secrets, null),
-                option("protection", protection(), Protection.NONE),
-                option("message size", messageSize, DEFAULTS.messageSize),
-                option("channels", maxChannels, DEFAULTS.maxChannels),
-                option("channels per peer", maxChannelsPerPeer, DEFAULTS.maxChannelsPerPeer),
-                option("waiting", maxWaiting, DEFAULTS.maxWaiting),
-                option("handshake timeout", handshakeTimeout, DEFAULTS.handshakeTimeout),
-                option("close timeout", closeTimeout, DEFAULTS.closeTimeout),
-                option("alive", alive, DEFAULTS.alive),
-                option("stall", maxStall, DEFAULTS.maxStall),
-                option("progress", progress, DEFAULTS.progress),
-                option("transport", transport, DEFAULTS.transport));
+        return TRANSPORT.of(this);
     }
 }

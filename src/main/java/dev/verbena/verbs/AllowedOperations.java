@@ -1,5 +1,9 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.OPERATIONS;
+import static dev.verbena.verbs.QueuePairOptions.TSO_HEADER;
+import static dev.verbena.verbs.QueuePairOptions.TYPE;
+
 import java.util.EnumSet;
 
 /** The operations that may be posted to one queue pair, by its transport and its options. Values are immutable. */
@@ -20,16 +24,16 @@ final class AllowedOperations {
     static int codes(QueuePairOptions options) {
         EnumSet<Operation> operations = EnumSet.noneOf(Operation.class);
         for (Operation operation : Operation.values()) {
-            if (options.operations().isEmpty() && operation.isOf(options.type())) {
+            if (OPERATIONS.of(options).isEmpty() && operation.isOf(TYPE.of(options))) {
                 operations.add(operation);
             }
         }
-        for (QueuePairOptions.OfferedOperation asked : options.operations()) {
+        for (QueuePairOptions.OfferedOperation asked : OPERATIONS.of(options)) {
             operations.add(asked.operation());
             // A request begins without immediate data or a key. ExtendedSends checks again what it has become.
             operations.add(asked.operation().plain());
         }
-        if (options.tsoHeader() > 0) {
+        if (TSO_HEADER.of(options) > 0) {
             operations.add(Operation.TSO);
         }
         int codes = 0;
@@ -59,8 +63,8 @@ final class AllowedOperations {
     IllegalStateException refusal(Operation operation) {
         QueuePairOptions options = queuePair.options;
         return new IllegalStateException(
-                options.operations().isEmpty()
-                        ? options.type() + " has no " + operation + ": " + queuePair
+                OPERATIONS.of(options).isEmpty()
+                        ? TYPE.of(options) + " has no " + operation + ": " + queuePair
                         : queuePair + " was made without " + operation + ": name it in QueuePairOptions.operations()");
     }
 }

@@ -266,7 +266,8 @@ public final class AsyncEvents {
         int left = MOST_ASKED;
         for (VerbsObject object : sources.values()) {
             if (object instanceof QueuePair pair
-                    && (pair.options.receiveQueue() == queue || pair.options.sendQueue() == queue)) {
+                    && (QueuePairOptions.RECEIVE_QUEUE.of(pair.options) == queue
+                            || QueuePairOptions.SEND_QUEUE.of(pair.options) == queue)) {
                 if (pair.states.hasFailed()) {
                     return pair;
                 }

@@ -1,5 +1,14 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.CompletionQueueOptions.CAPACITY;
+import static dev.verbena.verbs.CompletionQueueOptions.CHANNEL;
+import static dev.verbena.verbs.CompletionQueueOptions.COMPLETION_VECTOR;
+import static dev.verbena.verbs.CompletionQueueOptions.EXTENDED;
+import static dev.verbena.verbs.CompletionQueueOptions.FIELDS;
+import static dev.verbena.verbs.CompletionQueueOptions.FLAGS;
+import static dev.verbena.verbs.CompletionQueueOptions.PARENT_DOMAIN;
+import static dev.verbena.verbs.CompletionQueueOptions.POLLING_CALLS;
+
 import dev.verbena.CName;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
@@ -88,8 +97,8 @@ public final class CompletionQueue extends ContextObject {
         super(lifetime, context, address);
         this.options = options;
         this.capacity = currentCapacity();
-        this.events = options.channel() == null ? null : new CompletionEvents(this, options.channel());
-        this.readers = options.extended() ? readers() : null;
+        this.events = CHANNEL.of(options) == null ? null : new CompletionEvents(this, CHANNEL.of(options));
+        this.readers = EXTENDED.of(options) ? readers() : null;
         this.driver = lifetime.bracketing(context.provider().forPolls(pollsCritically()));
         this.one = keep(new PlainCompletions(this, 1));
         expectEvents();
@@ -97,18 +106,18 @@ public final class CompletionQueue extends ContextObject {
 
     /** Another thread may hold the lock of an extended queue while it runs Java code: see {@link ExtendedCalls}. */
     boolean pollsCritically() {
-        return context.provider().pollsCritically(options.pollingCalls())
-                && (!options.extended() || lifetime.isConfined());
+        return context.provider().pollsCritically(POLLING_CALLS.of(options))
+                && (!EXTENDED.of(options) || lifetime.isConfined());
     }
 
     private CompletionReaders readers() {
         DriverFunctions functions = context.provider();
         CompletionReaders found = new CompletionReaders(
                 address,
-                functions.calls(options.pollingCalls() != CompletionQueueOptions.PollingCalls.PLAIN),
+                functions.calls(POLLING_CALLS.of(options) != CompletionQueueOptions.PollingCalls.PLAIN),
                 functions.calls(pollsCritically()),
-                functions.calls(functions.pollsCritically(options.pollingCalls())));
-        Set<CompletionField> missing = found.missing(options.fields());
+                functions.calls(functions.pollsCritically(POLLING_CALLS.of(options))));
+        Set<CompletionField> missing = found.missing(FIELDS.of(options));
         if (!missing.isEmpty()) {
             throw new UnsupportedVerbException(
                     ContextVerb.CREATE_CQ_EX.verb(),
@@ -122,8 +131,8 @@ public final class CompletionQueue extends ContextObject {
     /** Enters the queue where events look it up by its address, until C has destroyed the queue. */
     private void expectEvents() {
         context.eventsEvenIfClosed().add(address, this);
-        if (options.channel() != null) {
-            options.channel().add(this);
+        if (CHANNEL.of(options) != null) {
+            CHANNEL.of(options).add(this);
         }
     }
 
@@ -132,13 +141,13 @@ public final class CompletionQueue extends ContextObject {
     }
 
     static CompletionQueue make(Context context, CompletionQueueOptions options, VerbsArena arena) {
-        if (options.flags().contains(CompletionQueueOptions.Flag.SINGLE_THREADED)
+        if (FLAGS.of(options).contains(CompletionQueueOptions.Flag.SINGLE_THREADED)
                 && !ArenaLifetime.of(arena).isConfined()) {
             throw new IllegalArgumentException(
                     "The driver does not lock a single-threaded queue: make it in VerbsArena.ofConfined()");
         }
-        CompletionChannel channel = options.channel();
-        ProtectionDomain domain = options.parentDomain();
+        CompletionChannel channel = CHANNEL.of(options);
+        ProtectionDomain domain = PARENT_DOMAIN.of(options);
         List<ContextObject> used = ContextObject.present(channel, domain);
         ContextObject.checkIn(context, "the completion queue", used);
         if (domain != null && domain.base().isEmpty()) {
@@ -150,7 +159,7 @@ public final class CompletionQueue extends ContextObject {
             Object words = Calls.words(context.name(), options);
             IntFunction<String> hints = errno -> hint(context, options, errno);
             long events = channel == null ? 0 : channel.address();
-            long cq = options.extended()
+            long cq = EXTENDED.of(options)
                     ? Calls.pointer(
                             context.verb(ContextVerb.CREATE_CQ_EX),
                             words,
@@ -162,29 +171,29 @@ public final class CompletionQueue extends ContextObject {
                             words,
                             hints,
                             context.address(),
-                            options.capacity(),
+                            CAPACITY.of(options),
                             0,
                             events,
-                            options.completionVector());
+                            COMPLETION_VECTOR.of(options));
             return new CompletionQueue(lifetime, context, options, cq);
         });
     }
 
     private static MemorySegment extended(CompletionQueueOptions options, long channel, Arena scratch) {
         MemorySegment init = ibv_cq_init_attr_ex.allocate(scratch);
-        ibv_cq_init_attr_ex.cqe(init, options.capacity());
+        ibv_cq_init_attr_ex.cqe(init, CAPACITY.of(options));
         ibv_cq_init_attr_ex.channel(init, MemorySegment.ofAddress(channel));
-        ibv_cq_init_attr_ex.comp_vector(init, options.completionVector());
-        ibv_cq_init_attr_ex.wc_flags(init, EnumCodec.bits(options.fields(), field -> field.bit));
+        ibv_cq_init_attr_ex.comp_vector(init, COMPLETION_VECTOR.of(options));
+        ibv_cq_init_attr_ex.wc_flags(init, EnumCodec.bits(FIELDS.of(options), field -> field.bit));
         int mask = 0;
-        if (!options.flags().isEmpty()) {
+        if (!FLAGS.of(options).isEmpty()) {
             mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS;
-            ibv_cq_init_attr_ex.flags(init, EnumCodec.bits(options.flags(), flag -> flag.bit));
+            ibv_cq_init_attr_ex.flags(init, EnumCodec.bits(FLAGS.of(options), flag -> flag.bit));
         }
-        if (options.parentDomain() != null) {
+        if (PARENT_DOMAIN.of(options) != null) {
             mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD;
             ibv_cq_init_attr_ex.parent_domain(
-                    init, MemorySegment.ofAddress(options.parentDomain().address()));
+                    init, MemorySegment.ofAddress(PARENT_DOMAIN.of(options).address()));
         }
         ibv_cq_init_attr_ex.comp_mask(init, mask);
         return init;
@@ -195,7 +204,7 @@ public final class CompletionQueue extends ContextObject {
             return "This device holds at most " + context.queries().attributes().maxCompletions() + " and has "
                     + context.queries().completionVectors() + " completion vectors";
         }
-        return options.extended() && Errno.meansUnsupported(errno)
+        return EXTENDED.of(options) && Errno.meansUnsupported(errno)
                 ? "This device lacks one of these fields or flags: most devices have CompletionField.standard()"
                 : context.queries().crowded(context.provider().software());
     }
@@ -238,7 +247,7 @@ public final class CompletionQueue extends ContextObject {
      */
     public Optional<CompletionChannel> channel() {
         lifetime.checkOpen();
-        return Optional.ofNullable(options.channel());
+        return Optional.ofNullable(CHANNEL.of(options));
     }
 
     /**
@@ -255,7 +264,7 @@ public final class CompletionQueue extends ContextObject {
 
     /** Returns whether the driver leaves out the locks. All that reports to the queue must then belong to its thread. */
     boolean isSingleThreaded() {
-        return options.flags().contains(CompletionQueueOptions.Flag.SINGLE_THREADED);
+        return FLAGS.of(options).contains(CompletionQueueOptions.Flag.SINGLE_THREADED);
     }
 
     /**
@@ -333,8 +342,8 @@ public final class CompletionQueue extends ContextObject {
         lifetime.checkOpen();
         CompletionReaders functions = requireExtended();
         boolean software = context.provider().software();
-        boolean plain = !software && CompletionField.standard().containsAll(options.fields());
-        return keep(new ExtendedCompletions(this, functions, options.fields(), plain, software, max));
+        boolean plain = !software && CompletionField.standard().containsAll(FIELDS.of(options));
+        return keep(new ExtendedCompletions(this, functions, FIELDS.of(options), plain, software, max));
     }
 
     private <T extends Completions> T keep(T cursor) {
@@ -355,7 +364,7 @@ public final class CompletionQueue extends ContextObject {
      * @throws IllegalArgumentException if completions do not tell their queue pair
      */
     void countPolls() {
-        if (options.extended() && !options.fields().contains(CompletionField.QUEUE_PAIR_NUMBER)) {
+        if (EXTENDED.of(options) && !FIELDS.of(options).contains(CompletionField.QUEUE_PAIR_NUMBER)) {
             throw new IllegalArgumentException(this + " does not report CompletionField.QUEUE_PAIR_NUMBER");
         }
         countsPolls = true;
@@ -380,7 +389,7 @@ public final class CompletionQueue extends ContextObject {
      */
     @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     void noteLoss() {
-        if (options.flags().contains(CompletionQueueOptions.Flag.IGNORE_OVERRUN)) {
+        if (FLAGS.of(options).contains(CompletionQueueOptions.Flag.IGNORE_OVERRUN)) {
             return;
         }
         losses++;

@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.rdma_h;
 import java.util.Collection;
@@ -17,17 +18,20 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="CompletionSnippets.java" region="channel"}
  */
 public final class CompletionQueueOptions extends Options<CompletionQueueOptions> {
-    private int capacity;
-    private @Nullable CompletionChannel channel;
-    private int completionVector;
-    private boolean extended;
-    private Set<CompletionField> fields = Set.of();
-    private Set<Flag> flags = Set.of();
-    private @Nullable ProtectionDomain parentDomain;
-    private PollingCalls pollingCalls = PollingCalls.BY_DRIVER;
+    private static final Keys<CompletionQueueOptions> KEYS = new Keys<>();
+    static final Key<CompletionQueueOptions, Integer> CAPACITY = KEYS.always("capacity", 0);
+    static final Key<CompletionQueueOptions, @Nullable CompletionChannel> CHANNEL = KEYS.key("channel", null);
+    static final Key<CompletionQueueOptions, Integer> COMPLETION_VECTOR = KEYS.key("vector", 0);
+    static final Key<CompletionQueueOptions, Boolean> EXTENDED = KEYS.key("extended", false);
+    static final Key<CompletionQueueOptions, Set<CompletionField>> FIELDS = KEYS.key("fields", Set.of());
+    static final Key<CompletionQueueOptions, Set<Flag>> FLAGS = KEYS.key("flags", Set.of());
+    static final Key<CompletionQueueOptions, @Nullable ProtectionDomain> PARENT_DOMAIN =
+            KEYS.key("parent domain", null);
+    static final Key<CompletionQueueOptions, PollingCalls> POLLING_CALLS =
+            KEYS.key("polling calls", PollingCalls.BY_DRIVER);
 
-    private CompletionQueueOptions(int capacity) {
-        this.capacity = Checks.checkAtLeast("capacity of a completion queue", capacity, 1);
+    private CompletionQueueOptions() {
+        super(KEYS);
     }
 
     /**
@@ -38,7 +42,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @throws IllegalArgumentException if the capacity is less than 1
      */
     public static CompletionQueueOptions of(int capacity) {
-        return new CompletionQueueOptions(capacity).frozen();
+        return new CompletionQueueOptions().capacity(capacity);
     }
 
     /**
@@ -49,7 +53,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @throws IllegalArgumentException if the capacity is less than 1
      */
     public CompletionQueueOptions capacity(int completions) {
-        return with(copy -> copy.capacity = Checks.checkAtLeast("capacity of a completion queue", completions, 1));
+        return with(CAPACITY, Checks.checkAtLeast("capacity of a completion queue", completions, 1));
     }
 
     /**
@@ -60,7 +64,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions channel(@Nullable CompletionChannel events) {
-        return with(copy -> copy.channel = events);
+        return with(CHANNEL, events);
     }
 
     /**
@@ -72,7 +76,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @throws IllegalArgumentException if the number is negative
      */
     public CompletionQueueOptions completionVector(int number) {
-        return with(copy -> copy.completionVector = Checks.checkAtLeast("completion vector", number, 0));
+        return with(COMPLETION_VECTOR, Checks.checkAtLeast("completion vector", number, 0));
     }
 
     /**
@@ -83,10 +87,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions fields(Collection<CompletionField> fields) {
-        return with(copy -> {
-            copy.extended = true;
-            copy.fields = set(CompletionField.class, fields);
-        });
+        return with(EXTENDED, true).with(FIELDS, EnumCodec.copy(CompletionField.class, fields));
     }
 
     /**
@@ -106,10 +107,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions flags(Collection<Flag> flags) {
-        return with(copy -> {
-            copy.extended = true;
-            copy.flags = set(Flag.class, flags);
-        });
+        return with(EXTENDED, true).with(FLAGS, EnumCodec.copy(Flag.class, flags));
     }
 
     /**
@@ -141,10 +139,7 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions parentDomain(@Nullable ProtectionDomain domain) {
-        return with(copy -> {
-            copy.extended = true;
-            copy.parentDomain = domain;
-        });
+        return with(EXTENDED, true).with(PARENT_DOMAIN, domain);
     }
 
     /**
@@ -155,61 +150,13 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
      * @return a changed copy
      */
     public CompletionQueueOptions pollingCalls(PollingCalls calls) {
-        return with(copy -> copy.pollingCalls = Objects.requireNonNull(calls, "pollingCalls"));
+        return with(POLLING_CALLS, Objects.requireNonNull(calls, "pollingCalls"));
     }
 
     private CompletionQueueOptions with(Flag flag) {
         EnumSet<Flag> more = EnumSet.of(flag);
-        more.addAll(flags);
+        more.addAll(FLAGS.of(this));
         return flags(more);
-    }
-
-    int capacity() {
-        return capacity;
-    }
-
-    @Nullable
-    CompletionChannel channel() {
-        return channel;
-    }
-
-    int completionVector() {
-        return completionVector;
-    }
-
-    /** Returns true once fields, a flag or a parent domain was set. */
-    boolean extended() {
-        return extended;
-    }
-
-    Set<CompletionField> fields() {
-        return fields;
-    }
-
-    Set<Flag> flags() {
-        return flags;
-    }
-
-    @Nullable
-    ProtectionDomain parentDomain() {
-        return parentDomain;
-    }
-
-    PollingCalls pollingCalls() {
-        return pollingCalls;
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("capacity", capacity, null),
-                option("channel", channel, null),
-                option("vector", completionVector, 0),
-                option("extended", extended, false),
-                option("fields", fields, Set.of()),
-                option("flags", flags, Set.of()),
-                option("parent domain", parentDomain, null),
-                option("polling calls", pollingCalls, PollingCalls.BY_DRIVER));
     }
 
     /** A property of an extended completion queue ({@code enum ibv_create_cq_attr_flags}). */

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.PORT;
+
 import dev.verbena.CName;
 import dev.verbena.Rdma;
 import dev.verbena.UnsupportedVerbException;
@@ -553,7 +555,7 @@ public final class Context extends VerbsObject {
     public AddressVector pathBack(WorkCompletion received, MemorySegment header) {
         QueuePair receiver = queuePair(received.queuePairNumber());
         try (var _ = lifetime.held()) {
-            return AddressHandle.pathBack(this, received, header, receiver == null ? 1 : receiver.options.port());
+            return AddressHandle.pathBack(this, received, header, receiver == null ? 1 : PORT.of(receiver.options));
         }
     }
 

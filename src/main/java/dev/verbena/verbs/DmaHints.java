@@ -6,7 +6,7 @@ import dev.verbena.internal.raw.ibv_dmah_init_attr;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Hints for the bus about the use of memory ({@code struct ibv_dmah_init_attr}). Each hint has a method that returns a
@@ -15,16 +15,15 @@ import java.util.List;
  * {@snippet file="ObjectSnippets.java" region="dma-handle"}
  */
 public final class DmaHints extends Options<DmaHints> {
-    /** The value of a hint that is left out. */
-    private static final int NOT_SET = -1;
-
+    private static final Keys<DmaHints> KEYS = new Keys<>();
+    static final Key<DmaHints, @Nullable Integer> CPU = KEYS.key("processor", null);
+    static final Key<DmaHints, @Nullable Integer> PROCESSING_HINT = KEYS.key("processing hint", null);
+    static final Key<DmaHints, @Nullable Integer> MEMORY_TYPE = KEYS.key("memory type", null);
     private static final DmaHints NONE = new DmaHints();
 
-    private int cpu = NOT_SET;
-    private int processingHint = NOT_SET;
-    private int memoryType = NOT_SET;
-
-    private DmaHints() {}
+    private DmaHints() {
+        super(KEYS);
+    }
 
     /**
      * Returns hints that say nothing yet.
@@ -43,7 +42,7 @@ public final class DmaHints extends Options<DmaHints> {
      * @throws IllegalArgumentException if the number is negative
      */
     public DmaHints cpu(int number) {
-        return with(copy -> copy.cpu = Checks.checkAtLeast("number of a processor", number, 0));
+        return with(CPU, Checks.checkAtLeast("number of a processor", number, 0));
     }
 
     /**
@@ -54,7 +53,7 @@ public final class DmaHints extends Options<DmaHints> {
      * @throws IllegalArgumentException if the hint has more than two bits
      */
     public DmaHints processingHint(int bits) {
-        return with(copy -> copy.processingHint = Checks.checkRange("processing hint", bits, 3));
+        return with(PROCESSING_HINT, Checks.checkRange("processing hint", bits, 3));
     }
 
     /**
@@ -65,34 +64,29 @@ public final class DmaHints extends Options<DmaHints> {
      * @throws IllegalArgumentException if the type is neither 0 nor 1
      */
     public DmaHints memoryType(int type) {
-        return with(copy -> copy.memoryType = Checks.checkRange("type of memory", type, 1));
+        return with(MEMORY_TYPE, Checks.checkRange("type of memory", type, 1));
     }
 
     /** Allocates a {@code struct ibv_dmah_init_attr} with the hints that are set. */
     MemorySegment write(Arena scratch) {
         MemorySegment init = ibv_dmah_init_attr.allocate(scratch);
         int mask = 0;
-        if (cpu != NOT_SET) {
+        Integer cpu = CPU.of(this);
+        if (cpu != null) {
             mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_CPU_ID;
             ibv_dmah_init_attr.cpu_id(init, cpu);
         }
-        if (processingHint != NOT_SET) {
+        Integer hint = PROCESSING_HINT.of(this);
+        if (hint != null) {
             mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_PH;
-            ibv_dmah_init_attr.ph(init, (byte) processingHint);
+            ibv_dmah_init_attr.ph(init, hint.byteValue());
         }
-        if (memoryType != NOT_SET) {
+        Integer type = MEMORY_TYPE.of(this);
+        if (type != null) {
             mask |= rdma_h.IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE;
-            ibv_dmah_init_attr.tph_mem_type(init, (byte) memoryType);
+            ibv_dmah_init_attr.tph_mem_type(init, type.byteValue());
         }
         ibv_dmah_init_attr.comp_mask(init, mask);
         return init;
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("processor", cpu, NOT_SET),
-                option("processing hint", processingHint, NOT_SET),
-                option("memory type", memoryType, NOT_SET));
     }
 }

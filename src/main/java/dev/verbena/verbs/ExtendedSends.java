@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.OPERATIONS;
+import static dev.verbena.verbs.QueuePairOptions.TYPE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
@@ -104,6 +106,7 @@ final class ExtendedSends {
     private final int flags;
     private final boolean assumesEqualPieces;
     private final QueuePair queuePair;
+    private final QueuePairType type;
     private final AllowedOperations allowed;
 
     /**
@@ -127,7 +130,7 @@ final class ExtendedSends {
         this.idAddress = queue + ibv_qp_ex.wr_id$offset();
         this.flagsAddress = queue + ibv_qp_ex.wr_flags$offset(); // with the padding before the functions
         Arrays.fill(builders, MemorySegment.NULL);
-        for (QueuePairOptions.OfferedOperation operation : queuePair.options.operations()) {
+        for (QueuePairOptions.OfferedOperation operation : OPERATIONS.of(queuePair.options)) {
             builders[operation.operation().code()] = operation.operation().builder(struct);
         }
         checkComplete(queuePair);
@@ -158,12 +161,13 @@ final class ExtendedSends {
         // functions.
         boolean may = provider.postsCritically() && !provider.software();
         this.queuePair = queuePair;
+        this.type = TYPE.of(queuePair.options);
         this.plain = may && !isOf(QueuePairType.UD) && !isOf(QueuePairType.XRC_SEND) ? USUAL & offered() : 0;
         this.allowed = allowed;
     }
 
-    private boolean isOf(QueuePairType type) {
-        return queuePair.options.type() == type;
+    private boolean isOf(QueuePairType wanted) {
+        return type == wanted;
     }
 
     /** Returns the driver, whose posts take the lock too. */
@@ -186,7 +190,7 @@ final class ExtendedSends {
 
     /** Checks that the driver has a function for each operation that it made the queue pair with. */
     private void checkComplete(QueuePair made) {
-        List<QueuePairOptions.OfferedOperation> missing = made.options.operations().stream()
+        List<QueuePairOptions.OfferedOperation> missing = OPERATIONS.of(made.options).stream()
                 .filter(operation -> isMissing(builders[operation.operation().code()]))
                 .toList();
         if (!missing.isEmpty()) {

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.TYPE;
+
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Ibv;
@@ -41,7 +43,7 @@ final class MulticastGroups {
     }
 
     private Group check(Gid gid, int lid) {
-        if (queuePair.options.type() != QueuePairType.UD) {
+        if (TYPE.of(queuePair.options) != QueuePairType.UD) {
             throw new IllegalStateException("Only queue pairs for datagrams join multicast groups: " + queuePair);
         }
         Checks.checkRange("local identifier", lid, MAX_LID);

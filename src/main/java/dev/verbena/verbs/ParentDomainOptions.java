@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Options;
-import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -12,12 +11,15 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ObjectSnippets.java" region="driver-buffer"}
  */
 public final class ParentDomainOptions extends Options<ParentDomainOptions> {
+
+    private static final Keys<ParentDomainOptions> KEYS = new Keys<>();
+    static final Key<ParentDomainOptions, @Nullable ThreadDomain> THREAD_DOMAIN = KEYS.key("thread domain", null);
+    static final Key<ParentDomainOptions, Boolean> ALLOW_UNPROTECTED_BUFFERS = KEYS.key("unprotected buffers", false);
     private static final ParentDomainOptions DEFAULTS = new ParentDomainOptions();
 
-    private @Nullable ThreadDomain threadDomain;
-    private boolean allowUnprotectedBuffers;
-
-    private ParentDomainOptions() {}
+    private ParentDomainOptions() {
+        super(KEYS);
+    }
 
     /**
      * Returns options for a parent domain without a thread domain, whose buffers are protected.
@@ -28,11 +30,6 @@ public final class ParentDomainOptions extends Options<ParentDomainOptions> {
         return DEFAULTS;
     }
 
-    @Nullable
-    ThreadDomain threadDomain() {
-        return threadDomain;
-    }
-
     /**
      * Returns a copy with a thread domain, which lets the driver leave out locks ({@code td}).
      *
@@ -40,11 +37,7 @@ public final class ParentDomainOptions extends Options<ParentDomainOptions> {
      * @return a changed copy
      */
     public ParentDomainOptions threadDomain(ThreadDomain domain) {
-        return with(copy -> copy.threadDomain = Objects.requireNonNull(domain, "threadDomain"));
-    }
-
-    boolean allowUnprotectedBuffers() {
-        return allowUnprotectedBuffers;
+        return with(THREAD_DOMAIN, Objects.requireNonNull(domain, "threadDomain"));
     }
 
     /**
@@ -56,13 +49,6 @@ public final class ParentDomainOptions extends Options<ParentDomainOptions> {
      * @return a changed copy
      */
     public ParentDomainOptions allowUnprotectedBuffers(boolean allowed) {
-        return with(copy -> copy.allowUnprotectedBuffers = allowed);
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("thread domain", threadDomain, null),
-                option("unprotected buffers", allowUnprotectedBuffers, false));
+        return with(ALLOW_UNPROTECTED_BUFFERS, allowed);
     }
 }

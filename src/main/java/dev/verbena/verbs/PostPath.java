@@ -1,5 +1,8 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.RECEIVE_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
+
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -79,7 +82,7 @@ final class PostPath {
         return new PostPath(
                 queuePair.lifetime,
                 queuePair,
-                queuePair.options.sendQueue(),
+                SEND_QUEUE.of(queuePair.options),
                 extended == null ? "ibv_post_send" : "ibv_wr_complete",
                 "The send queue is full: poll completions before posting more, or ask for a deeper queue with sendDepth()",
                 () -> queuePair.states.cannotSend(),
@@ -95,7 +98,7 @@ final class PostPath {
         return new PostPath(
                 queuePair.lifetime,
                 queuePair,
-                queuePair.options.receiveQueue(),
+                RECEIVE_QUEUE.of(queuePair.options),
                 "ibv_post_recv",
                 "The receive queue is full: wait for messages before posting more, or ask for a deeper queue",
                 () -> queuePair.states.cannotReceive(),

@@ -1,5 +1,9 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.RECEIVE_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.SHARED_RECEIVE_QUEUE;
+
 import org.jspecify.annotations.Nullable;
 
 /** The requests that were posted to a queue pair: a log of its sends, and one of its receives. */
@@ -16,7 +20,7 @@ final class PostedRequests {
 
     /** Returns true if sends and receives complete in one queue. */
     private boolean isOneQueue() {
-        return options.sendQueue() == options.receiveQueue();
+        return SEND_QUEUE.of(options) == RECEIVE_QUEUE.of(options);
     }
 
     PostedOperations sends() {
@@ -30,7 +34,7 @@ final class PostedRequests {
 
     /** Returns true if receives are posted to the queue pair, and not to a shared receive queue. */
     boolean ownsReceives() {
-        return options.sharedReceiveQueue() == null && options.receiveQueue() != null;
+        return SHARED_RECEIVE_QUEUE.of(options) == null && RECEIVE_QUEUE.of(options) != null;
     }
 
     /** Returns true if a send was posted. */
@@ -57,10 +61,10 @@ final class PostedRequests {
     @Nullable
     Operation operationOf(long id, WorkStatus status, CompletionQueue reportedTo) {
         if (!isOneQueue()) {
-            return reportedTo == options.receiveQueue() ? Operation.RECEIVE : sends.find(id);
+            return reportedTo == RECEIVE_QUEUE.of(options) ? Operation.RECEIVE : sends.find(id);
         }
         Operation send = sends.find(id);
-        SharedReceiveQueue shared = options.sharedReceiveQueue();
+        SharedReceiveQueue shared = SHARED_RECEIVE_QUEUE.of(options);
         Operation receive = (shared == null ? ownReceives : shared.log()).find(id);
         if (send == null && receive == null && shared != null) {
             return Operation.RECEIVE; // other queue pairs share the receives, perhaps more than the log remembers

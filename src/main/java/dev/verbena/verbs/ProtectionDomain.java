@@ -1,5 +1,8 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.ParentDomainOptions.ALLOW_UNPROTECTED_BUFFERS;
+import static dev.verbena.verbs.ParentDomainOptions.THREAD_DOMAIN;
+
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
@@ -102,7 +105,7 @@ public final class ProtectionDomain extends ContextObject {
     private static ProtectionDomain parent(ProtectionDomain from, ParentDomainOptions options, VerbsArena arena) {
         from.lifetime.checkOpen(); // if it is a parent domain itself, its base is used below
         ProtectionDomain base = from.root();
-        ThreadDomain threadDomain = options.threadDomain();
+        ThreadDomain threadDomain = THREAD_DOMAIN.of(options);
         if (threadDomain != null && threadDomain.context() != base.context) {
             throw new IllegalArgumentException(threadDomain + " belongs to another context than " + from);
         }
@@ -113,14 +116,14 @@ public final class ProtectionDomain extends ContextObject {
 
     private static ProtectionDomain makeParent(
             ProtectionDomain base, ParentDomainOptions options, ObjectLifetime lifetime, Arena scratch) {
-        ThreadDomain threadDomain = options.threadDomain();
+        ThreadDomain threadDomain = THREAD_DOMAIN.of(options);
         String arguments = base + (threadDomain == null ? "" : ", " + threadDomain);
         MemorySegment init = ibv_parent_domain_init_attr.allocate(scratch);
         ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(base.address));
         if (threadDomain != null) {
             ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
         }
-        if (options.allowUnprotectedBuffers()) {
+        if (ALLOW_UNPROTECTED_BUFFERS.of(options)) {
             arguments += ", unprotected buffers";
             Failures.require(RdmaCoreVersion.V64, ContextVerb.ALLOC_PARENT_DOMAIN.verb(), arguments);
             ibv_parent_domain_init_attr.comp_mask(init, rdma_h.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC);

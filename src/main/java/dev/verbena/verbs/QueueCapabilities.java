@@ -4,7 +4,6 @@ import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.ibv_qp_cap;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 
 /**
  * The sizes of a queue pair's queues ({@code struct ibv_qp_cap}): asked for, or granted. A device grants at least the
@@ -14,13 +13,16 @@ import java.util.List;
  * {@snippet file="ObjectSnippets.java" region="capabilities"}
  */
 public final class QueueCapabilities extends Options<QueueCapabilities> {
-    private int sendDepth;
-    private int receiveDepth;
-    private int sendSge;
-    private int receiveSge;
-    private int inlineSize;
+    private static final Keys<QueueCapabilities> KEYS = new Keys<>();
+    private static final Key<QueueCapabilities, Integer> SEND_DEPTH = KEYS.always("send depth", 0);
+    private static final Key<QueueCapabilities, Integer> RECEIVE_DEPTH = KEYS.always("receive depth", 0);
+    private static final Key<QueueCapabilities, Integer> SEND_SGE = KEYS.always("send SGE", 0);
+    private static final Key<QueueCapabilities, Integer> RECEIVE_SGE = KEYS.always("receive SGE", 0);
+    private static final Key<QueueCapabilities, Integer> INLINE_SIZE = KEYS.always("inline size", 0);
 
-    private QueueCapabilities() {}
+    private QueueCapabilities() {
+        super(KEYS);
+    }
 
     /**
      * Returns sizes for requests of one piece of memory, without inline data.
@@ -31,35 +33,33 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @throws IllegalArgumentException if a size is negative
      */
     public static QueueCapabilities of(int sendDepth, int receiveDepth) {
-        QueueCapabilities sizes = new QueueCapabilities();
-        sizes.sendDepth = Checks.checkAtLeast("send depth", sendDepth, 0);
-        sizes.receiveDepth = Checks.checkAtLeast("receive depth", receiveDepth, 0);
-        sizes.sendSge = 1;
-        sizes.receiveSge = 1;
-        return sizes.frozen();
+        return new QueueCapabilities()
+                .sendDepth(sendDepth)
+                .receiveDepth(receiveDepth)
+                .sendSge(1)
+                .receiveSge(1);
     }
 
     /** Returns the sizes of a queue pair without queues of its own. */
     static QueueCapabilities none() {
-        return new QueueCapabilities().frozen();
+        return new QueueCapabilities();
     }
 
     static QueueCapabilities read(MemorySegment cap) {
-        QueueCapabilities sizes = new QueueCapabilities();
-        sizes.sendDepth = ibv_qp_cap.max_send_wr(cap);
-        sizes.receiveDepth = ibv_qp_cap.max_recv_wr(cap);
-        sizes.sendSge = ibv_qp_cap.max_send_sge(cap);
-        sizes.receiveSge = ibv_qp_cap.max_recv_sge(cap);
-        sizes.inlineSize = ibv_qp_cap.max_inline_data(cap);
-        return sizes.frozen();
+        return new QueueCapabilities()
+                .with(SEND_DEPTH, ibv_qp_cap.max_send_wr(cap))
+                .with(RECEIVE_DEPTH, ibv_qp_cap.max_recv_wr(cap))
+                .with(SEND_SGE, ibv_qp_cap.max_send_sge(cap))
+                .with(RECEIVE_SGE, ibv_qp_cap.max_recv_sge(cap))
+                .with(INLINE_SIZE, ibv_qp_cap.max_inline_data(cap));
     }
 
     void write(MemorySegment cap) {
-        ibv_qp_cap.max_send_wr(cap, sendDepth);
-        ibv_qp_cap.max_recv_wr(cap, receiveDepth);
-        ibv_qp_cap.max_send_sge(cap, sendSge);
-        ibv_qp_cap.max_recv_sge(cap, receiveSge);
-        ibv_qp_cap.max_inline_data(cap, inlineSize);
+        ibv_qp_cap.max_send_wr(cap, sendDepth());
+        ibv_qp_cap.max_recv_wr(cap, receiveDepth());
+        ibv_qp_cap.max_send_sge(cap, sendSge());
+        ibv_qp_cap.max_recv_sge(cap, receiveSge());
+        ibv_qp_cap.max_inline_data(cap, inlineSize());
     }
 
     /**
@@ -68,7 +68,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return the depth
      */
     public int sendDepth() {
-        return sendDepth;
+        return SEND_DEPTH.of(this);
     }
 
     /**
@@ -78,7 +78,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities sendDepth(int depth) {
-        return with(copy -> copy.sendDepth = Checks.checkAtLeast("send depth", depth, 0));
+        return with(SEND_DEPTH, Checks.checkAtLeast("send depth", depth, 0));
     }
 
     /**
@@ -87,7 +87,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return the depth
      */
     public int receiveDepth() {
-        return receiveDepth;
+        return RECEIVE_DEPTH.of(this);
     }
 
     /**
@@ -97,7 +97,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities receiveDepth(int depth) {
-        return with(copy -> copy.receiveDepth = Checks.checkAtLeast("receive depth", depth, 0));
+        return with(RECEIVE_DEPTH, Checks.checkAtLeast("receive depth", depth, 0));
     }
 
     /**
@@ -106,7 +106,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return the number of pieces
      */
     public int sendSge() {
-        return sendSge;
+        return SEND_SGE.of(this);
     }
 
     /**
@@ -116,7 +116,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities sendSge(int pieces) {
-        return with(copy -> copy.sendSge = Checks.checkAtLeast("number of pieces of a send", pieces, 0));
+        return with(SEND_SGE, Checks.checkAtLeast("number of pieces of a send", pieces, 0));
     }
 
     /**
@@ -125,7 +125,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return the number of pieces
      */
     public int receiveSge() {
-        return receiveSge;
+        return RECEIVE_SGE.of(this);
     }
 
     /**
@@ -135,7 +135,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities receiveSge(int pieces) {
-        return with(copy -> copy.receiveSge = Checks.checkAtLeast("number of pieces of a receive", pieces, 0));
+        return with(RECEIVE_SGE, Checks.checkAtLeast("number of pieces of a receive", pieces, 0));
     }
 
     /**
@@ -144,7 +144,7 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return the number of bytes
      */
     public int inlineSize() {
-        return inlineSize;
+        return INLINE_SIZE.of(this);
     }
 
     /**
@@ -154,14 +154,13 @@ public final class QueueCapabilities extends Options<QueueCapabilities> {
      * @return a changed copy
      */
     public QueueCapabilities inlineSize(int bytes) {
-        return with(copy -> copy.inlineSize = Checks.checkAtLeast("inline size", bytes, 0));
+        return with(INLINE_SIZE, Checks.checkAtLeast("inline size", bytes, 0));
     }
 
+    /** Returns the sizes, for example {@code send 64x1, receive 64x1, inline 0}. */
     @Override
-    protected List<Option> options() {
-        return List.of(
-                option("send", sendDepth + "x" + sendSge, null),
-                option("receive", receiveDepth + "x" + receiveSge, null),
-                option("inline", inlineSize, null));
+    public String toString() {
+        return "send " + sendDepth() + "x" + sendSge() + ", receive " + receiveDepth() + "x" + receiveSge()
+                + ", inline " + inlineSize();
     }
 }

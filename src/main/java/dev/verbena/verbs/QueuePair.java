@@ -77,7 +77,7 @@ public final class QueuePair extends ContextObject {
         this.posted = new PostedRequests(options, granted);
         AllowedOperations operations = AllowedOperations.of(options, this);
         DriverFunctions functions = context.provider();
-        this.extended = options.operations().isEmpty()
+        this.extended = QueuePairOptions.OPERATIONS.of(options).isEmpty()
                 ? null
                 : new ExtendedSends(this, operations, functions, functions.equalPieces());
         Driver driver = extended == null ? functions.forPosts() : extended.driver();
@@ -222,7 +222,7 @@ public final class QueuePair extends ContextObject {
         if (destroyer != null) {
             destroyer.accept(address);
         } else {
-            String name = options.type() + " queue pair " + number + " of " + context.name(); // it counts as closed now
+            String name = QueuePairOptions.TYPE.of(options) + " queue pair " + number + " of " + context.name();
             Calls.run(Ibv.DESTROY_QP, name, address);
         }
         lifetime.gone();
@@ -252,7 +252,7 @@ public final class QueuePair extends ContextObject {
      */
     public QueuePairType type() {
         lifetime.checkOpen();
-        return options.type();
+        return QueuePairOptions.TYPE.of(options);
     }
 
     /**
@@ -283,7 +283,7 @@ public final class QueuePair extends ContextObject {
      */
     public CompletionQueue sendQueue() {
         lifetime.checkOpen();
-        return QueuePairOptions.require(options.sendQueue(), this, "sends");
+        return QueuePairOptions.require(QueuePairOptions.SEND_QUEUE.of(options), this, "sends");
     }
 
     /**
@@ -294,7 +294,7 @@ public final class QueuePair extends ContextObject {
      */
     public CompletionQueue receiveQueue() {
         lifetime.checkOpen();
-        return QueuePairOptions.require(options.receiveQueue(), this, "receives");
+        return QueuePairOptions.require(QueuePairOptions.RECEIVE_QUEUE.of(options), this, "receives");
     }
 
     /**
@@ -994,7 +994,7 @@ public final class QueuePair extends ContextObject {
     /** Returns for example {@code RC queue pair 17 of rxe0 (RTS)}. */
     @Override
     public String toString() {
-        return options.type() + " queue pair " + number + " of " + context.name() + " ("
+        return QueuePairOptions.TYPE.of(options) + " queue pair " + number + " of " + context.name() + " ("
                 + (isOpen() ? states.lastKnown().toString() : "closed") + ")";
     }
 }

@@ -1,5 +1,9 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.GID_INDEX;
+import static dev.verbena.verbs.QueuePairOptions.PORT;
+import static dev.verbena.verbs.QueuePairOptions.TYPE;
+
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
@@ -51,29 +55,30 @@ final class QueuePairAddress {
 
     Port port() {
         try (var _ = lifetime.held()) {
-            return queries.port(options.port());
+            return queries.port(PORT.of(options));
         }
     }
 
     /** Returns the length of the longest message that the queue pair can send. */
     long longestMessage() {
         try (var _ = lifetime.held()) {
-            return queries.longestMessage(options.type(), options.port());
+            return queries.longestMessage(TYPE.of(options), PORT.of(options));
         }
     }
 
     int gidIndex() {
-        if (options.gidIndex() != QueuePairOptions.BEST_GID) {
-            return options.gidIndex();
+        if (GID_INDEX.of(options) != QueuePairOptions.BEST_GID) {
+            return GID_INDEX.of(options);
         }
         try (var _ = lifetime.held()) {
-            return queries.bestGid(options.port()).index();
+            return queries.bestGid(PORT.of(options)).index();
         }
     }
 
     Endpoint endpoint() {
         try (var _ = lifetime.held()) {
-            return new Endpoint(number, packetSequenceNumber(), port().lid(), queries.gid(options.port(), gidIndex()));
+            return new Endpoint(
+                    number, packetSequenceNumber(), port().lid(), queries.gid(PORT.of(options), gidIndex()));
         }
     }
 
@@ -87,6 +92,6 @@ final class QueuePairAddress {
     }
 
     private AddressVector path(Gid destination, int lid, boolean global) {
-        return AddressVector.of(options.port(), lid, global ? GlobalRoute.to(destination, gidIndex()) : null);
+        return AddressVector.of(PORT.of(options), lid, global ? GlobalRoute.to(destination, gidIndex()) : null);
     }
 }

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
+
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -57,7 +59,7 @@ final class QueuePairBatches {
         if (known != null) {
             return known;
         }
-        CompletionQueue queue = queuePair.options.sendQueue();
+        CompletionQueue queue = SEND_QUEUE.of(queuePair.options);
         if (queue == null || queuePair.extended != null) {
             throw new IllegalArgumentException(queuePair + " has no sends, or posts them by ibv_wr_start");
         }

@@ -1,5 +1,19 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.CAPABILITIES;
+import static dev.verbena.verbs.QueuePairOptions.FLAGS;
+import static dev.verbena.verbs.QueuePairOptions.LOCKS;
+import static dev.verbena.verbs.QueuePairOptions.OPERATIONS;
+import static dev.verbena.verbs.QueuePairOptions.PORT;
+import static dev.verbena.verbs.QueuePairOptions.RECEIVE_HASH;
+import static dev.verbena.verbs.QueuePairOptions.RECEIVE_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.SHARED_RECEIVE_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.SOURCE_NUMBER;
+import static dev.verbena.verbs.QueuePairOptions.TSO_HEADER;
+import static dev.verbena.verbs.QueuePairOptions.TYPE;
+import static dev.verbena.verbs.QueuePairOptions.XRC_DOMAIN;
+
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Checks;
@@ -55,8 +69,8 @@ final class QueuePairCreation {
 
     /** Makes a queue pair of a protection domain. */
     static QueuePair create(ProtectionDomain domain, QueuePairOptions options, VerbsArena arena) {
-        checkThreads(options.sendQueue(), arena);
-        checkThreads(options.receiveQueue(), arena);
+        checkThreads(SEND_QUEUE.of(options), arena);
+        checkThreads(RECEIVE_QUEUE.of(options), arena);
         checkRelease(options);
         return new QueuePairCreation(domain, options, null, null, QueuePairState.RESET).create(arena, List.of());
     }
@@ -82,20 +96,22 @@ final class QueuePairCreation {
 
     private QueuePair create(VerbsArena arena, List<VerbsObject> owners) {
         List<ContextObject> used = ContextObject.present(
-                options.sendQueue(),
-                options.receiveQueue(),
-                options.sharedReceiveQueue(),
-                options.xrcDomain(),
-                options.receiveHash() == null ? null : options.receiveHash().table());
+                SEND_QUEUE.of(options),
+                RECEIVE_QUEUE.of(options),
+                SHARED_RECEIVE_QUEUE.of(options),
+                XRC_DOMAIN.of(options),
+                RECEIVE_HASH.of(options) == null
+                        ? null
+                        : RECEIVE_HASH.of(options).table());
         List<VerbsObject> parents = new ArrayList<>(List.of(domain));
         parents.addAll(used);
         parents.addAll(owners);
         return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
             ContextObject.checkIn(context, DOMAIN, used);
-            long longest = context.queries().longestMessage(options.type(), options.port());
+            long longest = context.queries().longestMessage(TYPE.of(options), PORT.of(options));
             MemorySegment init = ibv_qp_init_attr_ex.allocate(scratch);
             long pd = domain.address();
-            if (maker == null && !options.locks()) {
+            if (maker == null && !LOCKS.of(options)) {
                 pd = domain.addressForQueues(lifetime.isConfined());
             }
             long mask = fill(init, pd);
@@ -113,7 +129,7 @@ final class QueuePairCreation {
         Context context = xrcDomain.contextEvenIfClosed();
         return ObjectLifetime.create(arena, List.of(xrcDomain), (lifetime, scratch) -> {
             QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
-            long longest = context.queries().longestMessage(options.type(), 1);
+            long longest = context.queries().longestMessage(TYPE.of(options), 1);
             MemorySegment attributes = ibv_qp_open_attr.allocate(scratch);
             ibv_qp_open_attr.comp_mask(
                     attributes,
@@ -123,7 +139,7 @@ final class QueuePairCreation {
             ibv_qp_open_attr.qp_type(attributes, QueuePairType.XRC_RECV.code());
             long qp = callOpen(context, attributes, number);
             QueuePair opened =
-                    new QueuePair(lifetime, null, options, options.capabilities(), context, longest, qp, null);
+                    new QueuePair(lifetime, null, options, CAPABILITIES.of(options), context, longest, qp, null);
             opened.states.unknown();
             return opened;
         });
@@ -141,7 +157,7 @@ final class QueuePairCreation {
 
     /** Checks that the struct of the installed rdma-core has the pointer to {@code wr_flush}. */
     private static void checkRelease(QueuePairOptions options) {
-        if (options.operations().contains(QueuePairOptions.OfferedOperation.FLUSH)) {
+        if (OPERATIONS.of(options).contains(QueuePairOptions.OfferedOperation.FLUSH)) {
             Failures.require(RdmaCoreVersion.V49, Operation.FLUSH.builder(), options.toString());
         }
     }
@@ -158,46 +174,47 @@ final class QueuePairCreation {
 
     /** Fills the struct, and returns the mask of its later fields that are set. */
     private int fill(MemorySegment init, long pd) {
-        if (options.sendQueue() != null) {
+        if (SEND_QUEUE.of(options) != null) {
             ibv_qp_init_attr_ex.send_cq(
-                    init, MemorySegment.ofAddress(options.sendQueue().address()));
+                    init, MemorySegment.ofAddress(SEND_QUEUE.of(options).address()));
         }
-        if (options.receiveQueue() != null) {
+        if (RECEIVE_QUEUE.of(options) != null) {
             ibv_qp_init_attr_ex.recv_cq(
-                    init, MemorySegment.ofAddress(options.receiveQueue().address()));
+                    init, MemorySegment.ofAddress(RECEIVE_QUEUE.of(options).address()));
         }
-        options.capabilities().write(ibv_qp_init_attr_ex.cap(init));
-        ibv_qp_init_attr_ex.qp_type(init, options.type().code());
-        if (options.sharedReceiveQueue() != null) {
+        CAPABILITIES.of(options).write(ibv_qp_init_attr_ex.cap(init));
+        ibv_qp_init_attr_ex.qp_type(init, TYPE.of(options).code());
+        if (SHARED_RECEIVE_QUEUE.of(options) != null) {
             ibv_qp_init_attr_ex.srq(
-                    init, MemorySegment.ofAddress(options.sharedReceiveQueue().address()));
+                    init,
+                    MemorySegment.ofAddress(SHARED_RECEIVE_QUEUE.of(options).address()));
         }
         int mask = 0;
-        if (options.xrcDomain() == null) {
+        if (XRC_DOMAIN.of(options) == null) {
             ibv_qp_init_attr_ex.pd(init, MemorySegment.ofAddress(pd));
             mask |= rdma_h.IBV_QP_INIT_ATTR_PD;
         } else {
             ibv_qp_init_attr_ex.xrcd(
-                    init, MemorySegment.ofAddress(options.xrcDomain().address()));
+                    init, MemorySegment.ofAddress(XRC_DOMAIN.of(options).address()));
             mask |= rdma_h.IBV_QP_INIT_ATTR_XRCD;
         }
-        if (options.tsoHeader() > 0) {
-            ibv_qp_init_attr_ex.max_tso_header(init, (short) options.tsoHeader());
+        if (TSO_HEADER.of(options) > 0) {
+            ibv_qp_init_attr_ex.max_tso_header(init, TSO_HEADER.of(options).shortValue());
             mask |= rdma_h.IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
         }
-        ReceiveHash hash = options.receiveHash();
+        ReceiveHash hash = RECEIVE_HASH.of(options);
         if (hash != null) {
             fill(hash, init);
             mask |= rdma_h.IBV_QP_INIT_ATTR_IND_TABLE | rdma_h.IBV_QP_INIT_ATTR_RX_HASH;
         }
-        if (!options.flags().isEmpty()) {
-            ibv_qp_init_attr_ex.create_flags(init, EnumCodec.bits(options.flags(), flag -> flag.bit));
-            ibv_qp_init_attr_ex.source_qpn(init, options.sourceNumber());
+        if (!FLAGS.of(options).isEmpty()) {
+            ibv_qp_init_attr_ex.create_flags(init, EnumCodec.bits(FLAGS.of(options), flag -> flag.bit));
+            ibv_qp_init_attr_ex.source_qpn(init, SOURCE_NUMBER.of(options));
             mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS;
         }
-        if (!options.operations().isEmpty()) {
+        if (!OPERATIONS.of(options).isEmpty()) {
             ibv_qp_init_attr_ex.send_ops_flags(
-                    init, EnumCodec.bits(options.operations(), QueuePairOptions.OfferedOperation::bit));
+                    init, EnumCodec.bits(OPERATIONS.of(options), QueuePairOptions.OfferedOperation::bit));
             mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
         }
         ibv_qp_init_attr_ex.comp_mask(init, mask);

@@ -1,5 +1,9 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.RECEIVE_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.TYPE;
+
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
@@ -109,7 +113,7 @@ final class QueuePairDrainer {
 
     /** Returns an address for the marker, which a datagram needs; null for other transports. */
     private @Nullable AddressHandle pathToItself() {
-        return queuePair.options.type() == QueuePairType.UD
+        return TYPE.of(queuePair.options) == QueuePairType.UD
                 ? queuePair.domain().createAddressHandle(queuePair.pathTo(queuePair.endpoint()), queuePair.arena())
                 : null;
     }
@@ -145,11 +149,11 @@ final class QueuePairDrainer {
 
     private Set<CompletionQueue> completionQueues() {
         Set<CompletionQueue> queues = new LinkedHashSet<>();
-        if (queuePair.options.sendQueue() != null) {
-            queues.add(queuePair.options.sendQueue());
+        if (SEND_QUEUE.of(queuePair.options) != null) {
+            queues.add(SEND_QUEUE.of(queuePair.options));
         }
-        if (queuePair.options.receiveQueue() != null) {
-            queues.add(queuePair.options.receiveQueue());
+        if (RECEIVE_QUEUE.of(queuePair.options) != null) {
+            queues.add(RECEIVE_QUEUE.of(queuePair.options));
         }
         return queues;
     }

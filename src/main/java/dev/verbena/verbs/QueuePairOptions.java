@@ -1,13 +1,13 @@
 package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.QueuePairType;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
-import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -23,60 +23,43 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
     /** The value of {@link #gidIndex} that leaves the choice to {@link Context#bestGid}. */
     public static final int BEST_GID = -1;
 
-    private static final QueueCapabilities DEFAULT = QueueCapabilities.of(64, 64);
+    private static final Keys<QueuePairOptions> KEYS = new Keys<>();
+    static final Key<QueuePairOptions, QueuePairType> TYPE = KEYS.always("type", QueuePairType.RC);
+    static final Key<QueuePairOptions, @Nullable CompletionQueue> SEND_QUEUE = KEYS.key("sends to", null);
+    static final Key<QueuePairOptions, @Nullable CompletionQueue> RECEIVE_QUEUE = KEYS.key("receives to", null);
+    static final Key<QueuePairOptions, QueueCapabilities> CAPABILITIES =
+            KEYS.key("capabilities", QueueCapabilities.of(64, 64));
+    static final Key<QueuePairOptions, Integer> PORT = KEYS.key("port", 1);
+    static final Key<QueuePairOptions, Integer> GID_INDEX = KEYS.key("GID index", BEST_GID);
+    static final Key<QueuePairOptions, Integer> TSO_HEADER = KEYS.key("TSO header", 0);
+    static final Key<QueuePairOptions, Set<OfferedOperation>> OPERATIONS = KEYS.key("operations", Set.of());
+    static final Key<QueuePairOptions, Set<Flag>> FLAGS = KEYS.key("flags", Set.of());
+    static final Key<QueuePairOptions, Integer> SOURCE_NUMBER = KEYS.key("source number", 0);
+    static final Key<QueuePairOptions, Boolean> LOCKS = KEYS.key("locks", false);
+    static final Key<QueuePairOptions, @Nullable SharedReceiveQueue> SHARED_RECEIVE_QUEUE =
+            KEYS.key("shared receive queue", null);
+    static final Key<QueuePairOptions, @Nullable XrcDomain> XRC_DOMAIN = KEYS.key("XRC domain", null);
+    static final Key<QueuePairOptions, @Nullable ReceiveHash> RECEIVE_HASH = KEYS.key("receive hash", null);
 
-    private final QueuePairType type;
-    private final @Nullable CompletionQueue sendQueue;
-    private final @Nullable CompletionQueue receiveQueue;
-    private QueueCapabilities capabilities = DEFAULT;
-    private int port = 1;
-    private int gidIndex = BEST_GID;
-    private int tsoHeader;
-    private Set<OfferedOperation> operations = Set.of();
-    private Set<Flag> flags = Set.of();
-    private int sourceNumber;
-    private boolean locks;
-    private @Nullable SharedReceiveQueue sharedReceiveQueue;
-    private @Nullable XrcDomain xrcDomain;
-    private @Nullable ReceiveHash receiveHash;
-
-    private QueuePairOptions(QueuePairType type, @Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
-        this.type = type;
-        this.sendQueue = sends;
-        this.receiveQueue = receives;
+    private QueuePairOptions() {
+        super(KEYS);
     }
 
     static QueuePairOptions of(
             QueuePairType type, @Nullable CompletionQueue sends, @Nullable CompletionQueue receives) {
-        return new QueuePairOptions(type, sends, receives).frozen();
+        return new QueuePairOptions().with(TYPE, type).with(SEND_QUEUE, sends).with(RECEIVE_QUEUE, receives);
     }
 
     static QueuePairOptions xrcReceive(XrcDomain domain) {
-        QueuePairOptions options = new QueuePairOptions(QueuePairType.XRC_RECV, null, null);
-        options.capabilities = QueueCapabilities.none();
-        options.xrcDomain = domain;
-        return options.frozen();
+        return withoutQueues(QueuePairType.XRC_RECV).with(XRC_DOMAIN, domain);
     }
 
     static QueuePairOptions hashed(ReceiveHash hash) {
-        QueuePairOptions options = new QueuePairOptions(QueuePairType.RAW_PACKET, null, null);
-        options.capabilities = QueueCapabilities.none();
-        options.receiveHash = hash;
-        return options.frozen();
+        return withoutQueues(QueuePairType.RAW_PACKET).with(RECEIVE_HASH, hash);
     }
 
-    QueuePairType type() {
-        return type;
-    }
-
-    @Nullable
-    CompletionQueue sendQueue() {
-        return sendQueue;
-    }
-
-    @Nullable
-    CompletionQueue receiveQueue() {
-        return receiveQueue;
+    private static QueuePairOptions withoutQueues(QueuePairType type) {
+        return of(type, null, null).with(CAPABILITIES, QueueCapabilities.none());
     }
 
     /** Returns a completion queue of a queue pair, or throws if there is none. */
@@ -87,10 +70,6 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
         return queue;
     }
 
-    QueueCapabilities capabilities() {
-        return capabilities;
-    }
-
     /**
      * Returns a copy with other sizes of the queues ({@code cap}).
      *
@@ -98,7 +77,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions capabilities(QueueCapabilities sizes) {
-        return with(copy -> copy.capabilities = Objects.requireNonNull(sizes, "capabilities"));
+        return with(CAPABILITIES, Objects.requireNonNull(sizes, "capabilities"));
     }
 
     /**
@@ -108,7 +87,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions sendDepth(int depth) {
-        return capabilities(capabilities.sendDepth(depth));
+        return capabilities(CAPABILITIES.of(this).sendDepth(depth));
     }
 
     /**
@@ -119,7 +98,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions receiveDepth(int depth) {
-        return capabilities(capabilities.receiveDepth(depth));
+        return capabilities(CAPABILITIES.of(this).receiveDepth(depth));
     }
 
     /**
@@ -129,7 +108,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions sendSge(int pieces) {
-        return capabilities(capabilities.sendSge(pieces));
+        return capabilities(CAPABILITIES.of(this).sendSge(pieces));
     }
 
     /**
@@ -140,7 +119,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions receiveSge(int pieces) {
-        return capabilities(capabilities.receiveSge(pieces));
+        return capabilities(CAPABILITIES.of(this).receiveSge(pieces));
     }
 
     /**
@@ -150,11 +129,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions inlineSize(int bytes) {
-        return capabilities(capabilities.inlineSize(bytes));
-    }
-
-    int port() {
-        return port;
+        return capabilities(CAPABILITIES.of(this).inlineSize(bytes));
     }
 
     /**
@@ -164,11 +139,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions port(int number) {
-        return with(copy -> copy.port = Checks.checkRange("port", number, 1, 0xff));
-    }
-
-    int gidIndex() {
-        return gidIndex;
+        return with(PORT, Checks.checkRange("port", number, 1, 0xff));
     }
 
     /**
@@ -178,11 +149,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions gidIndex(int index) {
-        return with(copy -> copy.gidIndex = Checks.checkRange("GID index", index, BEST_GID, 0xff));
-    }
-
-    int tsoHeader() {
-        return tsoHeader;
+        return with(GID_INDEX, Checks.checkRange("GID index", index, BEST_GID, 0xff));
     }
 
     /**
@@ -193,11 +160,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions tsoHeader(int bytes) {
-        return with(copy -> copy.tsoHeader = Checks.checkRange("length of a header", bytes, 0xffff));
-    }
-
-    Set<OfferedOperation> operations() {
-        return operations;
+        return with(TSO_HEADER, Checks.checkRange("length of a header", bytes, 0xffff));
     }
 
     /**
@@ -209,7 +172,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions operations(Collection<OfferedOperation> operations) {
-        return with(copy -> copy.operations = set(OfferedOperation.class, operations));
+        return with(OPERATIONS, EnumCodec.copy(OfferedOperation.class, operations));
     }
 
     /**
@@ -223,10 +186,6 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
         return operations(EnumSet.of(first, more));
     }
 
-    Set<Flag> flags() {
-        return flags;
-    }
-
     /**
      * Returns a copy with these flags in addition ({@code create_flags}).
      *
@@ -236,12 +195,8 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      */
     public QueuePairOptions flags(Flag first, Flag... more) {
         EnumSet<Flag> all = EnumSet.of(first, more);
-        all.addAll(flags);
-        return with(copy -> copy.flags = set(Flag.class, all));
-    }
-
-    int sourceNumber() {
-        return sourceNumber;
+        all.addAll(FLAGS.of(this));
+        return with(FLAGS, EnumCodec.copy(Flag.class, all));
     }
 
     /**
@@ -253,11 +208,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      */
     public QueuePairOptions sourceNumber(int number) {
         return flags(Flag.SOURCE_QPN)
-                .with(copy -> copy.sourceNumber = Checks.checkRange("queue pair number", number, QueuePair.MULTICAST));
-    }
-
-    boolean locks() {
-        return locks;
+                .with(SOURCE_NUMBER, Checks.checkRange("queue pair number", number, QueuePair.MULTICAST));
     }
 
     /**
@@ -269,12 +220,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions locks(boolean keep) {
-        return with(copy -> copy.locks = keep);
-    }
-
-    @Nullable
-    SharedReceiveQueue sharedReceiveQueue() {
-        return sharedReceiveQueue;
+        return with(LOCKS, keep);
     }
 
     /**
@@ -284,39 +230,7 @@ public final class QueuePairOptions extends Options<QueuePairOptions> {
      * @return a changed copy
      */
     public QueuePairOptions sharedReceiveQueue(SharedReceiveQueue queue) {
-        return with(copy -> {
-            copy.capabilities = capabilities.receiveDepth(0).receiveSge(0);
-            copy.sharedReceiveQueue = queue;
-        });
-    }
-
-    @Nullable
-    ReceiveHash receiveHash() {
-        return receiveHash;
-    }
-
-    @Nullable
-    XrcDomain xrcDomain() {
-        return xrcDomain;
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("type", type, null),
-                option("sends to", sendQueue, null),
-                option("receives to", receiveQueue, null),
-                option("capabilities", capabilities, DEFAULT),
-                option("port", port, 1),
-                option("GID index", gidIndex, BEST_GID),
-                option("TSO header", tsoHeader, 0),
-                option("operations", operations, Set.of()),
-                option("flags", flags, Set.of()),
-                option("source number", sourceNumber, 0),
-                option("locks", locks, false),
-                option("shared receive queue", sharedReceiveQueue, null),
-                option("XRC domain", xrcDomain, null),
-                option("receive hash", receiveHash, null));
+        return receiveDepth(0).receiveSge(0).with(SHARED_RECEIVE_QUEUE, queue);
     }
 
     /** A property of a queue pair ({@code enum ibv_qp_create_flags}). */

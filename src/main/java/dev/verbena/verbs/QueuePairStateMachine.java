@@ -1,5 +1,10 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.PORT;
+import static dev.verbena.verbs.QueuePairOptions.RECEIVE_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
+import static dev.verbena.verbs.QueuePairOptions.TYPE;
+
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
@@ -115,11 +120,12 @@ final class QueuePairStateMachine {
     /** Opens or shuts the paths, by the state and by what the completion queues have lost. */
     synchronized void openPaths() {
         QueuePairState now = state;
-        receives.ready(now != QueuePairState.RESET && posted.ownsReceives() && loser(options.receiveQueue()) == null);
+        receives.ready(
+                now != QueuePairState.RESET && posted.ownsReceives() && loser(RECEIVE_QUEUE.of(options)) == null);
         sends.ready(now != QueuePairState.RESET
                 && now != QueuePairState.INIT
                 && now != QueuePairState.RTR
-                && loser(options.sendQueue()) == null);
+                && loser(SEND_QUEUE.of(options)) == null);
     }
 
     /** Returns the queue if it has lost completions. */
@@ -134,7 +140,7 @@ final class QueuePairStateMachine {
 
     /** Returns the exception for sends that the state does not allow, or whose completions might be lost. */
     RuntimeException cannotSend() {
-        CompletionQueue loser = loser(options.sendQueue());
+        CompletionQueue loser = loser(SEND_QUEUE.of(options));
         return loser != null ? loss(loser) : notYet("Sending");
     }
 
@@ -145,7 +151,7 @@ final class QueuePairStateMachine {
 
     /** Returns the exception for receives that the state does not allow, or that belong to a shared receive queue. */
     RuntimeException cannotReceive() {
-        CompletionQueue loser = loser(options.receiveQueue());
+        CompletionQueue loser = loser(RECEIVE_QUEUE.of(options));
         if (loser != null && posted.ownsReceives()) {
             return loss(loser);
         }
@@ -210,7 +216,7 @@ final class QueuePairStateMachine {
         if (context.queries().transport() != Device.TransportType.IB) {
             return;
         }
-        Optional<String> complaint = StateTable.complaint(options.type(), from, to, mask);
+        Optional<String> complaint = StateTable.complaint(TYPE.of(options), from, to, mask);
         if (complaint.isPresent()) {
             throw new IllegalArgumentException("ibv_modify_qp(" + queuePair + "): " + complaint.get());
         }
@@ -234,19 +240,19 @@ final class QueuePairStateMachine {
     }
 
     void toInit(QueuePairAttributes asked) {
-        modify(new ConnectSteps(options.type(), asked, addressing.device()).toInit(options.port()));
+        modify(new ConnectSteps(TYPE.of(options), asked, addressing.device()).toInit(PORT.of(options)));
     }
 
     void connect(Endpoint peer, QueuePairAttributes asked) {
         Objects.requireNonNull(peer, "peer");
-        switch (options.type()) {
+        switch (TYPE.of(options)) {
             case RC, UC, XRC_SEND, XRC_RECV -> {}
-            default -> throw new IllegalStateException(options.type() + " has no connections: " + queuePair);
+            default -> throw new IllegalStateException(TYPE.of(options) + " has no connections: " + queuePair);
         }
-        ConnectSteps steps = new ConnectSteps(options.type(), asked, addressing.device());
+        ConnectSteps steps = new ConnectSteps(TYPE.of(options), asked, addressing.device());
         QueuePairAttributes toReceive = steps.toReadyToReceive(peer, addressing); // before the state changes
         if (state() == QueuePairState.RESET) {
-            modify(steps.toInit(options.port()));
+            modify(steps.toInit(PORT.of(options)));
         }
         checkInitialised();
         modify(toReceive);
@@ -254,13 +260,13 @@ final class QueuePairStateMachine {
     }
 
     void toReady(int qkey, int pkeyIndex) {
-        if (options.type() != QueuePairType.UD) {
+        if (TYPE.of(options) != QueuePairType.UD) {
             throw new IllegalStateException("Only queue pairs for datagrams are made ready by a key: " + queuePair);
         }
         if (state() == QueuePairState.RESET) {
             modify(QueuePairAttributes.to(QueuePairState.INIT)
                     .pkeyIndex(pkeyIndex)
-                    .port(options.port())
+                    .port(PORT.of(options))
                     .qkey(qkey));
         }
         checkInitialised();
@@ -269,12 +275,12 @@ final class QueuePairStateMachine {
     }
 
     void toReady() {
-        if (options.type() != QueuePairType.RAW_PACKET) {
+        if (TYPE.of(options) != QueuePairType.RAW_PACKET) {
             throw new IllegalStateException(
                     "Only queue pairs for Ethernet frames need neither key nor peer: " + queuePair);
         }
         if (state() == QueuePairState.RESET) {
-            modify(QueuePairAttributes.to(QueuePairState.INIT).port(options.port()));
+            modify(QueuePairAttributes.to(QueuePairState.INIT).port(PORT.of(options)));
         }
         checkInitialised();
         modify(QueuePairAttributes.to(QueuePairState.RTR));
@@ -423,7 +429,7 @@ final class QueuePairStateMachine {
             return; // of a closed queue pair with the same number, or from before a reset
         }
         boolean flushed = failed.status() == WorkStatus.WORK_REQUEST_FLUSHED;
-        if (!flushed && (options.type() == QueuePairType.RC || options.type() == QueuePairType.XRC_SEND)) {
+        if (!flushed && (TYPE.of(options) == QueuePairType.RC || TYPE.of(options) == QueuePairType.XRC_SEND)) {
             known(QueuePairState.ERR);
         } else if (state != QueuePairState.ERR) {
             unknown(); // other transports may go on
@@ -444,7 +450,7 @@ final class QueuePairStateMachine {
             firstFailure = failure;
         }
         if (event != null && commit) {
-            event.queuePair = options.type() + " " + queuePair.number + " of " + context.name();
+            event.queuePair = TYPE.of(options) + " " + queuePair.number + " of " + context.name();
             event.channel = channel;
             event.id = failure.id();
             event.operation = String.valueOf(failure.operation());

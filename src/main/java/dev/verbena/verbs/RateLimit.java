@@ -4,7 +4,6 @@ import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.ibv_qp_rate_limit_attr;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 
 /**
  * A limit of the rate at which a queue pair sends ({@code struct ibv_qp_rate_limit_attr}). Each option has a method
@@ -15,11 +14,14 @@ import java.util.List;
 public final class RateLimit extends Options<RateLimit> {
     private static final long MAX = 0xffff_ffffL;
 
-    private long kilobitsPerSecond;
-    private long maxBurst;
-    private int typicalPacket;
+    private static final Keys<RateLimit> KEYS = new Keys<>();
+    static final Key<RateLimit, Long> KILOBITS_PER_SECOND = KEYS.always("kbit/s", 0L);
+    static final Key<RateLimit, Long> MAX_BURST = KEYS.key("burst", 0L);
+    static final Key<RateLimit, Integer> TYPICAL_PACKET = KEYS.key("typical packet", 0);
 
-    private RateLimit() {}
+    private RateLimit() {
+        super(KEYS);
+    }
 
     /**
      * Returns a limit whose burst and typical packet are left to the device.
@@ -39,7 +41,7 @@ public final class RateLimit extends Options<RateLimit> {
      * @return a changed copy
      */
     public RateLimit kilobitsPerSecond(long rate) {
-        return with(copy -> copy.kilobitsPerSecond = Checks.checkRange("rate", rate, MAX));
+        return with(KILOBITS_PER_SECOND, Checks.checkRange("rate", rate, MAX));
     }
 
     /**
@@ -49,7 +51,7 @@ public final class RateLimit extends Options<RateLimit> {
      * @return a changed copy
      */
     public RateLimit maxBurst(long bytes) {
-        return with(copy -> copy.maxBurst = Checks.checkRange("burst", bytes, MAX));
+        return with(MAX_BURST, Checks.checkRange("burst", bytes, MAX));
     }
 
     /**
@@ -59,20 +61,12 @@ public final class RateLimit extends Options<RateLimit> {
      * @return a changed copy
      */
     public RateLimit typicalPacket(int bytes) {
-        return with(copy -> copy.typicalPacket = Checks.checkRange("typical packet size", bytes, 0xffff));
+        return with(TYPICAL_PACKET, Checks.checkRange("typical packet size", bytes, 0xffff));
     }
 
     void write(MemorySegment limit) {
-        ibv_qp_rate_limit_attr.rate_limit(limit, (int) kilobitsPerSecond);
-        ibv_qp_rate_limit_attr.max_burst_sz(limit, (int) maxBurst);
-        ibv_qp_rate_limit_attr.typical_pkt_sz(limit, (short) typicalPacket);
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("kbit/s", kilobitsPerSecond, null),
-                option("burst", maxBurst, 0L),
-                option("typical packet", typicalPacket, 0));
+        ibv_qp_rate_limit_attr.rate_limit(limit, KILOBITS_PER_SECOND.of(this).intValue());
+        ibv_qp_rate_limit_attr.max_burst_sz(limit, MAX_BURST.of(this).intValue());
+        ibv_qp_rate_limit_attr.typical_pkt_sz(limit, TYPICAL_PACKET.of(this).shortValue());
     }
 }

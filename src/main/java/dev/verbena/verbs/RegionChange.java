@@ -15,11 +15,14 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ObjectSnippets.java" region="reregister"}
  */
 public final class RegionChange extends Options<RegionChange> {
-    private @Nullable MemorySegment memory;
-    private @Nullable Set<AccessFlag> access;
-    private @Nullable ProtectionDomain domain;
+    private static final Keys<RegionChange> KEYS = new Keys<>();
+    static final Key<RegionChange, @Nullable MemorySegment> MEMORY = KEYS.key("memory", null);
+    static final Key<RegionChange, @Nullable Set<AccessFlag>> ACCESS = KEYS.key("access", null);
+    static final Key<RegionChange, @Nullable ProtectionDomain> DOMAIN = KEYS.key("domain", null);
 
-    private RegionChange() {}
+    private RegionChange() {
+        super(KEYS);
+    }
 
     /**
      * Returns a change to other memory ({@code IBV_REREG_MR_CHANGE_TRANSLATION}).
@@ -51,11 +54,6 @@ public final class RegionChange extends Options<RegionChange> {
         return new RegionChange().domain(domain);
     }
 
-    @Nullable
-    MemorySegment memory() {
-        return memory;
-    }
-
     /**
      * Returns a copy that also changes the memory.
      *
@@ -63,12 +61,7 @@ public final class RegionChange extends Options<RegionChange> {
      * @return a changed copy
      */
     public RegionChange memory(MemorySegment other) {
-        return with(copy -> copy.memory = Objects.requireNonNull(other, "memory"));
-    }
-
-    @Nullable
-    Set<AccessFlag> access() {
-        return access;
+        return with(MEMORY, Objects.requireNonNull(other, "memory"));
     }
 
     /**
@@ -78,12 +71,7 @@ public final class RegionChange extends Options<RegionChange> {
      * @return a changed copy
      */
     public RegionChange access(Collection<AccessFlag> flags) {
-        return with(copy -> copy.access = Registration.check(flags));
-    }
-
-    @Nullable
-    ProtectionDomain domain() {
-        return domain;
+        return with(ACCESS, Registration.check(flags));
     }
 
     /**
@@ -93,11 +81,6 @@ public final class RegionChange extends Options<RegionChange> {
      * @return a changed copy
      */
     public RegionChange domain(ProtectionDomain other) {
-        return with(copy -> copy.domain = Objects.requireNonNull(other, "domain"));
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(option("memory", memory, null), option("access", access, null), option("domain", domain, null));
+        return with(DOMAIN, Objects.requireNonNull(other, "domain"));
     }
 }

@@ -66,13 +66,26 @@ public final class RegionOptions extends Options<RegionOptions> {
         }
     }
 
-    private final Source source;
-    private OptionalLong address = OptionalLong.empty();
-    private Set<AccessFlag> access = Set.of();
-    private @Nullable DmaHandle hints;
+    /** The address of the first byte for work requests and peers; null for the memory's own address. */
+    private record Start(@Nullable Long address) {
+        @Override
+        public String toString() {
+            return address == null ? "itself" : "0x" + Long.toHexString(address);
+        }
+    }
 
-    private RegionOptions(Source source) {
-        this.source = source;
+    private static final Keys<RegionOptions> KEYS = new Keys<>();
+    private static final Key<RegionOptions, @Nullable Source> SOURCE = KEYS.always("memory", null);
+    private static final Key<RegionOptions, Start> ADDRESS = KEYS.key("as", new Start(null));
+    static final Key<RegionOptions, Set<AccessFlag>> ACCESS = KEYS.always("access", Set.of());
+    static final Key<RegionOptions, @Nullable DmaHandle> HINTS = KEYS.key("hints", null);
+
+    private RegionOptions() {
+        super(KEYS);
+    }
+
+    private static RegionOptions of(Source source) {
+        return new RegionOptions().with(SOURCE, source);
     }
 
     /**
@@ -82,7 +95,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions of(MemorySegment memory) {
-        return new RegionOptions(new Source.Segment(memory, false, null)).frozen();
+        return of(new Source.Segment(memory, false, null));
     }
 
     /**
@@ -94,7 +107,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions foreign(MemorySegment memory) {
-        return new RegionOptions(new Source.Segment(memory, true, null)).frozen();
+        return of(new Source.Segment(memory, true, null));
     }
 
     /**
@@ -116,7 +129,7 @@ public final class RegionOptions extends Options<RegionOptions> {
             throw new IllegalArgumentException(
                     "owner must not be a VerbsArena, which waits for the region itself: use RegionOptions.of(memory)");
         }
-        return new RegionOptions(new Source.Segment(memory, true, owner)).frozen();
+        return of(new Source.Segment(memory, true, owner));
     }
 
     /**
@@ -131,7 +144,7 @@ public final class RegionOptions extends Options<RegionOptions> {
     public static RegionOptions of(DriverBuffer buffer, long offset, long length) {
         Registration.checkLength(length);
         Objects.checkFromIndexSize(offset, length, buffer.length());
-        return new RegionOptions(new Source.Buffer(buffer, offset, length)).frozen();
+        return of(new Source.Buffer(buffer, offset, length));
     }
 
     /**
@@ -145,7 +158,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      */
     public static RegionOptions of(DeviceMemory memory, long offset, long length) {
         Registration.checkLength(length);
-        return new RegionOptions(new Source.Device(memory, offset, length)).frozen();
+        return of(new Source.Device(memory, offset, length));
     }
 
     /**
@@ -160,22 +173,22 @@ public final class RegionOptions extends Options<RegionOptions> {
         Registration.checkLength(length);
         Checks.checkAtLeast("file descriptor", descriptor, 0);
         Checks.checkAtLeast("offset", offset, 0);
-        return new RegionOptions(new Source.DmaBuf(descriptor, offset, length)).frozen();
+        return of(new Source.DmaBuf(descriptor, offset, length));
     }
 
     Source source() {
-        return source;
+        return Objects.requireNonNull(SOURCE.of(this));
     }
 
     /** Returns the owner of the memory, which the region closes; null if there is none. */
     @Nullable
     AutoCloseable owner() {
-        return source instanceof Source.Segment part ? part.owner() : null;
+        return source() instanceof Source.Segment part ? part.owner() : null;
     }
 
     /** Returns the segment. Throws if the memory is of another kind, or has an address or hints of its own. */
     Source.Segment plainMemory() {
-        if (source instanceof Source.Segment part && address.isEmpty() && hints == null) {
+        if (source() instanceof Source.Segment part && address().isEmpty() && HINTS.of(this) == null) {
             return part;
         }
         throw new IllegalArgumentException(
@@ -183,7 +196,8 @@ public final class RegionOptions extends Options<RegionOptions> {
     }
 
     OptionalLong address() {
-        return address;
+        Long address = ADDRESS.of(this).address;
+        return address == null ? OptionalLong.empty() : OptionalLong.of(address);
     }
 
     /**
@@ -195,11 +209,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return a changed copy
      */
     public RegionOptions address(long first) {
-        return with(copy -> copy.address = OptionalLong.of(first));
-    }
-
-    Set<AccessFlag> access() {
-        return access;
+        return with(ADDRESS, new Start(first));
     }
 
     /**
@@ -210,7 +220,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @throws IllegalArgumentException if peers may write and {@link AccessFlag#LOCAL_WRITE} is missing
      */
     public RegionOptions access(Collection<AccessFlag> flags) {
-        return with(copy -> copy.access = Registration.check(flags));
+        return with(ACCESS, Registration.check(flags));
     }
 
     /**
@@ -224,11 +234,6 @@ public final class RegionOptions extends Options<RegionOptions> {
         return access(List.of(flags));
     }
 
-    @Nullable
-    DmaHandle hints() {
-        return hints;
-    }
-
     /**
      * Returns a copy with hints for the bus ({@code dmah}). Registering then needs rdma-core 59.
      *
@@ -236,11 +241,12 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return a changed copy
      */
     public RegionOptions hints(DmaHandle handle) {
-        return with(copy -> copy.hints = Objects.requireNonNull(handle, "hints"));
+        return with(HINTS, Objects.requireNonNull(handle, "hints"));
     }
 
     RegionBacking backing() {
-        return switch (source) {
+        OptionalLong address = address();
+        return switch (source()) {
             case Source.Segment(MemorySegment memory, boolean foreign, AutoCloseable owner) ->
                 RegionBacking.of(memory, foreign, address.orElse(memory.address()));
             case Source.Buffer(DriverBuffer buffer, long offset, long length) -> {
@@ -257,10 +263,12 @@ public final class RegionOptions extends Options<RegionOptions> {
     /** Allocates a {@code struct ibv_mr_init_attr} with these options. C does not describe device memory by it. */
     MemorySegment write(Arena scratch) {
         MemorySegment init = ibv_mr_init_attr.allocate(scratch);
+        Source source = source();
+        DmaHandle hints = HINTS.of(this);
         RegionBacking backing = backing();
         long mask = 0;
         ibv_mr_init_attr.length(init, backing.length());
-        ibv_mr_init_attr.access(init, AccessFlag.bits(access));
+        ibv_mr_init_attr.access(init, AccessFlag.bits(ACCESS.of(this)));
         if (source instanceof Source.DmaBuf dmaBuf) {
             mask |= rdma_h.IBV_REG_MR_MASK_FD | rdma_h.IBV_REG_MR_MASK_FD_OFFSET;
             ibv_mr_init_attr.fd(init, dmaBuf.descriptor());
@@ -273,7 +281,7 @@ public final class RegionOptions extends Options<RegionOptions> {
             mask |= rdma_h.IBV_REG_MR_MASK_BUF;
             ibv_mr_init_attr.buf(init, MemorySegment.ofAddress(part.buffer().address()));
         }
-        if (!(source instanceof Source.Buffer) || address.isPresent()) { // C derives the address of a driver's buffer
+        if (!(source instanceof Source.Buffer) || address().isPresent()) { // C derives the address of a driver's buffer
             mask |= rdma_h.IBV_REG_MR_MASK_IOVA;
             ibv_mr_init_attr.iova(init, backing.address());
         }
@@ -283,14 +291,5 @@ public final class RegionOptions extends Options<RegionOptions> {
         }
         ibv_mr_init_attr.comp_mask(init, mask);
         return init;
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("memory", source, null),
-                option("as", address.isEmpty() ? "itself" : "0x" + Long.toHexString(address.getAsLong()), "itself"),
-                option("access", access, null),
-                option("hints", hints, null));
     }
 }

@@ -53,10 +53,10 @@ final class Registration {
     /** Registers memory of any kind, by the oldest function that knows its kind and its options. */
     static MemoryRegion with(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
         Set<AccessFlag> flags = options.source() instanceof Segment part
-                ? check(part.memory(), options.access())
-                : check(options.access());
+                ? check(part.memory(), RegionOptions.ACCESS.of(options))
+                : check(RegionOptions.ACCESS.of(options));
         List<VerbsObject> others = new ArrayList<>();
-        DmaHandle hints = options.hints();
+        DmaHandle hints = RegionOptions.HINTS.of(options);
         if (hints != null) {
             hints.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
             others.add(hints);
@@ -92,7 +92,7 @@ final class Registration {
             Set<AccessFlag> flags,
             String arguments) {
         int bits = AccessFlag.bits(flags);
-        if (options.hints() != null
+        if (RegionOptions.HINTS.of(options) != null
                 || (options.source() instanceof Buffer && options.address().isPresent())) {
             return extended(domain, options, arguments);
         }

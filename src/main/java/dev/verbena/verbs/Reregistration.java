@@ -1,5 +1,9 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.RegionChange.ACCESS;
+import static dev.verbena.verbs.RegionChange.DOMAIN;
+import static dev.verbena.verbs.RegionChange.MEMORY;
+
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
@@ -50,19 +54,19 @@ final class Reregistration {
             Set<AccessFlag> access,
             RegionChange wanted,
             VerbsObject[] others) {
-        if (wanted.domain() != null) {
-            wanted.domain().checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
+        if (DOMAIN.of(wanted) != null) {
+            DOMAIN.of(wanted).checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
         }
-        MemorySegment memory = wanted.memory();
-        Set<AccessFlag> flags = wanted.access() == null ? access : wanted.access();
-        if (memory != null || wanted.access() != null) {
+        MemorySegment memory = MEMORY.of(wanted);
+        Set<AccessFlag> flags = ACCESS.of(wanted) == null ? access : ACCESS.of(wanted);
+        if (memory != null || ACCESS.of(wanted) != null) {
             Registration.check(memory == null ? backing.segment() : memory, flags);
         }
         return new Reregistration(
                 old,
                 memory == null ? backing : RegionBacking.of(memory, false, memory.address()),
                 flags,
-                wanted.domain() == null ? domain : wanted.domain(),
+                DOMAIN.of(wanted) == null ? domain : DOMAIN.of(wanted),
                 wanted,
                 others);
     }
@@ -92,10 +96,10 @@ final class Reregistration {
         int result = (int) Ibv.REREG_MR.call(
                 region,
                 flags(),
-                wanted.domain() == null ? 0 : domain.address(),
-                wanted.memory() == null ? 0 : backing.segment().address(),
-                wanted.memory() == null ? 0 : backing.length(),
-                wanted.access() == null ? 0 : AccessFlag.bits(access));
+                DOMAIN.of(wanted) == null ? 0 : domain.address(),
+                MEMORY.of(wanted) == null ? 0 : backing.segment().address(),
+                MEMORY.of(wanted) == null ? 0 : backing.length(),
+                ACCESS.of(wanted) == null ? 0 : AccessFlag.bits(access));
         // A failure to undo the protection against fork() does no harm: the JDK's child processes do not touch this
         // memory.
         if (result == 0 || RegionChangeError.of(result) == RegionChangeError.DO_FORK_OLD) {
@@ -125,8 +129,8 @@ final class Reregistration {
     }
 
     private int flags() {
-        return (wanted.memory() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_TRANSLATION)
-                | (wanted.domain() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_PD)
-                | (wanted.access() == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_ACCESS);
+        return (MEMORY.of(wanted) == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_TRANSLATION)
+                | (DOMAIN.of(wanted) == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_PD)
+                | (ACCESS.of(wanted) == null ? 0 : rdma_h.IBV_REREG_MR_CHANGE_ACCESS);
     }
 }

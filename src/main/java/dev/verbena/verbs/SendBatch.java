@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.QueuePairOptions.TYPE;
+
 import dev.verbena.CName;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Memory;
@@ -83,6 +85,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
     static final long NO_LIMIT = Long.MAX_VALUE;
 
     private final QueuePair queuePair;
+    private final QueuePairType type;
     private final AllowedOperations operations;
     private final int maxInline;
     private final int maxHeader;
@@ -95,11 +98,13 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                 path,
                 capacity,
                 queuePair.granted.sendSge(),
-                (long) capacity * Math.max(queuePair.granted.inlineSize(), queuePair.options.tsoHeader()));
+                (long) capacity
+                        * Math.max(queuePair.granted.inlineSize(), QueuePairOptions.TSO_HEADER.of(queuePair.options)));
         this.queuePair = queuePair;
+        this.type = TYPE.of(queuePair.options);
         this.operations = operations;
         this.maxInline = queuePair.granted.inlineSize();
-        this.maxHeader = queuePair.options.tsoHeader();
+        this.maxHeader = QueuePairOptions.TSO_HEADER.of(queuePair.options);
         if (isOf(QueuePairType.UD)) {
             makeParts(true); // each datagram names its address
         } else if (isOf(QueuePairType.XRC_SEND)) {
@@ -111,8 +116,8 @@ public final class SendBatch extends WorkBatch<SendBatch> {
         return queuePair == pair;
     }
 
-    private boolean isOf(QueuePairType type) {
-        return queuePair.options.type() == type;
+    private boolean isOf(QueuePairType wanted) {
+        return type == wanted;
     }
 
     @Override

@@ -1,5 +1,11 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.SharedReceiveQueueOptions.QUEUE;
+import static dev.verbena.verbs.SharedReceiveQueueOptions.TAGS;
+import static dev.verbena.verbs.SharedReceiveQueueOptions.TAG_OPERATIONS;
+import static dev.verbena.verbs.SharedReceiveQueueOptions.TYPE;
+import static dev.verbena.verbs.SharedReceiveQueueOptions.XRC_DOMAIN;
+
 import dev.verbena.CName;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
@@ -142,7 +148,7 @@ public final class SharedReceiveQueue extends ContextObject {
             List<VerbsObject> owners,
             ToLongFunction<MemorySegment> maker,
             @Nullable LongConsumer destroyer) {
-        List<ContextObject> used = ContextObject.present(options.xrcDomain(), options.queue());
+        List<ContextObject> used = ContextObject.present(XRC_DOMAIN.of(options), QUEUE.of(options));
         List<VerbsObject> parents = new ArrayList<>(List.of(domain));
         parents.addAll(used);
         parents.addAll(owners);
@@ -158,7 +164,7 @@ public final class SharedReceiveQueue extends ContextObject {
 
     private static long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
         assert ibv_srq_init_attr.attr$offset() == ibv_srq_init_attr_ex.attr$offset();
-        boolean plain = options.type() == Type.BASIC;
+        boolean plain = TYPE.of(options) == Type.BASIC;
         if (!plain) {
             fillExtended(domain, options, init);
         }
@@ -173,23 +179,23 @@ public final class SharedReceiveQueue extends ContextObject {
 
     private static void fillExtended(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
         int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE | rdma_h.IBV_SRQ_INIT_ATTR_PD;
-        ibv_srq_init_attr_ex.srq_type(init, options.type().code);
+        ibv_srq_init_attr_ex.srq_type(init, TYPE.of(options).code);
         ibv_srq_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
-        if (options.xrcDomain() != null) {
+        if (XRC_DOMAIN.of(options) != null) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD;
             ibv_srq_init_attr_ex.xrcd(
-                    init, MemorySegment.ofAddress(options.xrcDomain().address()));
+                    init, MemorySegment.ofAddress(XRC_DOMAIN.of(options).address()));
         }
-        if (options.queue() != null) {
+        if (QUEUE.of(options) != null) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_CQ;
             ibv_srq_init_attr_ex.cq(
-                    init, MemorySegment.ofAddress(options.queue().address()));
+                    init, MemorySegment.ofAddress(QUEUE.of(options).address()));
         }
-        if (options.type() == Type.TAG_MATCHING) {
+        if (TYPE.of(options) == Type.TAG_MATCHING) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM;
             MemorySegment tags = ibv_srq_init_attr_ex.tm_cap(init);
-            ibv_tm_cap.max_num_tags(tags, options.tags());
-            ibv_tm_cap.max_ops(tags, options.tagOperations());
+            ibv_tm_cap.max_num_tags(tags, TAGS.of(options));
+            ibv_tm_cap.max_ops(tags, TAG_OPERATIONS.of(options));
         }
         ibv_srq_init_attr_ex.comp_mask(init, mask);
     }
@@ -240,7 +246,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public Type type() {
         lifetime.checkOpen();
-        return options.type();
+        return TYPE.of(options);
     }
 
     /**
@@ -388,7 +394,7 @@ public final class SharedReceiveQueue extends ContextObject {
      */
     public TagMatching tags() {
         lifetime.checkOpen();
-        if (options.type() != Type.TAG_MATCHING) {
+        if (TYPE.of(options) != Type.TAG_MATCHING) {
             throw new IllegalStateException("Tags are for queues made by tagMatching(): " + this);
         }
         return new TagMatching(this);
@@ -410,7 +416,7 @@ public final class SharedReceiveQueue extends ContextObject {
     /** Returns for example {@code BASIC shared receive queue of rxe0 (64x1, limit 0)}. */
     @Override
     public String toString() {
-        return options.type() + " shared receive queue of " + context.name() + " (" + granted + ")";
+        return TYPE.of(options) + " shared receive queue of " + context.name() + " (" + granted + ")";
     }
 
     /**

@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,25 +12,18 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ObjectSnippets.java" region="shared-receive-queue"}
  */
 public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueOptions> {
-    private final SharedReceiveQueue.Type type;
-    private final @Nullable XrcDomain xrcDomain;
-    private final @Nullable CompletionQueue queue;
-    private final int tags;
-    private final int tagOperations;
-    private int depth = 64;
-    private int sge = 1;
+    private static final Keys<SharedReceiveQueueOptions> KEYS = new Keys<>();
+    static final Key<SharedReceiveQueueOptions, SharedReceiveQueue.Type> TYPE =
+            KEYS.always("type", SharedReceiveQueue.Type.BASIC);
+    static final Key<SharedReceiveQueueOptions, @Nullable XrcDomain> XRC_DOMAIN = KEYS.key("domain", null);
+    static final Key<SharedReceiveQueueOptions, @Nullable CompletionQueue> QUEUE = KEYS.key("queue", null);
+    static final Key<SharedReceiveQueueOptions, Integer> TAGS = KEYS.key("tags", 0);
+    static final Key<SharedReceiveQueueOptions, Integer> TAG_OPERATIONS = KEYS.key("operations on tags", 0);
+    static final Key<SharedReceiveQueueOptions, Integer> DEPTH = KEYS.key("depth", 64);
+    static final Key<SharedReceiveQueueOptions, Integer> SGE = KEYS.key("sge", 1);
 
-    private SharedReceiveQueueOptions(
-            SharedReceiveQueue.Type type,
-            @Nullable XrcDomain xrcDomain,
-            @Nullable CompletionQueue queue,
-            int tags,
-            int tagOperations) {
-        this.type = type;
-        this.xrcDomain = xrcDomain;
-        this.queue = queue;
-        this.tags = Checks.checkAtLeast("number of tagged receives", tags, 0);
-        this.tagOperations = Checks.checkAtLeast("number of operations on tags", tagOperations, 0);
+    private SharedReceiveQueueOptions() {
+        super(KEYS);
     }
 
     static SharedReceiveQueueOptions of(
@@ -40,7 +32,12 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
             @Nullable CompletionQueue queue,
             int tags,
             int tagOperations) {
-        return new SharedReceiveQueueOptions(type, xrcDomain, queue, tags, tagOperations).frozen();
+        return new SharedReceiveQueueOptions()
+                .with(TYPE, type)
+                .with(XRC_DOMAIN, xrcDomain)
+                .with(QUEUE, queue)
+                .with(TAGS, Checks.checkAtLeast("number of tagged receives", tags, 0))
+                .with(TAG_OPERATIONS, Checks.checkAtLeast("number of operations on tags", tagOperations, 0));
     }
 
     /**
@@ -50,7 +47,7 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
      * @return a changed copy
      */
     public SharedReceiveQueueOptions depth(int receives) {
-        return with(copy -> copy.depth = Checks.checkAtLeast("depth", receives, 0));
+        return with(DEPTH, Checks.checkAtLeast("depth", receives, 0));
     }
 
     /**
@@ -60,45 +57,11 @@ public final class SharedReceiveQueueOptions extends Options<SharedReceiveQueueO
      * @return a changed copy
      */
     public SharedReceiveQueueOptions sge(int pieces) {
-        return with(copy -> copy.sge = Checks.checkAtLeast("number of pieces of a receive", pieces, 0));
-    }
-
-    SharedReceiveQueue.Type type() {
-        return type;
-    }
-
-    @Nullable
-    XrcDomain xrcDomain() {
-        return xrcDomain;
-    }
-
-    @Nullable
-    CompletionQueue queue() {
-        return queue;
-    }
-
-    int tags() {
-        return tags;
-    }
-
-    int tagOperations() {
-        return tagOperations;
+        return with(SGE, Checks.checkAtLeast("number of pieces of a receive", pieces, 0));
     }
 
     /** Returns the sizes as C takes them. */
     SharedReceiveQueue.Attributes attributes() {
-        return new SharedReceiveQueue.Attributes(depth, sge, 0);
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("type", type, null),
-                option("domain", xrcDomain, null),
-                option("queue", queue, null),
-                option("tags", tags, 0),
-                option("operations on tags", tagOperations, 0),
-                option("depth", depth, 64),
-                option("sge", sge, 1));
+        return new SharedReceiveQueue.Attributes(DEPTH.of(this), SGE.of(this), 0);
     }
 }

@@ -91,7 +91,7 @@ final class VerbsSecrets implements VerbsAccess {
 
     @Override
     public Set<AccessFlag> access(RegionOptions options) {
-        return options.access();
+        return RegionOptions.ACCESS.of(options);
     }
 
     @Override
@@ -132,17 +132,17 @@ final class VerbsSecrets implements VerbsAccess {
 
     @Override
     public QueuePairType type(QueuePairOptions options) {
-        return options.type();
+        return QueuePairOptions.TYPE.of(options);
     }
 
     @Override
     public SharedReceiveQueue.Type type(SharedReceiveQueueOptions options) {
-        return options.type();
+        return SharedReceiveQueueOptions.TYPE.of(options);
     }
 
     @Override
     public boolean hasSharedReceiveQueue(QueuePairOptions options) {
-        return options.sharedReceiveQueue() != null;
+        return QueuePairOptions.SHARED_RECEIVE_QUEUE.of(options) != null;
     }
 
     @Override

@@ -1,5 +1,7 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.WorkQueueOptions.SGE;
+
 import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.CFunction;
@@ -56,9 +58,9 @@ public final class WorkQueue extends ContextObject {
         this.state = State.of(ibv_wq.state(wq));
         this.post = CFunction.at(POST, ibv_wq.post_recv(wq));
         this.request = Arena.ofAuto().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
-        this.pieces = ibv_sge.allocateArray(options.sge(), Arena.ofAuto());
+        this.pieces = ibv_sge.allocateArray(SGE.of(options), Arena.ofAuto());
         ibv_recv_wr.sg_list(request, pieces);
-        this.ways = new int[options.sge()];
+        this.ways = new int[SGE.of(options)];
         context.eventsEvenIfClosed().add(address, this);
     }
 
@@ -166,8 +168,8 @@ public final class WorkQueue extends ContextObject {
      */
     @CName("ibv_post_wq_recv")
     public void postReceive(long id, LocalMemory... local) {
-        if (local.length > options.sge()) {
-            throw new IllegalArgumentException("A receive has at most " + options.sge() + " pieces here");
+        if (local.length > SGE.of(options)) {
+            throw new IllegalArgumentException("A receive has at most " + SGE.of(options) + " pieces here");
         }
         posting.lock();
         int entered = 0;

@@ -8,9 +8,9 @@ import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
-import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a work queue ({@code struct ibv_wq_init_attr}). Begin with {@link #of}. Each option has a method that
@@ -19,13 +19,14 @@ import java.util.Set;
  * {@snippet file="ObjectSnippets.java" region="work-queue"}
  */
 public final class WorkQueueOptions extends Options<WorkQueueOptions> {
-    private CompletionQueue queue;
-    private int depth;
-    private int sge = 1;
-    private Set<Flag> flags = Set.of();
+    private static final Keys<WorkQueueOptions> KEYS = new Keys<>();
+    static final Key<WorkQueueOptions, @Nullable CompletionQueue> QUEUE = KEYS.always("queue", null);
+    static final Key<WorkQueueOptions, Integer> DEPTH = KEYS.always("depth", 0);
+    static final Key<WorkQueueOptions, Integer> SGE = KEYS.key("sge", 1);
+    static final Key<WorkQueueOptions, Set<Flag>> FLAGS = KEYS.key("flags", Set.of());
 
-    private WorkQueueOptions(CompletionQueue queue) {
-        this.queue = Objects.requireNonNull(queue, "queue");
+    private WorkQueueOptions() {
+        super(KEYS);
     }
 
     /**
@@ -37,11 +38,11 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @throws IllegalArgumentException if the depth is less than 1
      */
     public static WorkQueueOptions of(CompletionQueue queue, int depth) {
-        return new WorkQueueOptions(queue).depth(depth);
+        return new WorkQueueOptions().queue(queue).depth(depth);
     }
 
     CompletionQueue queue() {
-        return queue;
+        return Objects.requireNonNull(QUEUE.of(this));
     }
 
     /**
@@ -51,7 +52,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @return a changed copy
      */
     public WorkQueueOptions queue(CompletionQueue completions) {
-        return with(copy -> copy.queue = Objects.requireNonNull(completions, "queue"));
+        return with(QUEUE, Objects.requireNonNull(completions, "queue"));
     }
 
     /**
@@ -62,11 +63,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @throws IllegalArgumentException if the depth is less than 1
      */
     public WorkQueueOptions depth(int receives) {
-        return with(copy -> copy.depth = Checks.checkAtLeast("depth of a work queue", receives, 1));
-    }
-
-    int sge() {
-        return sge;
+        return with(DEPTH, Checks.checkAtLeast("depth of a work queue", receives, 1));
     }
 
     /**
@@ -77,7 +74,7 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @throws IllegalArgumentException if the number is less than 1
      */
     public WorkQueueOptions sge(int pieces) {
-        return with(copy -> copy.sge = Checks.checkAtLeast("number of pieces of a receive", pieces, 1));
+        return with(SGE, Checks.checkAtLeast("number of pieces of a receive", pieces, 1));
     }
 
     /**
@@ -87,30 +84,21 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @return a changed copy
      */
     public WorkQueueOptions flags(Collection<Flag> flags) {
-        return with(copy -> copy.flags = set(Flag.class, flags));
+        return with(FLAGS, EnumCodec.copy(Flag.class, flags));
     }
 
     /** Allocates a {@code struct ibv_wq_init_attr} with these options. */
     MemorySegment write(Arena scratch) {
         MemorySegment init = ibv_wq_init_attr.allocate(scratch);
         ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ);
-        ibv_wq_init_attr.max_wr(init, depth);
-        ibv_wq_init_attr.max_sge(init, sge);
-        ibv_wq_init_attr.cq(init, MemorySegment.ofAddress(queue.address()));
-        if (!flags.isEmpty()) {
+        ibv_wq_init_attr.max_wr(init, DEPTH.of(this));
+        ibv_wq_init_attr.max_sge(init, SGE.of(this));
+        ibv_wq_init_attr.cq(init, MemorySegment.ofAddress(queue().address()));
+        if (!FLAGS.of(this).isEmpty()) {
             ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS);
-            ibv_wq_init_attr.create_flags(init, Flag.bits(flags));
+            ibv_wq_init_attr.create_flags(init, Flag.bits(FLAGS.of(this)));
         }
         return init;
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("queue", queue, null),
-                option("depth", depth, null),
-                option("sge", sge, 1),
-                option("flags", flags, Set.of()));
     }
 
     /** A flag for the way that a work queue treats packets ({@code enum ibv_wq_flags}). */

@@ -41,6 +41,16 @@ class SiteTest {
         assertThat(complaints).isEmpty();
     }
 
+    /** Javadoc shows what an exported class inherits from one that is not exported as the class's own. */
+    @Test
+    void optionsShowNoProtectedMembers() throws IOException {
+        List<Path> pages = files("Options.html");
+        assertThat(pages).hasSizeGreaterThan(5);
+        for (Path page : pages) {
+            assertThat(Files.readString(page)).as(page.toString()).doesNotContainPattern(">protected[ <]");
+        }
+    }
+
     @Test
     void frontPageIsTheReadme() throws IOException {
         assertThat(Files.readString(folder.resolve("index.html"))).contains("<h1 id=\"verbena\">Verbena</h1>");

@@ -426,7 +426,8 @@ class CompletionRulesTest {
                 CompletionQueueOptions.of(tooMany).fields(List.of()))) {
             assertThatThrownBy(() -> context.createCompletionQueue(options))
                     .isInstanceOf(VerbsException.class)
-                    .hasMessageContaining(options.extended() ? "ibv_create_cq_ex" : "ibv_create_cq")
+                    .hasMessageContaining(
+                            CompletionQueueOptions.EXTENDED.of(options) ? "ibv_create_cq_ex" : "ibv_create_cq")
                     .hasMessageContaining("at most 65536 and has 1 completion vectors");
         }
         CompletionQueue queue = context.createCompletionQueue(4);

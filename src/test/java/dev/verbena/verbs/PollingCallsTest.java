@@ -80,9 +80,9 @@ class PollingCallsTest {
     void optionsKeepTheKindOfCalls() {
         CompletionQueueOptions plain =
                 CompletionQueueOptions.of(8).pollingCalls(CompletionQueueOptions.PollingCalls.PLAIN);
-        assertThat(CompletionQueueOptions.of(8).pollingCalls())
+        assertThat(CompletionQueueOptions.POLLING_CALLS.of(CompletionQueueOptions.of(8)))
                 .isEqualTo(CompletionQueueOptions.PollingCalls.BY_DRIVER);
-        assertThat(plain.pollingCalls()).isEqualTo(CompletionQueueOptions.PollingCalls.PLAIN);
+        assertThat(CompletionQueueOptions.POLLING_CALLS.of(plain)).isEqualTo(CompletionQueueOptions.PollingCalls.PLAIN);
         assertThat(plain).isNotEqualTo(CompletionQueueOptions.of(8)).hasToString("capacity 8, polling calls PLAIN");
         for (CompletionQueueOptions changed : new CompletionQueueOptions[] {
             plain.capacity(9),
@@ -92,7 +92,8 @@ class PollingCallsTest {
             plain.singleThreaded(),
             plain.parentDomain(null)
         }) {
-            assertThat(changed.pollingCalls()).isEqualTo(CompletionQueueOptions.PollingCalls.PLAIN);
+            assertThat(CompletionQueueOptions.POLLING_CALLS.of(changed))
+                    .isEqualTo(CompletionQueueOptions.PollingCalls.PLAIN);
         }
         assertThatNullPointerException().isThrownBy(() -> plain.pollingCalls(null));
     }

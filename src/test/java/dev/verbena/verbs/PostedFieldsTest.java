@@ -56,8 +56,8 @@ class PostedFieldsTest {
 
         QueuePairOptions options(QueuePairOptions options) {
             QueuePairOptions queues = options;
-            CompletionQueue sends = options.sendQueue();
-            if (apart && sends != null && sends == options.receiveQueue()) {
+            CompletionQueue sends = QueuePairOptions.SEND_QUEUE.of(options);
+            if (apart && sends != null && sends == QueuePairOptions.RECEIVE_QUEUE.of(options)) {
                 queues = QueuePair.rc(sends, sends.context().createCompletionQueue(256));
             }
             return extended ? queues.operations(EnumSet.allOf(QueuePairOptions.OfferedOperation.class)) : queues;
@@ -479,7 +479,8 @@ class PostedFieldsTest {
             QueuePairOptions options = QueuePair.ud(loopback.left.queue).inlineSize(16);
             QueuePair pair = loopback.domain.createQueuePair(
                     way.extended
-                            ? options.operations(QueuePairOptions.OfferedOperation.usual(options.type()))
+                            ? options.operations(
+                                    QueuePairOptions.OfferedOperation.usual(QueuePairOptions.TYPE.of(options)))
                             : options);
             pair.toReady(0x1234567);
             AddressHandle path = loopback.domain.createAddressHandle(pair.pathTo(pair.endpoint()));

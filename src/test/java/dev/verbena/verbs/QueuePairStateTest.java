@@ -320,7 +320,8 @@ class QueuePairStateTest {
             assertThatExceptionOfType(VerbsException.class)
                     .isThrownBy(() -> loopback.domain.createQueuePair(tooLarge))
                     .withMessageContaining("ibv_create_qp")
-                    .withMessageContaining(tooLarge.capabilities().toString())
+                    .withMessageContaining(
+                            QueuePairOptions.CAPABILITIES.of(tooLarge).toString())
                     .withMessageContaining(device.maxWorkRequests() + " work requests")
                     .withMessageContaining(device.maxSge() + " pieces");
         }

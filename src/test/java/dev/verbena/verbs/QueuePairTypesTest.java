@@ -50,7 +50,7 @@ class QueuePairTypesTest {
 
     private QueuePair make(QueuePairOptions options) {
         QueuePair pair = domain.createQueuePair(options);
-        assertThat(pair.type()).isEqualTo(options.type());
+        assertThat(pair.type()).isEqualTo(QueuePairOptions.TYPE.of(options));
         assertThat(pair.state()).isEqualTo(RESET);
         return pair;
     }
@@ -201,7 +201,7 @@ class QueuePairTypesTest {
     }
 
     private void queryTellsOf(QueuePairOptions options) {
-        QueueCapabilities asked = options.capabilities();
+        QueueCapabilities asked = QueuePairOptions.CAPABILITIES.of(options);
         QueuePairAttributes found = make(options).query();
 
         assertThat(found.state()).isEqualTo(RESET);

@@ -147,9 +147,9 @@ class QueueRulesTest {
         XrcDomain xrcDomain = loopback.context.openXrcDomain();
         CompletionQueue completions = loopback.context.createCompletionQueue(4);
         SharedReceiveQueueOptions options = SharedReceiveQueue.xrc(xrcDomain, completions);
-        assertThat(options.type()).isEqualTo(SharedReceiveQueue.Type.XRC);
-        assertThat(options.tags()).isZero();
-        assertThat(options.tagOperations()).isZero();
+        assertThat(SharedReceiveQueueOptions.TYPE.of(options)).isEqualTo(SharedReceiveQueue.Type.XRC);
+        assertThat(SharedReceiveQueueOptions.TAGS.of(options)).isZero();
+        assertThat(SharedReceiveQueueOptions.TAG_OPERATIONS.of(options)).isZero();
         assertThat(options).hasToString("type XRC, domain " + xrcDomain + ", queue " + completions);
         SharedReceiveQueueOptions tags = SharedReceiveQueue.tagMatching(completions, 5, 6);
         assertThat(tags)

@@ -324,9 +324,11 @@ class RareObjectsTest {
         QueuePairOptions options = QueuePair.ud(loopback.left.queue)
                 .flags(QueuePairOptions.Flag.SCATTER_FCS)
                 .flags(QueuePairOptions.Flag.CVLAN_STRIPPING);
-        assertThat(options.flags())
+        assertThat(QueuePairOptions.FLAGS.of(options))
                 .containsExactlyInAnyOrder(QueuePairOptions.Flag.SCATTER_FCS, QueuePairOptions.Flag.CVLAN_STRIPPING);
-        assertThat(options.sourceNumber(5).flags()).hasSize(3).contains(QueuePairOptions.Flag.SOURCE_QPN);
+        assertThat(QueuePairOptions.FLAGS.of(options.sourceNumber(5)))
+                .hasSize(3)
+                .contains(QueuePairOptions.Flag.SOURCE_QPN);
         QueuePairOptions plain = QueuePair.ud(loopback.left.queue);
         assertThat(plain.flags(QueuePairOptions.Flag.SCATTER_FCS))
                 .isEqualTo(plain.flags(QueuePairOptions.Flag.SCATTER_FCS))
@@ -337,11 +339,14 @@ class RareObjectsTest {
 
     @Test
     void flagsOfACompletionQueueAddUp() {
-        assertThat(CompletionQueueOptions.of(4).singleThreaded().ignoreOverrun().flags())
+        assertThat(CompletionQueueOptions.FLAGS.of(
+                        CompletionQueueOptions.of(4).singleThreaded().ignoreOverrun()))
                 .containsExactlyInAnyOrder(
                         CompletionQueueOptions.Flag.SINGLE_THREADED, CompletionQueueOptions.Flag.IGNORE_OVERRUN);
-        assertThat(CompletionQueueOptions.of(4).extended()).isFalse();
-        assertThat(CompletionQueueOptions.of(4).flags()).isEmpty();
+        assertThat(CompletionQueueOptions.EXTENDED.of(CompletionQueueOptions.of(4)))
+                .isFalse();
+        assertThat(CompletionQueueOptions.FLAGS.of(CompletionQueueOptions.of(4)))
+                .isEmpty();
     }
 
     @Test
@@ -446,17 +451,15 @@ class RareObjectsTest {
         assertThatIllegalArgumentException().isThrownBy(() -> new SharedReceiveQueue.Attributes(0, 0, -1));
         assertThat(new SharedReceiveQueue.Attributes(0, 0, 0)).hasToString("0x0, limit 0");
         assertThat(SharedReceiveQueue.basic().depth(3).sge(2)).hasToString("type BASIC, depth 3, sge 2");
-        assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).queue())
+        assertThat(SharedReceiveQueueOptions.QUEUE.of(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6)))
                 .isSameAs(loopback.left.queue);
         assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6).toString())
                 .contains("tags 5");
-        assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6)
-                        .depth(9)
-                        .tagOperations())
+        assertThat(SharedReceiveQueueOptions.TAG_OPERATIONS.of(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6)
+                        .depth(9)))
                 .isEqualTo(6);
-        assertThat(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6)
-                        .sge(9)
-                        .tags())
+        assertThat(SharedReceiveQueueOptions.TAGS.of(SharedReceiveQueue.tagMatching(loopback.left.queue, 5, 6)
+                        .sge(9)))
                 .isEqualTo(5);
     }
 

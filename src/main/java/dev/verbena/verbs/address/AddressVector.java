@@ -2,7 +2,6 @@ package dev.verbena.verbs.address;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,15 +11,25 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ObjectSnippets.java" region="path"}
  */
 public final class AddressVector extends Options<AddressVector> {
-    private int port;
-    private int destinationLid;
-    private int serviceLevel;
-    private int sourcePathBits;
-    private int staticRate;
-    private @Nullable GlobalRoute globalRoute;
+    private static final Keys<AddressVector> KEYS = new Keys<>();
+    private static final Key<AddressVector, Integer> PORT = KEYS.always("port", 0);
+    private static final Key<AddressVector, Integer> DESTINATION_LID = KEYS.key("LID", 0);
+    private static final Key<AddressVector, Integer> SERVICE_LEVEL = KEYS.key("service level", 0);
+    private static final Key<AddressVector, Integer> SOURCE_PATH_BITS = KEYS.key("source path bits", 0);
+    private static final Key<AddressVector, RateCode> STATIC_RATE_CODE = KEYS.key("static rate", new RateCode(0));
+    private static final Key<AddressVector, @Nullable GlobalRoute> GLOBAL_ROUTE = KEYS.key("route", null);
 
-    private AddressVector(int port) {
-        this.port = Checks.checkRange("port", port, 0xff);
+    /** A rate by its number, with the text of its constant. */
+    private record RateCode(int value) {
+        @Override
+        public String toString() {
+            Rate rate = Rate.of(value);
+            return rate == Rate.UNKNOWN ? Integer.toString(value) : rate.toString();
+        }
+    }
+
+    private AddressVector() {
+        super(KEYS);
     }
 
     /**
@@ -31,7 +40,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @throws IllegalArgumentException if the port does not fit into 8 bits
      */
     public static AddressVector of(int port) {
-        return new AddressVector(port).frozen();
+        return new AddressVector().port(port);
     }
 
     /**
@@ -43,10 +52,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return the address vector
      */
     public static AddressVector of(int port, int lid, @Nullable GlobalRoute route) {
-        AddressVector path = new AddressVector(port);
-        path.destinationLid = Checks.checkRange("destination LID", lid, 0xffff);
-        path.globalRoute = route;
-        return path.frozen();
+        return of(port).destinationLid(lid).globalRoute(route);
     }
 
     /**
@@ -55,7 +61,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return the port, from 1
      */
     public int port() {
-        return port;
+        return PORT.of(this);
     }
 
     /**
@@ -65,7 +71,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector port(int number) {
-        return with(copy -> copy.port = Checks.checkRange("port", number, 0xff));
+        return with(PORT, Checks.checkRange("port", number, 0xff));
     }
 
     /**
@@ -74,7 +80,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return the local identifier; 0 on Ethernet
      */
     public int destinationLid() {
-        return destinationLid;
+        return DESTINATION_LID.of(this);
     }
 
     /**
@@ -84,7 +90,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector destinationLid(int lid) {
-        return with(copy -> copy.destinationLid = Checks.checkRange("destination LID", lid, 0xffff));
+        return with(DESTINATION_LID, Checks.checkRange("destination LID", lid, 0xffff));
     }
 
     /**
@@ -93,7 +99,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return 0 to 15
      */
     public int serviceLevel() {
-        return serviceLevel;
+        return SERVICE_LEVEL.of(this);
     }
 
     /**
@@ -103,7 +109,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector serviceLevel(int level) {
-        return with(copy -> copy.serviceLevel = Checks.checkRange("service level", level, 15));
+        return with(SERVICE_LEVEL, Checks.checkRange("service level", level, 15));
     }
 
     /**
@@ -112,7 +118,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return 0 to 127
      */
     public int sourcePathBits() {
-        return sourcePathBits;
+        return SOURCE_PATH_BITS.of(this);
     }
 
     /**
@@ -122,7 +128,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector sourcePathBits(int bits) {
-        return with(copy -> copy.sourcePathBits = Checks.checkRange("source path bits", bits, 127));
+        return with(SOURCE_PATH_BITS, Checks.checkRange("source path bits", bits, 127));
     }
 
     /**
@@ -131,7 +137,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return the rate; {@link Rate#UNKNOWN} for a {@link #staticRateCode} that this release does not know
      */
     public Rate staticRate() {
-        return Rate.of(staticRate);
+        return Rate.of(staticRateCode());
     }
 
     /**
@@ -152,7 +158,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return the number; 0 for the rate of the port
      */
     public int staticRateCode() {
-        return staticRate;
+        return STATIC_RATE_CODE.of(this).value;
     }
 
     /**
@@ -162,7 +168,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector staticRateCode(int code) {
-        return with(copy -> copy.staticRate = Checks.checkRange("static rate code", code, 0xff));
+        return with(STATIC_RATE_CODE, new RateCode(Checks.checkRange("static rate code", code, 0xff)));
     }
 
     /**
@@ -171,7 +177,7 @@ public final class AddressVector extends Options<AddressVector> {
      * @return the global route; null within an InfiniBand subnet, never on RoCE
      */
     public @Nullable GlobalRoute globalRoute() {
-        return globalRoute;
+        return GLOBAL_ROUTE.of(this);
     }
 
     /**
@@ -181,18 +187,6 @@ public final class AddressVector extends Options<AddressVector> {
      * @return a changed copy
      */
     public AddressVector globalRoute(@Nullable GlobalRoute route) {
-        return with(copy -> copy.globalRoute = route);
-    }
-
-    @Override
-    protected List<Option> options() {
-        Rate rate = staticRate();
-        return List.of(
-                option("port", port, null),
-                option("LID", destinationLid, 0),
-                option("service level", serviceLevel, 0),
-                option("source path bits", sourcePathBits, 0),
-                option("static rate", rate == Rate.UNKNOWN ? staticRate : rate, Rate.MAX),
-                option("route", globalRoute, null));
+        return with(GLOBAL_ROUTE, route);
     }
 }

@@ -1,6 +1,7 @@
 package dev.verbena.verbs.flow;
 
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.flow.access.FlowAccess;
@@ -23,13 +24,16 @@ public final class FlowRule extends Options<FlowRule> {
 
     private static final int MAX_SPECS = 255;
 
-    private Kind kind = Kind.NORMAL;
-    private int port = 1;
-    private int priority;
-    private Set<Flag> flags = Set.of();
-    private List<FlowSpec> specs = List.of();
+    private static final Keys<FlowRule> KEYS = new Keys<>();
+    static final Key<FlowRule, Kind> KIND = KEYS.always("kind", Kind.NORMAL);
+    static final Key<FlowRule, Integer> PORT = KEYS.key("port", 1);
+    static final Key<FlowRule, Integer> PRIORITY = KEYS.key("priority", 0);
+    static final Key<FlowRule, Set<Flag>> FLAGS = KEYS.key("flags", Set.of());
+    static final Key<FlowRule, List<FlowSpec>> SPECS = KEYS.key("specifications", List.of());
 
-    private FlowRule() {}
+    private FlowRule() {
+        super(KEYS);
+    }
 
     /**
      * Returns a normal rule for port 1, before all others.
@@ -52,10 +56,6 @@ public final class FlowRule extends Options<FlowRule> {
         return new FlowRule().kind(kind);
     }
 
-    Kind kind() {
-        return kind;
-    }
-
     /**
      * Returns a copy that is about other packets ({@code type}).
      *
@@ -64,12 +64,8 @@ public final class FlowRule extends Options<FlowRule> {
      * @throws IllegalArgumentException if the rule has headers, and the kind is not {@link Kind#NORMAL}
      */
     public FlowRule kind(Kind value) {
-        checkHeaders(Objects.requireNonNull(value, "kind"), specs);
-        return with(copy -> copy.kind = value);
-    }
-
-    int port() {
-        return port;
+        checkHeaders(Objects.requireNonNull(value, "kind"), SPECS.of(this));
+        return with(KIND, value);
     }
 
     /**
@@ -79,11 +75,7 @@ public final class FlowRule extends Options<FlowRule> {
      * @return a changed copy
      */
     public FlowRule port(int number) {
-        return with(copy -> copy.port = Checks.checkRange("port", number, 1, 0xff));
-    }
-
-    int priority() {
-        return priority;
+        return with(PORT, Checks.checkRange("port", number, 1, 0xff));
     }
 
     /**
@@ -93,11 +85,7 @@ public final class FlowRule extends Options<FlowRule> {
      * @return a changed copy
      */
     public FlowRule priority(int value) {
-        return with(copy -> copy.priority = Checks.checkRange("priority", value, 0xffff));
-    }
-
-    Set<Flag> flags() {
-        return flags;
+        return with(PRIORITY, Checks.checkRange("priority", value, 0xffff));
     }
 
     /**
@@ -107,11 +95,7 @@ public final class FlowRule extends Options<FlowRule> {
      * @return a changed copy
      */
     public FlowRule flags(Collection<Flag> values) {
-        return with(copy -> copy.flags = set(Flag.class, values));
-    }
-
-    List<FlowSpec> specs() {
-        return specs;
+        return with(FLAGS, EnumCodec.copy(Flag.class, values));
     }
 
     /**
@@ -125,24 +109,14 @@ public final class FlowRule extends Options<FlowRule> {
             throw new IllegalArgumentException(
                     "a rule has at most " + MAX_SPECS + " specifications, got " + values.size());
         }
-        checkHeaders(kind, values);
-        return with(copy -> copy.specs = List.copyOf(values));
+        checkHeaders(KIND.of(this), values);
+        return with(SPECS, List.copyOf(values));
     }
 
     private static void checkHeaders(Kind kind, List<FlowSpec> specs) {
         if (kind != Kind.NORMAL && specs.stream().anyMatch(FlowMatch.class::isInstance)) {
             throw new IllegalArgumentException("only a NORMAL rule matches headers, got " + kind);
         }
-    }
-
-    @Override
-    protected List<Option> options() {
-        return List.of(
-                option("kind", kind, null),
-                option("port", port, 1),
-                option("priority", priority, 0),
-                option("flags", flags, Set.of()),
-                option("specifications", specs, List.of()));
     }
 
     /** A property of a flow rule ({@code enum ibv_flow_flags}). */

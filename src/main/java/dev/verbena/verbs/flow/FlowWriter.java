@@ -1,5 +1,11 @@
 package dev.verbena.verbs.flow;
 
+import static dev.verbena.verbs.flow.FlowRule.FLAGS;
+import static dev.verbena.verbs.flow.FlowRule.KIND;
+import static dev.verbena.verbs.flow.FlowRule.PORT;
+import static dev.verbena.verbs.flow.FlowRule.PRIORITY;
+import static dev.verbena.verbs.flow.FlowRule.SPECS;
+
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.raw.ibv_flow_attr;
@@ -17,7 +23,7 @@ import java.util.List;
 final class FlowWriter implements FlowAccess {
     @Override
     public List<FlowSpec> specs(FlowRule rule) {
-        return rule.specs();
+        return SPECS.of(rule);
     }
 
     @Override
@@ -28,16 +34,16 @@ final class FlowWriter implements FlowAccess {
     @Override
     public MemorySegment write(FlowRule rule, Arena arena) {
         long size = ibv_flow_attr.sizeof()
-                + rule.specs().stream().mapToLong(FlowWriter::sizeOf).sum();
+                + SPECS.of(rule).stream().mapToLong(FlowWriter::sizeOf).sum();
         MemorySegment attributes = arena.allocate(size, ibv_flow_attr.layout().byteAlignment());
-        ibv_flow_attr.type(attributes, rule.kind().code);
+        ibv_flow_attr.type(attributes, KIND.of(rule).code);
         ibv_flow_attr.size(attributes, (short) size);
-        ibv_flow_attr.priority(attributes, (short) rule.priority());
-        ibv_flow_attr.num_of_specs(attributes, (byte) rule.specs().size());
-        ibv_flow_attr.port(attributes, (byte) rule.port());
-        ibv_flow_attr.flags(attributes, EnumCodec.bits(rule.flags(), flag -> flag.bit));
+        ibv_flow_attr.priority(attributes, PRIORITY.of(rule).shortValue());
+        ibv_flow_attr.num_of_specs(attributes, (byte) SPECS.of(rule).size());
+        ibv_flow_attr.port(attributes, PORT.of(rule).byteValue());
+        ibv_flow_attr.flags(attributes, EnumCodec.bits(FLAGS.of(rule), flag -> flag.bit));
         long at = ibv_flow_attr.sizeof();
-        for (FlowSpec spec : rule.specs()) {
+        for (FlowSpec spec : SPECS.of(rule)) {
             long length = sizeOf(spec);
             write(spec, attributes.asSlice(at, length), (short) length);
             at += length;

@@ -28,10 +28,8 @@ public final class DescriptorWaits {
     private final Mutex lock = new Mutex();
     private final Condition awake = lock.newCondition();
 
-    /** The oldest and the newest wait of the threads that may sleep. The waits are linked, which allocates nothing. */
-    private @Nullable Wait first;
-
-    private @Nullable Wait last;
+    /** The waits of the threads that may sleep. */
+    private final Chain<Wait> waiting = new Chain<>();
 
     /** The number of waits of virtual threads. */
     private int virtual;
@@ -137,14 +135,13 @@ public final class DescriptorWaits {
     }
 
     /** A wait of one thread for events of the descriptor. After its end, another one may begin. */
-    public final class Wait implements Waiters.Asking, Supplier<RuntimeException>, AutoCloseable {
+    public final class Wait extends Chain.Link<Wait>
+            implements Waiters.Asking, Supplier<RuntimeException>, AutoCloseable {
         private final Waiters waiters;
         private final Object owner;
         private final boolean interruptible;
         private boolean ofVirtualThread;
         private boolean entered;
-        private @Nullable Wait before;
-        private @Nullable Wait after;
 
         /** The wake-ups of the waiters before the sleep. The number changes when the thread is woken. */
         private long seen;
@@ -216,7 +213,7 @@ public final class DescriptorWaits {
         /** Leads if no other thread waits. Returns false if this wait has not begun. */
         private boolean leadAlone() {
             try (var _ = lock.held()) {
-                if (closed || first != null || !hasPlace()) {
+                if (closed || waiting.oldest() != null || !hasPlace()) {
                     return false;
                 }
                 enter();
@@ -244,7 +241,7 @@ public final class DescriptorWaits {
         /** Returns whether this thread is the one to take events: it leads, or the event thread wakes it for the next one. */
         public boolean takes() {
             try (var _ = lock.held()) {
-                return leader == this || (leader == null && first == this);
+                return leader == this || (leader == null && waiting.oldest() == this);
             }
         }
 
@@ -265,33 +262,14 @@ public final class DescriptorWaits {
                 entered = true;
                 ofVirtualThread = Thread.currentThread().isVirtual();
                 virtual += ofVirtualThread ? 1 : 0;
-                before = last;
-                last = this;
-                if (before == null) {
-                    first = this;
-                } else {
-                    before.after = this;
-                }
+                waiting.add(this);
             }
         }
 
         private void leave() {
             entered = false;
             virtual -= ofVirtualThread ? 1 : 0;
-            Wait older = before;
-            Wait newer = after;
-            before = null;
-            after = null;
-            if (older == null) {
-                first = newer;
-            } else {
-                older.after = newer;
-            }
-            if (newer == null) {
-                last = older;
-            } else {
-                newer.before = older;
-            }
+            waiting.remove(this);
         }
 
         /** Returns whether the thread goes on waiting: it was not woken. */
@@ -420,6 +398,7 @@ public final class DescriptorWaits {
         if (closed || leader != null) {
             return null;
         }
+        Wait first = waiting.oldest();
         if (first != null && virtual == 0) {
             return first;
         }
@@ -545,7 +524,7 @@ public final class DescriptorWaits {
             if (leader != null) {
                 return true; // it sees the event itself
             }
-            oldest = first;
+            oldest = waiting.oldest();
         }
         if (oldest != null) {
             oldest.wake();
@@ -557,7 +536,7 @@ public final class DescriptorWaits {
     /** Fails all waits that have begun: no event will come. Each thread throws an exception of its own. Allocates nothing. */
     void fail(Throwable cause) {
         try (var _ = lock.held()) {
-            for (Wait wait = first; wait != null; wait = wait.after) {
+            for (Wait wait = waiting.oldest(); wait != null; wait = wait.younger()) {
                 wait.end = cause;
                 wait.waiters.fail(wait);
             }
@@ -605,7 +584,7 @@ public final class DescriptorWaits {
     /** Wakes all threads, which try again. */
     public void wakeAll() {
         try (var _ = lock.held()) {
-            for (Wait wait = first; wait != null; wait = wait.after) {
+            for (Wait wait = waiting.oldest(); wait != null; wait = wait.younger()) {
                 wait.waiters.wakeAll();
             }
         }

@@ -28,8 +28,8 @@ public final class EventThread {
     /** The threads for handlers that may block. A thread ends when it has had nothing to do for a while. */
     private final ExecutorService apart = Daemons.pool("reader");
 
-    /** The newest of the watches, which are linked: to go through them allocates nothing. The lock guards the links. */
-    private @Nullable Watch newest;
+    /** The same watches, the oldest first: to go through them allocates nothing. The lock guards the chain. */
+    private final Chain<Watch> oldestFirst = new Chain<>();
 
     private long lastKey = WAKE_UP;
     private volatile boolean retired;
@@ -64,13 +64,11 @@ public final class EventThread {
     }
 
     /** A watched descriptor and its handler. */
-    public final class Watch {
+    public final class Watch extends Chain.Link<Watch> {
         private final int descriptor;
         private final boolean apart;
         private final long key;
         private final Handler handler;
-        private @Nullable Watch older;
-        private @Nullable Watch newer;
 
         private Watch(int descriptor, boolean apart, long key, Handler handler) {
             this.descriptor = descriptor;
@@ -118,30 +116,11 @@ public final class EventThread {
             }
         }
 
-        private void link() {
-            older = newest;
-            newest = this;
-            if (older != null) {
-                older.newer = this;
-            }
-        }
-
-        private void unlink() {
-            if (older != null) {
-                older.newer = newer;
-            }
-            if (newer == null) {
-                newest = older;
-            } else {
-                newer.older = older;
-            }
-        }
-
         /** Ends the watch. The handler may be called once more meanwhile. The descriptor must still be open. */
         public void close() {
             try (var _ = LOCK.held()) {
                 if (watches.remove(key) != null) {
-                    unlink();
+                    oldestFirst.remove(this);
                     countTicking(handler, -1);
                     try {
                         poll.remove(descriptor);
@@ -202,7 +181,7 @@ public final class EventThread {
             retireIfIdle();
             throw t;
         }
-        watch.link();
+        oldestFirst.add(watch);
         countTicking(handler, 1);
         return watch;
     }
@@ -271,21 +250,18 @@ public final class EventThread {
     }
 
     /**
-     * Fails the watches that are left when this thread ends. The next watch starts another thread. Allocates nothing before
+     * Fails the watches that are left when this thread ends, the oldest first. The next watch starts another thread. Allocates nothing before
      * all waits have ended: memory may be what is missing.
      */
     private void end(Throwable cause) {
-        Watch left;
         try (var _ = LOCK.held()) {
             if (running == this) {
                 running = null;
             }
-            left = newest;
-            newest = null;
             watches.clear();
             closeDescriptors();
         }
-        for (Watch watch = left; watch != null; watch = watch.older) {
+        for (Watch watch = oldestFirst.oldest(); watch != null; watch = watch.younger()) {
             try {
                 watch.handler.failed(cause);
             } catch (Throwable ofThisHandler) { // the other handlers must hear of the end too

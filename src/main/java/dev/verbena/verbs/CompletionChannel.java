@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Chain;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Waiters;
@@ -29,10 +30,8 @@ public final class CompletionChannel extends ContextObject {
     private final CompletionSource source;
     private final Waiters waiters = new Waiters();
 
-    /** The oldest and the newest of the queues that reported an event, linked. The source's lock guards this. */
-    private @Nullable CompletionEvents firstReady;
-
-    private @Nullable CompletionEvents lastReady;
+    /** The queues that reported an event, the first to report first. The source's lock guards the chain. */
+    private final Chain<CompletionEvents> ready = new Chain<>();
 
     private CompletionChannel(ObjectLifetime lifetime, Context context, CompletionSource source) {
         super(lifetime, context, source.address());
@@ -69,53 +68,19 @@ public final class CompletionChannel extends ContextObject {
 
     /** Adds a queue that reported an event. The caller holds the source's lock. Allocates nothing: the event is lost else. */
     void report(CompletionEvents events) {
-        if (!events.ready) {
-            events.ready = true;
-            if (lastReady == null) {
-                firstReady = events;
-            } else {
-                lastReady.nextReady = events;
-            }
-            lastReady = events;
-        }
+        ready.add(events);
         waiters.wake();
     }
 
     private @Nullable CompletionQueue takeReady() {
-        CompletionEvents events = firstReady;
-        if (events == null) {
-            return null;
-        }
-        firstReady = events.nextReady;
-        if (firstReady == null) {
-            lastReady = null;
-        }
-        events.nextReady = null;
-        events.ready = false;
-        return events.queue;
+        CompletionEvents events = ready.poll();
+        return events == null ? null : events.queue;
     }
 
     /** Forgets the events of a queue that C has destroyed. */
     void forget(CompletionEvents gone) {
         try (var _ = source.taking.held()) {
-            CompletionEvents before = null;
-            CompletionEvents each = firstReady;
-            while (each != null && each != gone) {
-                before = each;
-                each = each.nextReady;
-            }
-            if (each != null) {
-                if (before == null) {
-                    firstReady = gone.nextReady;
-                } else {
-                    before.nextReady = gone.nextReady;
-                }
-                if (lastReady == gone) {
-                    lastReady = before;
-                }
-                gone.nextReady = null;
-                gone.ready = false;
-            }
+            ready.remove(gone);
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.Chain;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Waiters;
@@ -12,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * The events of a completion queue that has a channel: asks for them, waits for them and acknowledges them. All threads
  * may use it at once.
  */
-final class CompletionEvents {
+final class CompletionEvents extends Chain.Link<CompletionEvents> {
     /** The number of events to acknowledge at once, because an acknowledgement takes a mutex in C. */
     private static final int BATCH = 64;
 
@@ -22,13 +23,6 @@ final class CompletionEvents {
     final CompletionQueue queue;
     private final CompletionChannel channel;
     private final Waiters waiters = new Waiters();
-
-    /** True while the channel has an event of this queue for a thread. The source's lock guards this, and the next one. */
-    boolean ready;
-
-    /** The next queue that the channel has an event of. */
-    @Nullable
-    CompletionEvents nextReady;
 
     /** The number of events that were taken and not acknowledged. */
     private final AtomicInteger owed = new AtomicInteger();

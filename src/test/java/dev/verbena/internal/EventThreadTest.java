@@ -15,6 +15,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -328,6 +329,30 @@ class EventThreadTest {
         for (int i : List.of(0, 3, 5)) {
             assertThat(handlers.get(i).failure).isNotDone();
         }
+    }
+
+    /** The order is that of the watches, whatever was closed between them. */
+    @Test
+    void handlersHearOfTheEndTheOldestFirst() throws Exception {
+        List<Integer> told = Collections.synchronizedList(new ArrayList<>());
+        List<Recorded> handlers = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            int number = i;
+            handlers.add(new Recorded(() -> {}) {
+                @Override
+                public void failed(Throwable cause) {
+                    told.add(number);
+                    super.failed(cause);
+                }
+            });
+            watch(eventDescriptor(0), handlers.get(i));
+        }
+        watched.get(2).close();
+        breakThread(opened.getFirst());
+        for (int i : List.of(0, 1, 3, 4, 5)) {
+            handlers.get(i).failure.get(60, SECONDS);
+        }
+        assertThat(told).containsExactly(0, 1, 3, 4, 5);
     }
 
     @Test

@@ -35,7 +35,15 @@ class ArchitectureTest {
     private static final Path SOURCES = Path.of("src/main/java");
     private static final Path TOOLS = Path.of("src/tools/java");
     private static final Path EXAMPLES = Path.of("src/examples/java");
-    private static final int LONGEST_FILE = 1_000;
+
+    /** The largest number of lines of code in a file. Comments and blank lines do not count: Javadoc may grow. */
+    private static final int MOST_CODE = 600;
+
+    /** The same for the files of a channel, of which no other one may be longer. */
+    private static final int MOST_CODE_OF_A_CHANNEL = 800;
+
+    private static final Set<String> CHANNEL =
+            Set.of("ChannelCore.java", "Engine.java", "Messages.java", "TcpStream.java");
 
     private static final String GENERATED = "dev.verbena.internal.raw";
 
@@ -180,16 +188,26 @@ class ArchitectureTest {
         return offences;
     }
 
-    /** Reports files of more than {@value #LONGEST_FILE} lines. */
+    /** Reports files of more than {@value #MOST_CODE} lines of code. */
     private static List<String> longFiles(SourceTree sources) {
         List<String> offences = new ArrayList<>();
         sources.texts().forEach((path, text) -> {
-            long lines = text.lines().count();
-            if (lines > LONGEST_FILE) {
-                offences.add(path + " has " + lines + " lines");
+            String file = path.substring(path.lastIndexOf('/') + 1);
+            long lines = linesOfCode(text);
+            if (lines > (CHANNEL.contains(file) ? MOST_CODE_OF_A_CHANNEL : MOST_CODE)) {
+                offences.add(path + " has " + lines + " lines of code");
             }
         });
         return offences;
+    }
+
+    private static long linesOfCode(String text) {
+        return COMMENT_OR_STRING
+                .matcher(text)
+                .replaceAll(found -> found.group().startsWith("/") ? "" : Matcher.quoteReplacement(found.group()))
+                .lines()
+                .filter(line -> !line.isBlank())
+                .count();
     }
 
     /** Returns the classes that have exactly one subclass, anonymous ones included. Interfaces do not count. */
@@ -364,9 +382,24 @@ class ArchitectureTest {
 
     @Test
     void lengthRuleReportsLongSourceFiles() {
-        assertThat(longFiles(SourceTree.of("Long.java", "\n".repeat(LONGEST_FILE + 1))
-                        .and("Full.java", "\n".repeat(LONGEST_FILE))))
-                .containsExactly("Long.java has 1001 lines");
+        String full = "int a; // one\n".repeat(MOST_CODE);
+        assertThat(longFiles(SourceTree.of("a/Long.java", full + "String s = \"// no comment\";")
+                        .and("a/Full.java", full)
+                        .and("a/Said.java", full + "\n// a comment\n\n/**\n * Another one.\n */\n")
+                        .and("net/Engine.java", full + full)))
+                .containsExactly("a/Long.java has 601 lines of code", "net/Engine.java has 1200 lines of code");
+    }
+
+    /** An exception that is not needed any more would let the file grow again. */
+    @Test
+    void exceptionsOfTheLengthRuleAreNeeded() {
+        Set<String> needed = new TreeSet<>();
+        SourceTree.below(SOURCES).texts().forEach((path, text) -> {
+            if (linesOfCode(text) > MOST_CODE) {
+                needed.add(path.substring(path.lastIndexOf('/') + 1));
+            }
+        });
+        assertThat(needed).isEqualTo(CHANNEL);
     }
 
     @Test

@@ -5,15 +5,21 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
+import dev.verbena.internal.Deadline;
 import dev.verbena.internal.DescriptorWaits;
+import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
+import dev.verbena.internal.raw.ibv_ece;
+import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AsyncEvent;
+import dev.verbena.verbs.Attribute;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Ece;
@@ -26,8 +32,12 @@ import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
+import dev.verbena.verbs.access.VerbsAccess;
+import dev.verbena.verbs.device.QueuePairType;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
@@ -49,10 +59,17 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ConnectionSnippets.java" region="id"}
  */
 public final class ConnectionId extends VerbsObject {
+    /** The kernel measures the time of a resolution itself, and reports the end a little later. */
+    private static final Duration GRACE = Duration.ofMillis(500);
+
+    /** The number of bytes that all transports send with an answer. The kernel forgets the peer after a longer answer. */
+    private static final int ACCEPT_DATA = 196;
+
+    /** The same for a rejection. */
+    private static final int REJECT_DATA = 148;
+
     private final CmId id;
     private final IdQueues queues;
-    private final Resolution resolution;
-    private final Handshake handshake;
 
     /** True if {@code rdma_create_ep} made the id. */
     private final boolean isEndpoint;
@@ -63,8 +80,6 @@ public final class ConnectionId extends VerbsObject {
         id = new CmId(lifetime, address, events);
         queues = new IdQueues(this, id);
         lifetime.destroyedBy(this::destroy);
-        resolution = new Resolution(id);
-        handshake = new Handshake(id, queues);
     }
 
     @CName({"rdma_destroy_id", "rdma_destroy_ep"})
@@ -104,12 +119,18 @@ public final class ConnectionId extends VerbsObject {
 
     /** Notes that C has made the queue pair ready. */
     void established() {
-        handshake.established();
+        QueuePair pair = queues.queuePair();
+        if (pair != null) {
+            VerbsAccess.get().noteState(pair, QueuePairState.RTS);
+        }
     }
 
     /** Notes that the queue pair has gone to {@link QueuePairState#ERR}. */
     void failed() {
-        handshake.failed();
+        QueuePair pair = queues.queuePair();
+        if (pair != null && pair.isOpen()) {
+            VerbsAccess.get().noteState(pair, QueuePairState.ERR);
+        }
     }
 
     /**
@@ -677,7 +698,19 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_accept")
     public void beginAccept(ConnectionParameters parameters) {
-        handshake.beginAccept(parameters);
+        id.lifetime.checkOpen();
+        QueuePair pair = queues.queuePair();
+        if (pair == null && parameters.queuePairNumber() == 0) {
+            throw new IllegalStateException(id + " has no queue pair to accept with");
+        }
+        ConnectionParameters all =
+                pair == null ? parameters : parameters.queuePair(pair.number(), parameters.sharedReceives());
+        try {
+            id.call(RdmaCm.ACCEPT, id, all.privateData(), scratch -> CmId.values(all.write(scratch)));
+        } catch (VerbsException refused) {
+            throw all.privateData().size() > ACCEPT_DATA ? refused : id.explain(refused);
+        }
+        established();
     }
 
     /**
@@ -692,7 +725,11 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_accept")
     public void accept(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        handshake.accept(parameters, timeout);
+        requireArguments(parameters, timeout);
+        beginAccept(parameters);
+        if (!id.hasDatagrams()) {
+            id.events.awaitEnd(RdmaCm.ACCEPT, timeout, CmEvent.Type.ESTABLISHED);
+        }
     }
 
     /**
@@ -708,7 +745,33 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName({"rdma_accept", "rdma_init_qp_attr"})
     public void accept(QueuePair own, ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        handshake.accept(own, parameters, timeout);
+        requireArguments(parameters, timeout);
+        id.lifetime.checkOpen();
+        try {
+            prepare(own);
+            if (own.type() != QueuePairType.UD) {
+                bring(own, QueuePairState.RTR);
+                bring(own, QueuePairState.RTS);
+            }
+        } catch (VerbsException refused) {
+            throw id.explain(refused);
+        }
+        accept(parameters.queuePair(own.number(), parameters.sharedReceives()), timeout);
+    }
+
+    private static void requireArguments(ConnectionParameters parameters, Duration timeout) {
+        Objects.requireNonNull(parameters, "parameters"); // before a state changes
+        Objects.requireNonNull(timeout, "timeout");
+    }
+
+    /**
+     * Brings a queue pair to INIT, also if it is there already. Receives can be posted from INIT on, and must be posted
+     * before the peer can send. The peer's rights, such as to read, are known only once it has answered.
+     */
+    private void prepare(QueuePair own) {
+        if (own.state() == QueuePairState.RESET || own.state() == QueuePairState.INIT) {
+            bring(own, QueuePairState.INIT);
+        }
     }
 
     /**
@@ -718,7 +781,11 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_reject")
     public void reject(PrivateData data) {
-        handshake.reject(data);
+        try {
+            callReject(RdmaCm.REJECT, data);
+        } catch (VerbsException refused) {
+            throw data.size() > REJECT_DATA ? refused : id.explain(refused);
+        }
     }
 
     /**
@@ -728,7 +795,18 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_reject_ece")
     public void rejectEce(PrivateData data) {
-        handshake.rejectEce(data);
+        require(RdmaCm.REJECT_ECE);
+        callReject(RdmaCm.REJECT_ECE, data);
+    }
+
+    private void callReject(CFunction function, PrivateData data) {
+        id.call(function, id, data, scratch -> CmId.values(ConnectionParameters.write(data, scratch), data.size()));
+    }
+
+    /** Checks that the id is open and that the installed rdma-core has a function. */
+    private void require(CFunction function) {
+        id.lifetime.checkOpen();
+        Failures.require(function, id.toString());
     }
 
     // The client's side
@@ -743,7 +821,30 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_resolve_addr")
     public void beginResolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout) {
-        resolution.beginAddress(source, destination, timeout);
+        id.call(
+                RdmaCm.RESOLVE_ADDR,
+                destination,
+                errno -> hint(errno, destination),
+                scratch -> CmId.values(
+                        source == null ? MemorySegment.NULL : SocketAddresses.write(source, scratch),
+                        SocketAddresses.write(destination, scratch).address(),
+                        milliseconds(timeout)));
+    }
+
+    private static String hint(int errno, SocketAddress destination) {
+        if (errno != Errno.ENETUNREACH) {
+            return "";
+        }
+        return destination instanceof InetSocketAddress ip
+                        && ip.getAddress() != null
+                        && ip.getAddress().isMulticastAddress()
+                ? "No route of this machine leads to the group: bind the id to an address of a device first, or give "
+                        + "resolveAddress the own address to send from"
+                : "No route of this machine leads there: 'ip route get' shows the route to an address";
+    }
+
+    private static int milliseconds(Duration timeout) {
+        return Math.clamp(Deadline.milliseconds(timeout), 1, Integer.MAX_VALUE);
     }
 
     /**
@@ -773,7 +874,12 @@ public final class ConnectionId extends VerbsObject {
     @CName("rdma_resolve_addr")
     public void resolveAddress(@Nullable SocketAddress source, SocketAddress destination, Duration timeout)
             throws InterruptedException {
-        resolution.address(source, destination, timeout);
+        beginResolveAddress(source, destination, timeout);
+        id.events.awaitEnd(
+                RdmaCm.RESOLVE_ADDR,
+                Deadline.sum(timeout, GRACE),
+                errno -> hint(errno, destination),
+                CmEvent.Type.ADDRESS_RESOLVED);
     }
 
     /**
@@ -784,7 +890,7 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_resolve_route")
     public void beginResolveRoute(Duration timeout) {
-        resolution.beginRoute(timeout);
+        id.call(RdmaCm.RESOLVE_ROUTE, id, milliseconds(timeout));
     }
 
     /**
@@ -797,7 +903,8 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_resolve_route")
     public void resolveRoute(Duration timeout) throws InterruptedException {
-        resolution.route(timeout);
+        beginResolveRoute(timeout);
+        id.events.awaitEnd(RdmaCm.RESOLVE_ROUTE, Deadline.sum(timeout, GRACE), CmEvent.Type.ROUTE_RESOLVED);
     }
 
     /**
@@ -810,7 +917,16 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_connect")
     public void beginConnect(ConnectionParameters parameters) {
-        handshake.beginConnect(parameters);
+        PrivateData data = parameters.privateData();
+        id.lifetime.checkOpen();
+        boolean before = id.events.disconnected;
+        id.events.disconnected = false; // before the call: the connection may end at once
+        try {
+            id.call(RdmaCm.CONNECT, id.toPeer(), data, scratch -> CmId.values(parameters.write(scratch)));
+        } catch (Throwable t) {
+            id.events.disconnected |= before;
+            throw t;
+        }
     }
 
     /**
@@ -826,7 +942,13 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_connect")
     public CmEvent connect(ConnectionParameters parameters, Duration timeout) throws InterruptedException {
-        return handshake.connect(parameters, timeout);
+        requireArguments(parameters, timeout);
+        id.lifetime.checkOpen();
+        if (queues.queuePair() == null && !id.hasDatagrams()) {
+            throw new IllegalStateException(id + " has no queue pair to connect: createQueuePair makes one");
+        }
+        beginConnect(parameters);
+        return id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEvent.Type.ESTABLISHED);
     }
 
     /**
@@ -844,7 +966,24 @@ public final class ConnectionId extends VerbsObject {
     @CName({"rdma_connect", "rdma_establish", "rdma_init_qp_attr"})
     public CmEvent connect(QueuePair own, ConnectionParameters parameters, Duration timeout)
             throws InterruptedException {
-        return handshake.connect(own, parameters, timeout);
+        requireArguments(parameters, timeout);
+        id.lifetime.checkOpen();
+        prepare(own);
+        beginConnect(parameters.queuePair(own.number(), parameters.sharedReceives()));
+        if (id.hasDatagrams()) {
+            return id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEvent.Type.ESTABLISHED);
+        }
+        CmEvent response =
+                id.events.awaitEnd(RdmaCm.CONNECT, timeout, CmEvent.Type.CONNECT_RESPONSE, CmEvent.Type.ESTABLISHED);
+        if (response.type() == CmEvent.Type.ESTABLISHED) {
+            VerbsAccess.get().noteState(own, QueuePairState.RTS); // over iWARP, where the kernel makes it ready
+            return response;
+        }
+        prepare(own); // again: only the response says whether the peer may read
+        bring(own, QueuePairState.RTR);
+        bring(own, QueuePairState.RTS);
+        establish();
+        return response;
     }
 
     /**
@@ -857,7 +996,13 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_init_qp_attr")
     public void bring(QueuePair own, QueuePairState to) {
-        handshake.bring(own, to);
+        id.lifetime.checkOpen();
+        own.state(); // throws if the queue pair is closed
+        QueuePairAttributes attributes = attributesFor(to);
+        own.modify(attributes);
+        if (!attributes.mask().contains(Attribute.STATE)) {
+            VerbsAccess.get().noteState(own, to);
+        }
     }
 
     /**
@@ -868,7 +1013,14 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_init_qp_attr")
     public QueuePairAttributes attributesFor(QueuePairState to) {
-        return handshake.attributesFor(to);
+        require(RdmaCm.INIT_QP_ATTR);
+        try (Arena memory = Arena.ofConfined()) {
+            MemorySegment attributes = ibv_qp_attr.allocate(memory);
+            MemorySegment mask = memory.allocate(ValueLayout.JAVA_INT);
+            ibv_qp_attr.qp_state(attributes, to.code());
+            id.call(RdmaCm.INIT_QP_ATTR, id + " to " + to, attributes.address(), mask.address());
+            return VerbsAccess.get().readAttributes(attributes, mask.get(ValueLayout.JAVA_INT, 0));
+        }
     }
 
     /**
@@ -877,7 +1029,8 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_establish")
     public void establish() {
-        handshake.establish();
+        require(RdmaCm.ESTABLISH);
+        id.call(RdmaCm.ESTABLISH, id.toPeer());
     }
 
     /**
@@ -901,7 +1054,8 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_disconnect")
     public void beginDisconnect() {
-        handshake.beginDisconnect();
+        id.call(RdmaCm.DISCONNECT, id.toPeer());
+        failed();
     }
 
     /**
@@ -913,7 +1067,11 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_disconnect")
     public void disconnect(Duration timeout) throws InterruptedException {
-        handshake.disconnect(timeout);
+        Objects.requireNonNull(timeout, "timeout"); // before the connection ends
+        beginDisconnect();
+        if (!id.events.disconnected) {
+            id.events.awaitEnd(RdmaCm.DISCONNECT, timeout, CmEvent.Type.DISCONNECTED);
+        }
     }
 
     /**
@@ -922,7 +1080,9 @@ public final class ConnectionId extends VerbsObject {
      * @return true after {@link CmEvent.Type#DISCONNECTED}
      */
     public boolean isDisconnected() {
-        return handshake.isDisconnected();
+        id.lifetime.checkOpen();
+        id.events.take(type -> false); // has the channel read new events
+        return id.events.disconnected;
     }
 
     // Vendor options
@@ -934,7 +1094,13 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_set_local_ece")
     public void offerEce(Ece offer) {
-        handshake.offerEce(offer);
+        require(RdmaCm.SET_LOCAL_ECE);
+        id.call(RdmaCm.SET_LOCAL_ECE, id + ", " + offer, scratch -> {
+            MemorySegment memory = ibv_ece.allocate(scratch);
+            ibv_ece.vendor_id(memory, offer.vendorId());
+            ibv_ece.options(memory, offer.options());
+            return CmId.values(memory);
+        });
     }
 
     /**
@@ -945,7 +1111,12 @@ public final class ConnectionId extends VerbsObject {
      */
     @CName("rdma_get_remote_ece")
     public Ece peerEce() {
-        return handshake.peerEce();
+        require(RdmaCm.GET_REMOTE_ECE);
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment memory = ibv_ece.allocate(arena);
+            id.call(RdmaCm.GET_REMOTE_ECE, id, memory.address());
+            return new Ece(ibv_ece.vendor_id(memory), ibv_ece.options(memory));
+        }
     }
 
     // Newer than rdma-core 44
@@ -969,7 +1140,29 @@ public final class ConnectionId extends VerbsObject {
     public List<AddressInfo> resolveAddressInfo(
             @Nullable String node, @Nullable String service, AddressInfo hints, Duration timeout)
             throws InterruptedException {
-        return resolution.addressInfo(node, service, hints, timeout);
+        Objects.requireNonNull(hints, "hints"); // before C looks up anything
+        Objects.requireNonNull(timeout, "timeout");
+        id.lifetime.checkOpen();
+        Failures.require(RdmaCm.RESOLVE_ADDRINFO, id.toString());
+        if (node != null) {
+            InetAddress.ofLiteral(node);
+        }
+        id.call(RdmaCm.RESOLVE_ADDRINFO, id + ", " + hints, scratch -> new long[] {
+            AddressInfo.text(node, scratch),
+            AddressInfo.text(service, scratch),
+            hints.write(scratch).address()
+        });
+        id.events.awaitEnd(RdmaCm.RESOLVE_ADDRINFO, timeout, CmEvent.Type.ADDRESS_INFO_RESOLVED);
+        try (Arena memory = Arena.ofConfined()) {
+            MemorySegment found = memory.allocate(ValueLayout.JAVA_LONG);
+            id.call(RdmaCm.QUERY_ADDRINFO, id, found.address());
+            long first = found.get(ValueLayout.JAVA_LONG, 0);
+            try {
+                return AddressInfo.list(first);
+            } finally {
+                RdmaCm.FREEADDRINFO.call(first);
+            }
+        }
     }
 
     /**

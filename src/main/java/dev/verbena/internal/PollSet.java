@@ -32,6 +32,8 @@ public final class PollSet {
     private static final long SIZE = 8;
     private static final long EVENTS = 4;
     private static final long REPORTED = 6;
+    private static final long TIME = 16; // a struct timespec behind the entries
+    private static final long SECOND = 1_000_000_000;
 
     private MemorySegment entries;
     private int capacity;
@@ -52,7 +54,7 @@ public final class PollSet {
 
     private PollSet(int capacity, Arena arena) {
         this.capacity = capacity;
-        this.entries = arena.allocate(capacity * SIZE, SIZE);
+        this.entries = arena.allocate(capacity * SIZE + TIME, SIZE);
     }
 
     /** Sets an entry, for which there must be room. */
@@ -66,7 +68,7 @@ public final class PollSet {
     public void ensure(int size) {
         if (size > capacity) {
             int larger = Math.max(size, 2 * capacity);
-            entries = Arena.ofAuto().allocate(larger * SIZE, SIZE);
+            entries = Arena.ofAuto().allocate(larger * SIZE + TIME, SIZE);
             capacity = larger;
         }
     }
@@ -82,13 +84,17 @@ public final class PollSet {
     }
 
     /**
-     * Waits until a descriptor has an event, the time is over, or a signal arrives ({@code poll}). Returns the number of
+     * Waits until a descriptor has an event, the time is over, or a signal arrives ({@code ppoll}). Returns the number of
      * entries with events, 0 after a signal.
      */
-    int poll(int size, int milliseconds) {
-        int count = SystemCall.POLL.quietly(entries.address(), size, milliseconds, 0);
+    int poll(int size, long nanoseconds) {
+        long at = capacity * SIZE;
+        entries.set(ValueLayout.JAVA_LONG, at, nanoseconds / SECOND);
+        entries.set(ValueLayout.JAVA_LONG, at + Long.BYTES, nanoseconds % SECOND);
+        int count = SystemCall.PPOLL.quietly(entries.address(), size, entries.address() + at, 0);
         if (count < 0) {
-            SystemCall.POLL.call(entries.address(), size, 0); // throws, unless it was a signal
+            entries.asSlice(at, TIME).fill((byte) 0);
+            SystemCall.PPOLL.call(entries.address(), size, entries.address() + at, 0); // throws, unless it was a signal
             return 0;
         }
         return count;

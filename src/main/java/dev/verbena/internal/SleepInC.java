@@ -14,8 +14,6 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may {@link #wake}. One thread sleeps at a time.
  */
 final class SleepInC {
-    private static final long MILLISECOND = 1_000_000;
-
     private final WakeUp wakeUp = new WakeUp();
     private final Interruption interruption = new Interruption(wakeUp);
 
@@ -57,7 +55,6 @@ final class SleepInC {
      * @param nanoseconds the longest sleep, more than 0
      */
     void sleep(@Nullable SleepInC beside, boolean interruptible, long nanoseconds) {
-        int milliseconds = (int) Math.min(Integer.MAX_VALUE, (nanoseconds - 1) / MILLISECOND + 1);
         enter(entries, 0);
         if (beside != null) {
             beside.enter(entries, 2);
@@ -67,7 +64,7 @@ final class SleepInC {
             interruption.begins();
         }
         try {
-            count = entries.poll(beside == null ? 2 : 4, milliseconds);
+            count = entries.poll(beside == null ? 2 : 4, nanoseconds);
         } finally {
             if (interruptible) {
                 interruption.ends();

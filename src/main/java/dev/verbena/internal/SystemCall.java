@@ -15,7 +15,7 @@ public enum SystemCall {
     EPOLL_WAIT("epoll_wait"),
     EVENTFD("eventfd"),
     PIPE2("pipe2"),
-    POLL("poll"),
+    PPOLL("ppoll"),
     READ("read"),
     WRITE("write"),
     CLOSE("close"),

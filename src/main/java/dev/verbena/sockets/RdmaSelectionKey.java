@@ -11,16 +11,6 @@ import org.jspecify.annotations.Nullable;
 final class RdmaSelectionKey extends AbstractSelectionKey {
     static final int NONE = -1;
 
-    /** The source that tells the selector of the channel's events. */
-    enum Source {
-        /** Each selection looks. */
-        SELECTION,
-        /** The kernel reports events of the channel's descriptor. Only a peer's death needs {@link ChannelWatch}. */
-        DESCRIPTOR,
-        /** {@link ChannelWatch} looks after short pauses. */
-        WATCH
-    }
-
     private final RdmaSelector selector;
     private final SelectableChannel channel;
 
@@ -46,8 +36,8 @@ final class RdmaSelectionKey extends AbstractSelectionKey {
     /** The operations that the last look found ready. */
     int found;
 
-    /** The source that the selector relies on. A thread that finds the channel ready sets {@link Source#SELECTION}. */
-    volatile Source source = Source.SELECTION;
+    /** True while no descriptor tells events of the channel: the selection looks after short pauses. */
+    volatile boolean watched;
 
     /** True while the selector has the key in its list of changes, whose lock guards this. */
     boolean listed;

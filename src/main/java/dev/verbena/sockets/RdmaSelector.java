@@ -6,7 +6,6 @@ import dev.verbena.internal.Mutex;
 import dev.verbena.internal.PollSet;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.Waiters;
-import dev.verbena.sockets.RdmaSelectionKey.Source;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.ClosedSelectorException;
@@ -33,14 +32,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The selecting thread waits at the descriptors that the kernel reports events of: see
  * {@link SocketDescriptor#eventNumber}. It looks ({@code rpoll}, which does not wait) only at the channels that may be
- * ready: those that had an event, that were ready before, or that changed. Where no descriptor tells an event,
- * {@link ChannelWatch} does. Channels of the JDK are registered with a selector of the JDK's provider too, for which
- * {@link JdkChannels} has a thread.
+ * ready: those that had an event, that were ready before, or that changed. No descriptor tells the end of a connect: at
+ * channels that are being connected, the thread looks after short pauses. {@link ChannelWatch} looks at all others. Channels of
+ * the JDK are registered with a selector of the JDK's provider too, for which {@link JdkChannels} has a thread.
  *
  * <p>The thread-safety is that of {@link Selector}.
  */
 final class RdmaSelector extends AbstractSelector {
     private static final long NO_LIMIT = Long.MAX_VALUE;
+    private static final long SHORTEST_PAUSE = TimeUnit.MICROSECONDS.toNanos(100);
+    private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(10);
 
     private final Set<SelectionKey> keys = ConcurrentHashMap.newKeySet();
     private final Set<SelectionKey> selected = new HashSet<>();
@@ -64,6 +65,10 @@ final class RdmaSelector extends AbstractSelector {
     private final List<RdmaSelectionKey> toLook = new ArrayList<>();
 
     private final PollSet set = new PollSet(16);
+
+    /** The time to the next look at channels that are being connected. */
+    private long pause = SHORTEST_PAUSE;
+
     private boolean selecting;
 
     private final Mutex changesLock = new Mutex();
@@ -191,7 +196,7 @@ final class RdmaSelector extends AbstractSelector {
                 if (look(true) || woken || !isOpen()) {
                     return;
                 }
-                waiters.sleep(seen, wait, left);
+                waiters.sleep(seen, wait, Math.min(left, untilNextLook()));
                 left = nanoseconds == NO_LIMIT ? NO_LIMIT : nanoseconds - (System.nanoTime() - start);
             }
             look(false);
@@ -203,6 +208,16 @@ final class RdmaSelector extends AbstractSelector {
             wait.close();
             end();
         }
+    }
+
+    /** Returns the longest time to sleep: no descriptor tells events of the keys that are still to look at. */
+    private long untilNextLook() {
+        if (toLook.isEmpty()) {
+            return NO_LIMIT;
+        }
+        long now = pause;
+        pause = Math.min(pause + pause / 4, LONGEST_PAUSE);
+        return now;
     }
 
     /** Looks at the channels that may be ready, and returns whether some are. If none is, may ask for their events. */
@@ -264,25 +279,26 @@ final class RdmaSelector extends AbstractSelector {
     private void askForEvents() {
         for (int i = 0; i < toLook.size(); i++) {
             RdmaSelectionKey key = toLook.get(i);
-            Source before = key.source;
-            key.source = askForEvent(key);
-            if (key.source == Source.WATCH && before != Source.WATCH) {
-                ChannelWatch.hurry();
+            boolean before = key.watched;
+            key.watched = !askForEvent(key);
+            if (key.watched && !before) {
+                pause = SHORTEST_PAUSE;
             }
         }
     }
 
-    private Source askForEvent(RdmaSelectionKey key) {
+    /** Returns whether the kernel will tell an event of the channel. */
+    private boolean askForEvent(RdmaSelectionKey key) {
         SocketDescriptor descriptor = key.ours().descriptor;
         int number = descriptor.eventNumber();
         if (number == SocketDescriptor.NONE) {
-            return Source.WATCH;
+            return false;
         }
         if (key.eventNumber == RdmaSelectionKey.NONE) {
             try {
                 events.add(number, Epoll.READABLE | Epoll.EDGES, key.place);
             } catch (SystemCallException e) {
-                return Source.WATCH; // the kernel has no room
+                return false; // the kernel has no room
             }
             key.eventNumber = number;
         }
@@ -291,7 +307,7 @@ final class RdmaSelector extends AbstractSelector {
             key.reported = false;
             key.ours().changed(key);
         }
-        return asked ? Source.DESCRIPTOR : Source.WATCH;
+        return asked;
     }
 
     /** Forgets the keys that the kernel tells events of. The next look is at the others again. */
@@ -299,7 +315,7 @@ final class RdmaSelector extends AbstractSelector {
         int left = 0;
         for (int i = 0; i < toLook.size(); i++) {
             RdmaSelectionKey key = toLook.get(i);
-            if (key.found == 0 && key.source == Source.DESCRIPTOR) {
+            if (key.found == 0 && !key.watched) {
                 key.toLook = false;
             } else {
                 toLook.set(left++, key);
@@ -475,7 +491,6 @@ final class RdmaSelector extends AbstractSelector {
             } else {
                 places.set(key.place, key);
             }
-            lookAt(key);
             ChannelWatch.add(key);
         }
         lookAt(key);
@@ -497,7 +512,7 @@ final class RdmaSelector extends AbstractSelector {
         places.set(key.place, null);
         taken.clear(key.place);
         key.place = RdmaSelectionKey.NONE;
-        key.source = Source.SELECTION;
+        key.watched = false;
         key.ours().descriptor.leave();
     }
 

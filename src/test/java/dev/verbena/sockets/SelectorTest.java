@@ -3,6 +3,10 @@ package dev.verbena.sockets;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.Listener;
+import dev.verbena.cm.PrivateData;
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
@@ -134,6 +138,34 @@ class SelectorTest {
                 .isInstanceOf(ConnectException.class)
                 .hasMessageContaining("refused");
         assertThat(client.isOpen()).isFalse();
+    }
+
+    /** The peer is no socket: it takes the request, and answers while the selection sleeps. */
+    @Test
+    void selectReportsAConnectWhoseEndNoDescriptorTells() throws Exception {
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RdmaSocketChannel client = SocketPair.small(SocketPair.open())) {
+            Listener peer =
+                    Listener.open(new InetSocketAddress(SocketPair.address().getAddress(), 0), arena);
+            SelectionKey key = register(selector, client, SelectionKey.OP_CONNECT);
+            assertThat(client.connect(peer.address())).isFalse();
+            Connection request = peer.awaitConnection(Loopback.DEADLINE);
+            assertThat(selector.selectNow()).isZero();
+            CompletableFuture<Thread> thread = new CompletableFuture<>();
+            FutureTask<Integer> selecting = start(false, () -> {
+                thread.complete(Thread.currentThread());
+                return selector.select(); // a limit would end with a look
+            });
+            Thread selects = thread.get(TIMEOUT, TimeUnit.MILLISECONDS);
+            Await.until(
+                    "the selection sleeps",
+                    () -> Stream.of(selects.getStackTrace())
+                            .anyMatch(frame -> frame.getClassName().endsWith(".SleepInC")));
+            request.reject(PrivateData.NONE);
+            assertThat(get(selecting)).isOne();
+            assertThat(selector.selectedKeys()).containsExactly(key);
+            assertThatThrownBy(client::finishConnect).isInstanceOf(ConnectException.class);
+        }
     }
 
     @ParameterizedTest

@@ -105,8 +105,7 @@ final class QueuePairDrainer {
         if (!receive.isPosted) {
             receive.isPosted = fits(queuePair.batches.newReceives(1).receive(receive.id));
             if (receive.isPosted) {
-                queuePair.fail(); // soft-RoCE flushes receives that were posted after the failure only when it fails
-                // again
+                queuePair.fail(); // soft-RoCE flushes receives posted after the failure only when it fails again
             }
         }
     }

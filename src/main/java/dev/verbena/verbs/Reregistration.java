@@ -100,8 +100,8 @@ final class Reregistration {
                 MEMORY.of(wanted) == null ? 0 : backing.segment().address(),
                 MEMORY.of(wanted) == null ? 0 : backing.length(),
                 ACCESS.of(wanted) == null ? 0 : AccessFlag.bits(access));
-        // A failure to undo the protection against fork() does no harm: the JDK's child processes do not touch this
-        // memory.
+        // A failure to undo the protection against fork() does no harm: child processes of the JDK leave the memory
+        // alone.
         if (result == 0 || RegionChangeError.of(result) == RegionChangeError.DO_FORK_OLD) {
             structure = region;
         } else {

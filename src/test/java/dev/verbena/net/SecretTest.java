@@ -153,7 +153,8 @@ class SecretTest {
     void textsShowTheProtectionAndNeverTheSecret() throws Exception {
         NodePair.Ends ends = nodes.connect();
         String all = SEALED + " " + nodes.server + " " + ends.client() + " " + nodes.client.options();
-        assertThat(all).contains("secret", "SEALED", "sealed").doesNotContain("random");
+        assertThat(all).contains("secret", "sealed").doesNotContain("random");
+        assertThat(SEALED.protection(Protection.AUTHENTICATED)).asString().contains("protection AUTHENTICATED");
         assertThat(SEALED).isEqualTo(SMALL.transport(Transport.TCP).secret(SECRET.clone()));
         assertThat(SEALED.secret(new byte[16])).isNotEqualTo(SEALED);
     }

@@ -98,7 +98,7 @@ public abstract class Options<T extends Options<T>> implements Cloneable {
         }
 
         /** Returns the value of this option. */
-        @SuppressWarnings("unchecked") // only with() sets it
+        @SuppressWarnings({"unchecked", "NullAway"}) // only with() sets it
         public V of(T options) {
             return (V) ((Options<?>) options).row[place];
         }

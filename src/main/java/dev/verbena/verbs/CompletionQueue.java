@@ -97,7 +97,8 @@ public final class CompletionQueue extends ContextObject {
         super(lifetime, context, address);
         this.options = options;
         this.capacity = currentCapacity();
-        this.events = CHANNEL.of(options) == null ? null : new CompletionEvents(this, CHANNEL.of(options));
+        CompletionChannel channel = CHANNEL.of(options);
+        this.events = channel == null ? null : new CompletionEvents(this, channel);
         this.readers = EXTENDED.of(options) ? readers() : null;
         this.driver = lifetime.bracketing(context.provider().forPolls(pollsCritically()));
         this.one = keep(new PlainCompletions(this, 1));
@@ -131,8 +132,9 @@ public final class CompletionQueue extends ContextObject {
     /** Enters the queue where events look it up by its address, until C has destroyed the queue. */
     private void expectEvents() {
         context.eventsEvenIfClosed().add(address, this);
-        if (CHANNEL.of(options) != null) {
-            CHANNEL.of(options).add(this);
+        CompletionChannel channel = CHANNEL.of(options);
+        if (channel != null) {
+            channel.add(this);
         }
     }
 
@@ -190,10 +192,10 @@ public final class CompletionQueue extends ContextObject {
             mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS;
             ibv_cq_init_attr_ex.flags(init, EnumCodec.bits(FLAGS.of(options), flag -> flag.bit));
         }
-        if (PARENT_DOMAIN.of(options) != null) {
+        ProtectionDomain domain = PARENT_DOMAIN.of(options);
+        if (domain != null) {
             mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD;
-            ibv_cq_init_attr_ex.parent_domain(
-                    init, MemorySegment.ofAddress(PARENT_DOMAIN.of(options).address()));
+            ibv_cq_init_attr_ex.parent_domain(init, MemorySegment.ofAddress(domain.address()));
         }
         ibv_cq_init_attr_ex.comp_mask(init, mask);
         return init;

@@ -95,14 +95,13 @@ final class QueuePairCreation {
     }
 
     private QueuePair create(VerbsArena arena, List<VerbsObject> owners) {
+        ReceiveHash hash = RECEIVE_HASH.of(options);
         List<ContextObject> used = ContextObject.present(
                 SEND_QUEUE.of(options),
                 RECEIVE_QUEUE.of(options),
                 SHARED_RECEIVE_QUEUE.of(options),
                 XRC_DOMAIN.of(options),
-                RECEIVE_HASH.of(options) == null
-                        ? null
-                        : RECEIVE_HASH.of(options).table());
+                hash == null ? null : hash.table());
         List<VerbsObject> parents = new ArrayList<>(List.of(domain));
         parents.addAll(used);
         parents.addAll(owners);
@@ -174,28 +173,27 @@ final class QueuePairCreation {
 
     /** Fills the struct, and returns the mask of its later fields that are set. */
     private int fill(MemorySegment init, long pd) {
-        if (SEND_QUEUE.of(options) != null) {
-            ibv_qp_init_attr_ex.send_cq(
-                    init, MemorySegment.ofAddress(SEND_QUEUE.of(options).address()));
+        CompletionQueue sends = SEND_QUEUE.of(options);
+        if (sends != null) {
+            ibv_qp_init_attr_ex.send_cq(init, MemorySegment.ofAddress(sends.address()));
         }
-        if (RECEIVE_QUEUE.of(options) != null) {
-            ibv_qp_init_attr_ex.recv_cq(
-                    init, MemorySegment.ofAddress(RECEIVE_QUEUE.of(options).address()));
+        CompletionQueue receives = RECEIVE_QUEUE.of(options);
+        if (receives != null) {
+            ibv_qp_init_attr_ex.recv_cq(init, MemorySegment.ofAddress(receives.address()));
         }
         CAPABILITIES.of(options).write(ibv_qp_init_attr_ex.cap(init));
         ibv_qp_init_attr_ex.qp_type(init, TYPE.of(options).code());
-        if (SHARED_RECEIVE_QUEUE.of(options) != null) {
-            ibv_qp_init_attr_ex.srq(
-                    init,
-                    MemorySegment.ofAddress(SHARED_RECEIVE_QUEUE.of(options).address()));
+        SharedReceiveQueue shared = SHARED_RECEIVE_QUEUE.of(options);
+        if (shared != null) {
+            ibv_qp_init_attr_ex.srq(init, MemorySegment.ofAddress(shared.address()));
         }
         int mask = 0;
-        if (XRC_DOMAIN.of(options) == null) {
+        XrcDomain xrc = XRC_DOMAIN.of(options);
+        if (xrc == null) {
             ibv_qp_init_attr_ex.pd(init, MemorySegment.ofAddress(pd));
             mask |= rdma_h.IBV_QP_INIT_ATTR_PD;
         } else {
-            ibv_qp_init_attr_ex.xrcd(
-                    init, MemorySegment.ofAddress(XRC_DOMAIN.of(options).address()));
+            ibv_qp_init_attr_ex.xrcd(init, MemorySegment.ofAddress(xrc.address()));
             mask |= rdma_h.IBV_QP_INIT_ATTR_XRCD;
         }
         if (TSO_HEADER.of(options) > 0) {

@@ -54,19 +54,21 @@ final class Reregistration {
             Set<AccessFlag> access,
             RegionChange wanted,
             VerbsObject[] others) {
-        if (DOMAIN.of(wanted) != null) {
-            DOMAIN.of(wanted).checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
+        ProtectionDomain other = DOMAIN.of(wanted);
+        if (other != null) {
+            other.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
         }
         MemorySegment memory = MEMORY.of(wanted);
-        Set<AccessFlag> flags = ACCESS.of(wanted) == null ? access : ACCESS.of(wanted);
-        if (memory != null || ACCESS.of(wanted) != null) {
+        Set<AccessFlag> changed = ACCESS.of(wanted);
+        Set<AccessFlag> flags = changed == null ? access : changed;
+        if (memory != null || changed != null) {
             Registration.check(memory == null ? backing.segment() : memory, flags);
         }
         return new Reregistration(
                 old,
                 memory == null ? backing : RegionBacking.of(memory, false, memory.address()),
                 flags,
-                DOMAIN.of(wanted) == null ? domain : DOMAIN.of(wanted),
+                other == null ? domain : other,
                 wanted,
                 others);
     }

@@ -181,15 +181,15 @@ public final class SharedReceiveQueue extends ContextObject {
         int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE | rdma_h.IBV_SRQ_INIT_ATTR_PD;
         ibv_srq_init_attr_ex.srq_type(init, TYPE.of(options).code);
         ibv_srq_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
-        if (XRC_DOMAIN.of(options) != null) {
+        XrcDomain xrc = XRC_DOMAIN.of(options);
+        if (xrc != null) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD;
-            ibv_srq_init_attr_ex.xrcd(
-                    init, MemorySegment.ofAddress(XRC_DOMAIN.of(options).address()));
+            ibv_srq_init_attr_ex.xrcd(init, MemorySegment.ofAddress(xrc.address()));
         }
-        if (QUEUE.of(options) != null) {
+        CompletionQueue queue = QUEUE.of(options);
+        if (queue != null) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_CQ;
-            ibv_srq_init_attr_ex.cq(
-                    init, MemorySegment.ofAddress(QUEUE.of(options).address()));
+            ibv_srq_init_attr_ex.cq(init, MemorySegment.ofAddress(queue.address()));
         }
         if (TYPE.of(options) == Type.TAG_MATCHING) {
             mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM;

@@ -2,13 +2,17 @@ package strangers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.net.Channel;
 import dev.verbena.net.Message;
 import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
+import dev.verbena.net.Transport;
 import dev.verbena.support.Await;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.AsyncEvents;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.QueuePairAttributes;
 import java.net.InetSocketAddress;
@@ -16,12 +20,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 
-/**
- * A program whose threads overflow their stacks in calls of the library, and which then closes what they used. It is outside
- * the packages of the library, as programs are, because a close looks for methods of the library on the stacks of threads.
- */
+/** A program whose threads overflow their stacks in calls of the library, and which then closes what they used. */
 final class FullStack {
     private static final int FRAMES = 200;
     private static final int DESCENTS = 16;
@@ -60,7 +62,7 @@ final class FullStack {
     }
 
     /** Has a thread make calls near the end of its stack, closes, and lets the thread end only afterwards. */
-    private static void closeAfter(List<Call> calls, int round, Runnable close) throws InterruptedException {
+    private static void closeAfter(List<Call> calls, int round, Runnable close) throws Exception {
         CountDownLatch closed = new CountDownLatch(1);
         CountDownLatch called = new CountDownLatch(1);
         Thread caller = new Thread(
@@ -77,11 +79,31 @@ final class FullStack {
         caller.start();
         assertThat(called.await(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
                 .isTrue();
-        Thread closer = new Thread(close, "closer");
-        closer.start();
-        Await.end(closer);
+        FutureTask<Void> closing = new FutureTask<>(() -> closeOrName(close, caller, closed), null);
+        new Thread(closing, "closer").start();
+        closing.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
         closed.countDown();
         Await.end(caller);
+    }
+
+    /** Closes while a thread lives that may have stayed in a call; or else, is refused for that thread alone. */
+    private static void closeOrName(Runnable close, Thread caller, CountDownLatch closed) {
+        try {
+            close.run();
+        } catch (ResourceBusyException refused) {
+            assertThat(refused).hasMessageContaining("Thread '" + caller.getName() + "'");
+            closed.countDown();
+            end(caller);
+            close.run();
+        }
+    }
+
+    private static void end(Thread caller) {
+        try {
+            Await.end(caller);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private static void awaitForEver(CountDownLatch latch) {
@@ -92,7 +114,7 @@ final class FullStack {
         }
     }
 
-    private static void closeQueues(int rounds) throws InterruptedException {
+    private static void closeQueues(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             Loopback pair = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
             Completions cursor = pair.left.queue.completions(4);
@@ -160,12 +182,113 @@ final class FullStack {
                 send(channel);
                 assertThat(handled.await(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS))
                         .isTrue();
-                closeAfter(List.of(() -> {}), i, own::close); // the handler's thread sleeps on
+                boolean closed = closesWhileHandlersThreadSleeps(own);
                 closeAfter(List.of(() -> {}), i, arena::close);
+                if (!closed) {
+                    own.close(); // the thread has ended
+                }
             } else {
                 closeAfter(calls, i, arena::close);
                 own.close();
             }
+        }
+    }
+
+    /** Makes progress near the end of the stack, which must harm neither a node nor its channels. */
+    private static void makeProgress(int rounds, Transport transport) throws Exception {
+        NodeOptions options = NodeOptions.defaults()
+                .window(4)
+                .messageSize(256)
+                .transport(transport)
+                .alive(Loopback.DEADLINE) // as long as no call makes progress, the node hears nothing of its peer
+                .progress(NodeOptions.Progress.CALLER);
+        InetSocketAddress own = transport == Transport.TCP ? new InetSocketAddress("127.0.0.1", 0) : OWN;
+        VerbsArena arena = VerbsArena.ofShared();
+        Node server = Node.open(own, options, arena);
+        Node client = Node.open(own, options.progress(NodeOptions.Progress.BACKGROUND), arena);
+        FutureTask<Channel> accepting = new FutureTask<>(() -> server.accept(Loopback.DEADLINE));
+        new Thread(accepting).start();
+        Channel sending = client.connect(server.address(), Loopback.DEADLINE);
+        Channel receiving = accepting.get();
+        for (int i = 0; i < rounds; i++) {
+            send(sending);
+            send(sending);
+            if (i > 0) { // classes are initialised where there is room
+                closeAfter(List.of(server::progress), i, () -> {});
+            }
+            for (int j = 0; j < 2; j++) {
+                receiving.receive(Loopback.DEADLINE).close();
+            }
+            receiving.send(receiving.message(Loopback.DEADLINE), Loopback.DEADLINE);
+            sending.receive(Loopback.DEADLINE).close();
+        }
+        arena.close();
+    }
+
+    /** Closes what a thread waits at, near the end of the stack. */
+    private static void closeAtTheEnd(int rounds) throws Exception {
+        for (int i = 0; i < rounds; i++) {
+            VerbsArena arena = VerbsArena.ofShared();
+            AsyncEvents events = TestDevice.get().open(arena).events();
+            Thread waiter = Thread.ofPlatform().start(() -> awaitEnd(events));
+            Await.until("a thread waits", () -> Await.isAsleep(waiter));
+            int round = i;
+            Thread closer = new Thread(
+                    null,
+                    () -> {
+                        if (round == 0) { // classes are initialised where there is room
+                            arena.close();
+                        } else {
+                            closeFromTheEnd(arena, round);
+                        }
+                    },
+                    "closer",
+                    STACK);
+            closer.start();
+            Await.end(closer);
+            assertThat(arena.scope().isAlive()).isFalse();
+            Await.end(waiter);
+        }
+    }
+
+    private static void awaitEnd(AsyncEvents events) {
+        try {
+            events.await(Loopback.DEADLINE);
+        } catch (InterruptedException | IllegalStateException closed) {
+            return;
+        }
+    }
+
+    /** Closes at the end of the stack, and from each frame above, until there is room. */
+    private static boolean closeFromTheEnd(VerbsArena arena, int round) {
+        boolean closed = false;
+        try {
+            closed = (round & 1) == 0 ? closeFromTheEnd(arena, round) : closeWide(arena, round, round, round);
+        } catch (StackOverflowError end) {
+            // closes here
+        }
+        if (!closed) {
+            try {
+                arena.close();
+                closed = true;
+            } catch (StackOverflowError full) {
+                closed = !arena.scope().isAlive(); // else it closes above
+            }
+        }
+        return closed;
+    }
+
+    private static boolean closeWide(VerbsArena arena, int round, long more, long yetMore) {
+        return closeFromTheEnd(arena, round) || more != yetMore;
+    }
+
+    private static boolean closesWhileHandlersThreadSleeps(Loopback own) {
+        try {
+            own.close();
+            return true;
+        } catch (ResourceBusyException refused) {
+            assertThat(refused).hasMessageContaining("Thread 'verbena-node-progress");
+            return false;
         }
     }
 
@@ -186,14 +309,19 @@ final class FullStack {
         channel.send(channel.message(NOW).length(Long.BYTES), NOW);
     }
 
-    /** Takes what to close, {@code queues}, {@code callers} or {@code handlers}, and how often. */
+    /** Takes the names of what to do, each followed by how often. */
     public static void main(String[] arguments) throws Exception {
-        int rounds = Integer.parseInt(arguments[1]);
-        switch (arguments[0]) {
-            case "queues" -> closeQueues(rounds);
-            case "callers" -> closeNodes(rounds, false);
-            case "handlers" -> closeNodes(rounds, true);
-            default -> throw new IllegalArgumentException(arguments[0]);
+        for (int i = 0; i < arguments.length; i += 2) {
+            int rounds = Integer.parseInt(arguments[i + 1]);
+            switch (arguments[i]) {
+                case "queues" -> closeQueues(rounds);
+                case "callers" -> closeNodes(rounds, false);
+                case "handlers" -> closeNodes(rounds, true);
+                case "progress" -> makeProgress(rounds, Transport.RDMA);
+                case "progress-tcp" -> makeProgress(rounds, Transport.TCP);
+                case "closers" -> closeAtTheEnd(rounds);
+                default -> throw new IllegalArgumentException(arguments[i]);
+            }
         }
         System.out.println("all closed");
     }

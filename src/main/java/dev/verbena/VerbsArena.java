@@ -85,7 +85,8 @@ public final class VerbsArena implements Arena {
      * Destroys the verbs objects, the youngest first, then frees the memory.
      *
      * @throws ResourceBusyException if an object of another arena depends on an object or on memory of this arena. Nothing
-     *     was destroyed, unless that object was made while this arena was closing
+     *     was destroyed, unless that object was made while this arena was closing. Also if a thread has been in a call that
+     *     uses this arena or an object of it for more than a minute: the thread is named
      * @throws VerbsException if an object could not be destroyed. This object and all older ones stay open, the memory
      *     stays allocated, and closing can be repeated
      * @throws IllegalStateException if this arena is closed already

@@ -54,7 +54,8 @@ public abstract class VerbsObject implements AutoCloseable {
     /**
      * Destroys this object without waiting for its arena. Closing it twice does nothing.
      *
-     * @throws ResourceBusyException if other objects depend on this one: they are named, and this object stays open
+     * @throws ResourceBusyException if other objects depend on this one, or a thread has been in a call that uses it for more
+     *     than a minute: they are named, and this object stays open
      * @throws VerbsException if C refused: this object stays open, and closing can be tried again
      * @throws WrongThreadException if this object is confined to another thread
      */

@@ -16,8 +16,8 @@ import java.lang.invoke.VarHandle;
  *
  * <pre>
  * U1  busy = true      opaque            C1  closed = true       volatile
- * U2  read closed      opaque            C2  allThreads()
- * U3  the call, if "closed" was false    C3  read busy           acquire, until it is false
+ * U2  read closed      volatile          C2  allThreads()
+ * U3  the call, if "closed" was false    C3  read busy           volatile, until it is false
  * U4  busy = false     release           C4  destroy the object
  * </pre>
  *
@@ -29,8 +29,8 @@ import java.lang.invoke.VarHandle;
  *       has the effect of F. The kernel guarantees that C1 comes before F, and F before C3, in the order of memory.
  *   <li>If F is after U1 in the program, U1 is visible to C3. So C3 reads true, and C waits for U4.
  *   <li>Else F is before U1, and so before U2. C1 is visible to U2, U2 reads true, and U makes no call.
- *   <li>U4 is a release, and C3 that reads its value is an acquire. All accesses of U3 come before those of C4: the processor
- *       (on AArch64 by {@code stlr} and {@code ldar}) and the compiler keep that order.
+ *   <li>U4 is a release, and C3 that reads its value is an acquire, as volatile reads are. All accesses of U3 come before
+ *       those of C4: the processor (on AArch64 by {@code stlr} and {@code ldar}) and the compiler keep that order.
  * </ol>
  *
  * <p>A user without the flag counts itself in a place of its own by the same steps. Only when too many threads use an object,

@@ -23,20 +23,10 @@ public final class BiasedLock implements AutoCloseable {
     /** The right of one thread, until it is revoked. */
     private static final class Bias {
         static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), "busy", boolean.class);
-        static final VarHandle SUSPECT = Fields.handle(MethodHandles.lookup(), "suspect", boolean.class);
-        static final VarHandle REVOKED = Fields.handle(MethodHandles.lookup(), "revoked", boolean.class);
 
         final Thread holder;
-
-        @SuppressWarnings("unused") // a VarHandle writes it
-        private boolean busy;
-
-        @SuppressWarnings("unused")
-        private boolean revoked;
-
-        /** True while another thread looks whether the holder left without giving the lock back: see {@link Mutex}. */
-        @SuppressWarnings("unused")
-        private boolean suspect;
+        volatile boolean busy;
+        volatile boolean revoked;
 
         /** True once the holder sees that its bias was revoked. The lock guards this. */
         boolean isFenced;
@@ -54,14 +44,11 @@ public final class BiasedLock implements AutoCloseable {
     /** The bias. The lock guards changes; a thread that sees an old one finds that it was revoked. */
     private @Nullable Bias bias;
 
-    /** The number of tries that may have found the bias busy. The lock guards it. */
-    private int refused;
-
     /** The thread that had the lock last, how often in a row, and how often it needs it for a bias. The lock guards them. */
     private @Nullable Thread last;
 
     private long turns;
-    private long needed = TURNS;
+    private long needed = LockOrder.ON ? Long.MAX_VALUE : TURNS;
 
     /** True once all accesses to a bias are linked, for which there must be memory: giving a lock back must not fail. */
     private static volatile boolean linked;
@@ -112,6 +99,7 @@ public final class BiasedLock implements AutoCloseable {
 
     /** Takes the lock, and waits for that. */
     public void lock() {
+        StackRoom.forExit();
         Bias mine = bias;
         if (mine == null || mine.holder != Thread.currentThread() || !enter(mine)) {
             lock.lock();
@@ -130,6 +118,7 @@ public final class BiasedLock implements AutoCloseable {
 
     /** Takes the lock if no other thread has it. */
     public boolean tryLock() {
+        StackRoom.forExit();
         Bias mine = bias;
         if (mine != null && mine.holder == Thread.currentThread() && enter(mine)) {
             return true;
@@ -141,7 +130,6 @@ public final class BiasedLock implements AutoCloseable {
         if (other != null) {
             try {
                 revoke(other);
-                endIfLost(other, refused++);
             } catch (Throwable shortage) {
                 lock.unlock();
                 throw shortage;
@@ -158,32 +146,38 @@ public final class BiasedLock implements AutoCloseable {
     /** Gives the lock back. */
     public void unlock() {
         Bias mine = bias;
-        if (mine != null && mine.holder == Thread.currentThread() && (boolean) Bias.BUSY.get(mine)) {
+        if (mine != null && mine.holder == Thread.currentThread() && mine.busy) {
             if (mine.again > 0) {
                 mine.again--;
             } else {
-                Bias.BUSY.setRelease(mine, false);
+                leave(mine);
             }
         } else {
-            count();
-            lock.unlock();
+            try {
+                count();
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    private static void leave(Bias mine) {
+        try {
+            Bias.BUSY.setRelease(mine, false);
+        } catch (StackOverflowError full) {
+            mine.busy = false; // needs a fence, and no stack
         }
     }
 
     /** Enters with a bias. Returns false if it was revoked. */
     private static boolean enter(Bias mine) {
-        if ((boolean) Bias.BUSY.get(mine)) {
-            while ((boolean) Bias.SUSPECT.getVolatile(mine)) {
-                Thread.onSpinWait();
-            }
-            if ((boolean) Bias.BUSY.get(mine)) {
-                mine.again++;
-                return true;
-            }
+        if (mine.busy) {
+            mine.again++;
+            return true;
         }
         Bias.BUSY.setOpaque(mine, true);
-        if ((boolean) Bias.REVOKED.getAcquire(mine)) {
-            Bias.BUSY.setRelease(mine, false);
+        if (mine.revoked) { // nothing from here on needs stack
+            mine.busy = false;
             return false;
         }
         return true;
@@ -209,7 +203,7 @@ public final class BiasedLock implements AutoCloseable {
     /** Takes a bias away. The caller has the lock, and then waits until the thread that had the bias is not busy. */
     private static void revoke(Bias other) {
         if (!other.isFenced) {
-            Bias.REVOKED.setVolatile(other, true);
+            other.revoked = true;
             Barrier.allThreads();
             other.isFenced = true;
         }
@@ -217,25 +211,13 @@ public final class BiasedLock implements AutoCloseable {
 
     private void awaitLeft(Bias other) {
         for (int tries = 0; isBusy(other); tries++) {
-            endIfLost(other, tries);
             Backoff.pause(tries);
         }
         bias = null;
     }
 
-    /** Ends the turn of a holder that is outside, unless it comes back meanwhile. The caller has the lock. */
-    private static void endIfLost(Bias other, int tries) {
-        if (LostExit.isFound(other.holder, tries)) {
-            Bias.SUSPECT.setVolatile(other, true);
-            if (LostExit.isOutside(other.holder)) {
-                other.again = 0;
-                Bias.BUSY.setRelease(other, false);
-            }
-            Bias.SUSPECT.setVolatile(other, false);
-        }
-    }
-
+    /** Returns true while the holder has the lock. A thread that has ended has not. */
     private static boolean isBusy(Bias other) {
-        return (boolean) Bias.BUSY.getAcquire(other);
+        return other.busy && other.holder.isAlive();
     }
 }

@@ -58,12 +58,4 @@ public final class Daemons {
                 new LinkedBlockingQueue<>(),
                 named(job).factory());
     }
-
-    /**
-     * Runs a thread that calls the program's code. While it sleeps between two calls, it has no lock and is in no call:
-     * {@link LostExit} relies on that.
-     */
-    public static void serve(Runnable loop) {
-        loop.run();
-    }
 }

@@ -173,6 +173,9 @@ public final class DescriptorWaits {
 
         @Override
         public Wait ask() {
+            if (!entered) {
+                StackRoom.check(); // before others can count on this thread
+            }
             boolean leads;
             try (var _ = lock.held()) {
                 enter();
@@ -556,6 +559,7 @@ public final class DescriptorWaits {
 
     /** Ends watching, and waits until no thread sleeps at the descriptor. All threads try again, and must throw then. */
     public void close() {
+        StackRoom.check();
         try (var _ = lock.held()) {
             closed = true;
             leader = null;

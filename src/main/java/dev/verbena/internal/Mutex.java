@@ -1,5 +1,6 @@
 package dev.verbena.internal;
 
+import java.time.Duration;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
@@ -10,43 +11,31 @@ import org.jspecify.annotations.Nullable;
  * <p>{@code synchronized} would do the same, but pins virtual threads before JDK 24. Where a lock is released within its
  * block, or lies in a path where each frame counts, {@link #lock} and {@link #unlock} remain.
  *
- * <p>Unlike {@link java.util.concurrent.locks.ReentrantLock}, the lock is taken from a thread whose stack had no room for
- * the release: see {@link LostExit}. A thread that waits suspects the owner and looks at its stack twice. An owner that
- * comes between the looks takes the lock again only once it is no longer suspected.
+ * <p>The lock is never taken from a thread that lives. So a thread makes sure first that its stack has room to give the lock
+ * back. {@link java.util.concurrent.locks.ReentrantLock} would not do: where the stack ends in its method that takes the
+ * lock, HotSpot lets the method end first, and throws then. The thread has the lock, and does not know.
  */
 public final class Mutex implements AutoCloseable {
-    private static final long PATIENCE_NANOS = 200_000_000;
+    /** The time after which a thread that waits looks again: the owner may have ended, or had no stack to wake a thread. */
+    private static final long LOOK_NANOS = 200_000_000;
 
     private final State state = new State();
 
-    /** The number of tries that found another thread. It may miss some. */
-    private int refused;
+    /** The name of this lock in {@link LockOrder}; empty if that is off. */
+    private String name = "";
 
     private static final class State extends AbstractQueuedSynchronizer {
         private static final long serialVersionUID = 1;
 
-        /** The owner, while a thread that waits looks whether it is outside. */
-        private transient volatile @Nullable Thread suspect;
-
         @Override
         protected boolean tryAcquire(int turns) {
-            Thread current = Thread.currentThread();
             int before = getState();
-            if (before == 0) {
-                if (!compareAndSetState(0, turns)) {
-                    return false;
-                }
-                setExclusiveOwnerThread(current);
+            if (before == 0 && compareAndSetState(0, turns)) {
+                setExclusiveOwnerThread(Thread.currentThread());
                 return true;
             }
-            if (getExclusiveOwnerThread() != current) {
+            if (before == 0 || !isHeldExclusively()) {
                 return false;
-            }
-            while (suspect == current) {
-                Thread.onSpinWait();
-            }
-            if (getExclusiveOwnerThread() != current) {
-                return false; // taken, because an earlier turn was never given back
             }
             setState(before + turns);
             return true;
@@ -70,29 +59,24 @@ public final class Mutex implements AutoCloseable {
             return getExclusiveOwnerThread() == Thread.currentThread();
         }
 
-        /** Takes the lock from an owner that left without giving it back. Returns false if no thread did that. */
-        boolean takeFromLost() {
-            Thread owner = getExclusiveOwnerThread();
-            if (getState() == 0 || owner == null || !LostExit.isOutside(owner)) {
-                return false;
-            }
-            synchronized (this) {
-                suspect = owner;
-                try {
-                    if (getExclusiveOwnerThread() != owner || getState() == 0 || !LostExit.isOutside(owner)) {
-                        return false;
-                    }
-                    setExclusiveOwnerThread(Thread.currentThread());
-                    setState(1);
-                    return true;
-                } finally {
-                    suspect = null;
-                }
-            }
+        /** Takes the lock from a thread that has ended. Returns false if no such thread has it. */
+        boolean takeFromEnded() {
+            Thread ended = owner();
+            return ended != null && !ended.isAlive() && takeFrom(ended);
         }
 
-        boolean isLocked() {
-            return getState() != 0;
+        private synchronized boolean takeFrom(Thread ended) {
+            if (owner() != ended) {
+                return false;
+            }
+            setExclusiveOwnerThread(Thread.currentThread());
+            setState(1);
+            return true;
+        }
+
+        @Nullable
+        Thread owner() {
+            return getState() == 0 ? null : getExclusiveOwnerThread();
         }
 
         int turns() {
@@ -101,7 +85,23 @@ public final class Mutex implements AutoCloseable {
     }
 
     /** Makes a lock that no thread holds. */
-    public Mutex() {}
+    public Mutex() {
+        StackRoom.forExit(); // links what must not be linked at the end of a stack
+        if (LockOrder.ON) {
+            name = LockOrder.maker();
+        }
+    }
+
+    /** Names this lock after the class of what it guards. */
+    public void guards(Object guarded) {
+        if (LockOrder.ON) {
+            name = guarded.getClass().getSimpleName();
+        }
+    }
+
+    String name() {
+        return name;
+    }
 
     /** Takes this lock, and waits for that. Closing the result, which is this lock, releases it. */
     public Mutex held() {
@@ -117,17 +117,38 @@ public final class Mutex implements AutoCloseable {
 
     /** Takes this lock, and waits for that. */
     public void lock() {
-        if (!state.tryAcquire(1)) {
-            lockLater();
+        if (LockOrder.ON) {
+            LockOrder.wants(this);
+        }
+        if (!tryLock()) {
+            tryLockWithin(Deadline.FOREVER);
         }
     }
 
-    private void lockLater() {
+    /** Takes this lock if no other thread has it. */
+    public boolean tryLock() {
+        StackRoom.forExit();
+        boolean taken = state.tryAcquire(1) || state.takeFromEnded();
+        if (LockOrder.ON && taken) {
+            LockOrder.took(this);
+        }
+        return taken;
+    }
+
+    /** Takes this lock, and waits for that. Returns false if another thread has it when the time is over. */
+    public boolean tryLockWithin(Duration limit) {
+        StackRoom.check();
+        if (LockOrder.ON) {
+            LockOrder.wants(this);
+        }
+        long start = System.nanoTime();
+        long left = Deadline.nanoseconds(limit);
         boolean interrupted = false;
-        boolean taken = false;
-        while (!taken) {
+        boolean taken = tryLock();
+        while (!taken && left > 0) {
             try {
-                taken = state.tryAcquireNanos(1, PATIENCE_NANOS) || state.takeFromLost();
+                taken = state.tryAcquireNanos(1, Math.min(left, LOOK_NANOS)) || tryLock();
+                left = Deadline.nanoseconds(limit) - (System.nanoTime() - start);
             } catch (InterruptedException e) {
                 interrupted = true;
             }
@@ -135,11 +156,10 @@ public final class Mutex implements AutoCloseable {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    /** Takes this lock if no other thread has it. */
-    public boolean tryLock() {
-        return state.tryAcquire(1) || (LostExit.isTimeToLook(refused++) && state.takeFromLost());
+        if (LockOrder.ON && taken) {
+            LockOrder.took(this);
+        }
+        return taken;
     }
 
     /** Gives this lock back. */
@@ -149,12 +169,17 @@ public final class Mutex implements AutoCloseable {
 
     /** Returns true while a thread has this lock. */
     public boolean isLocked() {
-        return state.isLocked();
+        return owner() != null;
     }
 
     /** Returns true if the calling thread has this lock. */
     public boolean isHeldByCurrentThread() {
         return state.turns() > 0;
+    }
+
+    /** Returns the thread that has this lock, for messages; null if there is none. */
+    public @Nullable Thread owner() {
+        return state.owner();
     }
 
     /** Returns true if the calling thread has this lock, has taken it once, and no other thread waits for it. */

@@ -154,6 +154,7 @@ public final class Waiters {
 
     @SuppressWarnings("NonAtomicVolatileUpdate") // under the lock
     private void park(long seen, long nanoseconds) throws InterruptedException {
+        StackRoom.check();
         lock.lock();
         try {
             asleep++;

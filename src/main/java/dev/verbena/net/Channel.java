@@ -3,7 +3,6 @@ package dev.verbena.net;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
-import dev.verbena.internal.Mutex;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
@@ -49,10 +48,9 @@ public final class Channel implements AutoCloseable {
     private final Messages messages;
     private final Operations operations;
     private final Pace pace = new Pace();
-    private final Mutex closing = new Mutex();
 
-    /** True once a close has begun, until one has ended: memory may be missing. {@link #closing} guards this. */
-    private boolean unfinished;
+    /** True if a close has failed, for lack of memory for example, and another one is to report what it would have. */
+    private volatile boolean unfinished;
 
     Channel(Engine engine, ChannelCore core, Messages messages, Operations operations) {
         this.engine = engine;
@@ -859,22 +857,24 @@ public final class Channel implements AutoCloseable {
      */
     @Override
     public void close() {
-        // a second thread returns when the first one has closed the channel
-        try (var _ = closing.held()) {
-            boolean again = unfinished;
-            unfinished = true; // first: the next step may lack memory
-            boolean closes = core.beginClose() || again;
-            ChannelException lost = closes ? finishClose(engine.options.closeTimeout()) : null;
+        // No lock: a thread that waits here may call code of the program, which may close the node.
+        boolean reports = unfinished;
+        try {
+            reports |= core.beginClose();
+            ChannelException lost = finishClose(engine.options.closeTimeout());
             unfinished = false;
-            if (lost != null) {
+            if (lost != null && reports) {
                 throw lost;
             }
+        } catch (OutOfMemoryError | StackOverflowError shortage) {
+            unfinished = true;
+            throw shortage;
         }
     }
 
     /**
-     * Waits for the end of the connection, and frees what the channel has. Returns the exception to throw if messages may be
-     * lost.
+     * Waits for the end of the connection, and frees what the channel has. Several threads may do this at once. Returns the
+     * exception to throw if messages may be lost.
      */
     @Nullable
     ChannelException finishClose(Duration timeout) {
@@ -883,6 +883,10 @@ public final class Channel implements AutoCloseable {
             engine.await(core.changes, core.hasParted, timeout);
         } catch (InterruptedException e) {
             interrupted = true;
+        } catch (IllegalStateException | VerbsException over) {
+            if (!engine.isClosed()) {
+                throw over;
+            }
         }
         ChannelException lost = core.finishClose(interrupted);
         try {

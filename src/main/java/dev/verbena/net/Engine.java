@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
@@ -7,12 +8,14 @@ import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,6 +40,9 @@ final class Engine {
     private static final int POLLS_PER_LOOK = 8;
 
     private static final long LOOK_NANOS = 1_000_000;
+
+    /** The frames of {@link StackRoom} that need as much of the stack as to handle a message. They take 0.1 us. */
+    private static final int ROOM = 50;
 
     private static final long TICK_NANOS = 100_000_000;
     private static final Duration TICK = Duration.ofNanos(TICK_NANOS);
@@ -90,8 +96,14 @@ final class Engine {
     /** The number of threads that wait at the carrier. */
     private final AtomicInteger blocked = new AtomicInteger();
 
-    /** The number of transfers whose memory is registered in the node's domain. */
-    private final AtomicInteger transfers = new AtomicInteger();
+    /** The transfers whose memory is registered in the node's domain, with their threads. */
+    private final Map<Transferring, Thread> transfers = new ConcurrentHashMap<>();
+
+    /** The memory of a transfer. Closing it twice does nothing. */
+    interface Transferring extends AutoCloseable {
+        @Override
+        void close();
+    }
 
     private final Waiters transfersEnded = new Waiters();
 
@@ -159,7 +171,7 @@ final class Engine {
         try {
             carrier.start();
             if (background) {
-                startThread("progress", () -> Daemons.serve(this::makeProgress));
+                startThread("progress", this::makeProgress);
             }
         } catch (Throwable t) {
             undo(t, this::close);
@@ -440,6 +452,7 @@ final class Engine {
         } else if (!progressing.tryLock()) {
             return 0;
         }
+        int handled;
         try {
             if (closed) {
                 return 0;
@@ -449,9 +462,10 @@ final class Engine {
                 lookAtClock(); // they do not wait for an answer for ever
                 return 0;
             }
-            int handled;
             try {
                 handled = carrier.poll();
+            } catch (StackOverflowError full) { // ends the call of a thread of the program alone
+                throw full;
             } catch (RuntimeException | Error failure) { // in any thread that makes progress: no other would notice
                 fail(failure);
                 return 0;
@@ -459,12 +473,19 @@ final class Engine {
             if (patient || --pollsToLook < 0) {
                 lookAtClock();
             }
-            if (someEnded) {
-                bury();
-            }
-            return handled;
         } finally {
             progressing.unlock();
+        }
+        if (someEnded) {
+            bury(); // closes an arena, for which no lock is held
+        }
+        return handled;
+    }
+
+    /** Makes sure that a thread which the program's code runs in has room to handle what it has taken, before it does. */
+    void checkRoom() {
+        if (!isLoop() || handlers.areBusy()) {
+            StackRoom.check(ROOM);
         }
     }
 
@@ -473,6 +494,7 @@ final class Engine {
         pollsToLook = now - lastLook < LOOK_NANOS ? POLLS_PER_LOOK - 1 : 0;
         lastLook = now;
         if (now - lastTick > TICK_NANOS) {
+            checkRoom();
             lastTick = now;
             tick(now);
         }
@@ -742,46 +764,56 @@ final class Engine {
     /** Frees what a closed channel has. */
     void release(ChannelCore core) {
         Node.Statistics last = core.statistics();
+        boolean first;
         try (var _ = table.held()) {
             int slot = (int) (core.key >>> 16) & 0xffff;
-            if (slots.get(slot) != core) {
-                return;
+            first = slots.get(slot) == core;
+            if (first) {
+                past = past.plus(last); // first, because it allocates
+                slots.set(slot, null);
+                count--;
+                closedChannels.add(core); // a node that is closed meanwhile has to know the channel
             }
-            past = past.plus(last); // first, because it allocates
-            slots.set(slot, null);
-            count--;
-            closedChannels.add(core); // a node that is closed meanwhile has to know the channel
         }
         Carrier.Connection connection = core.connection();
         try {
-            closedChannels.closeArena(core);
+            closedChannels.closeArena(core); // or waits for the thread that does
         } finally {
-            if (connection != null) {
+            if (first && connection != null) {
                 connection.forget();
             }
         }
     }
 
     /** Notes that a transfer begins to use the node's domain. The caller ends it, also if this throws: the node may be closed. */
-    void beginTransfer() {
-        transfers.incrementAndGet(); // first: a node that closes looks at the number afterwards
+    void beginTransfer(Transferring memory) {
+        transfers.put(memory, Thread.currentThread()); // first: a node that closes looks at the transfers afterwards
         checkUsable();
     }
 
-    void endTransfer() {
-        if (transfers.decrementAndGet() == 0) {
+    void endTransfer(Transferring memory) {
+        transfers.remove(memory);
+        if (transfers.isEmpty()) {
             transfersEnded.wakeAll();
         }
     }
 
-    /** Waits for the threads in transfers, which see that their channels are closed. An interrupt does not end the wait. */
+    /**
+     * Waits for the threads in transfers, which see that their channels are closed. An interrupt does not end the wait. The
+     * transfers of this thread end here: their progress is told, and that closes the node.
+     */
     private void awaitTransfers() {
+        transfers.forEach((memory, thread) -> {
+            if (thread == Thread.currentThread()) {
+                memory.close();
+            }
+        });
         Deadline deadline = Deadline.after(options.closeTimeout());
         boolean interrupted = false;
         boolean waits = true;
         while (waits) {
             try {
-                transfersEnded.await(() -> transfers.get() == 0 ? Boolean.TRUE : null, deadline.left());
+                transfersEnded.await(() -> transfers.isEmpty() ? Boolean.TRUE : null, deadline.left());
                 waits = false;
             } catch (InterruptedException e) {
                 interrupted = true;
@@ -789,6 +821,9 @@ final class Engine {
         }
         if (interrupted) {
             Thread.currentThread().interrupt();
+        }
+        for (Thread inside : transfers.values()) {
+            throw new ResourceBusyException(this, inside, options.closeTimeout());
         }
     }
 
@@ -832,7 +867,6 @@ final class Engine {
         while (handlers.haveFutures()) {
             handlers.settle();
         }
-        exports.freeLate();
         apart.shutdown(); // has nothing to do: all channels are closed
         handshakes.close();
         carrier.close();
@@ -844,18 +878,19 @@ final class Engine {
 
     /** Closes all channels; all goodbyes are sent before the first is waited for. */
     private void closeChannels() {
-        List<ChannelCore> mine = new ArrayList<>();
-        List<ChannelCore> others = new ArrayList<>();
-        forEachChannel(core -> (core.beginClose() ? mine : others).add(core));
+        List<ChannelCore> all = new ArrayList<>();
+        forEachChannel(core -> {
+            core.beginClose();
+            all.add(core);
+        });
         Deadline deadline = Deadline.after(options.closeTimeout());
-        for (ChannelCore core : mine) {
+        for (ChannelCore core : all) { // also those that other threads close: they may wait for this one
             try {
                 core.channel.finishClose(deadline.left());
             } catch (RuntimeException refused) {
                 // The arena is closed later.
             }
         }
-        others.forEach(core -> core.channel.close()); // waits for the threads that close them
     }
 
     private void stopThreads() {

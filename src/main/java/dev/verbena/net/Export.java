@@ -3,7 +3,6 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemoryWindow;
 import java.util.Set;
 
 /**
@@ -105,11 +104,6 @@ public final class Export implements AutoCloseable {
 
     MemoryRegion region() {
         return region;
-    }
-
-    /** Frees a window that no peer may use any more. */
-    void free(MemoryWindow window) {
-        exports.free(window);
     }
 
     /** Notes the end: nobody finds it any more. */

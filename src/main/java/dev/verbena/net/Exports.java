@@ -1,12 +1,9 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.Mutex;
 import dev.verbena.internal.lifetime.ArenaLifetime;
-import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
@@ -17,10 +14,8 @@ import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -36,11 +31,7 @@ final class Exports {
 
     final Carrier carrier;
     private final Consumer<Export> revoker;
-    /** Windows that are to be freed when their arena is not busy. */
-    private final Queue<MemoryWindow> late = new ConcurrentLinkedQueue<>();
-
     private final Map<String, Export> exports = new ConcurrentHashMap<>();
-    private final Mutex closing = new Mutex();
 
     /**
      * Makes the table.
@@ -126,35 +117,13 @@ final class Exports {
 
     /** Closes an export. The thread that closes the arena of its memory may be closing this node, and so the export too. */
     void close(Export export) {
-        try (var _ = closing.held()) {
-            export.end();
-            revoker.accept(export);
-        }
-        freeLate();
+        export.end();
+        revoker.accept(export); // several threads may do this at once, and each waits until it is done
         export.region().close();
         exports.remove(export.name(), export); // last: a node that is closed meanwhile has to know the export
     }
 
     void closeAll() {
         List.copyOf(exports.values()).forEach(this::close);
-        freeLate();
-    }
-
-    /**
-     * Frees a window that no peer may use any more, or notes it for {@link #freeLate} if another thread destroys objects
-     * of its arena. Channels must not wait for that thread: it may close this node, and then waits for them.
-     */
-    void free(MemoryWindow window) {
-        if (!ObjectLifetime.of(window).closeAtOnce()) {
-            late.add(window);
-        }
-    }
-
-    /** Frees the windows that were left. */
-    void freeLate() {
-        for (MemoryWindow window = late.peek(); window != null; window = late.peek()) {
-            window.close();
-            late.remove(window);
-        }
     }
 }

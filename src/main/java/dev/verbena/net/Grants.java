@@ -55,11 +55,12 @@ final class Grants {
 
     /** Takes an export from the peer. */
     void revoke(Export export) {
-        Link.Key key = granted.remove(export);
+        Link.Key key = granted.get(export);
         if (key != null) {
             revoked.add(key);
-            free();
+            granted.remove(export);
         }
+        free(); // also what C refused to free before
     }
 
     /** Takes all exports from the peer, whose queue pair makes no more requests. */
@@ -72,7 +73,8 @@ final class Grants {
 
     private void free() {
         while (binding == 0 && !revoked.isEmpty()) {
-            revoked.removeLast().end().run();
+            revoked.getLast().end().run();
+            revoked.removeLast(); // last: C may refuse
         }
     }
 

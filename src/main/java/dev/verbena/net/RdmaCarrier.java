@@ -79,6 +79,10 @@ final class RdmaCarrier extends Carrier {
     private final ProtectionDomain domain;
     private final CompletionQueue completions;
     private final Completions cursor;
+
+    /** The number of completions that a thread has polled whose stack had no room to handle them. */
+    private int unhandled;
+
     private final Supplier<Throwable> failure;
     private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
     private final Map<ConnectionId, ChannelCore> known = new ConcurrentHashMap<>();
@@ -215,11 +219,10 @@ final class RdmaCarrier extends Carrier {
     int poll() {
         verbs.takeOver(cursor);
         int handled = handleCompletions();
-        CmEvent event = inbox.poll();
-        while (event != null) {
+        while (!inbox.isEmpty()) {
             handled += 1 + handleCompletions(); // those that came before the event
-            handle(event);
-            event = inbox.poll();
+            engine.checkRoom();
+            handle(inbox.remove());
         }
         return handled;
     }
@@ -228,8 +231,11 @@ final class RdmaCarrier extends Carrier {
         int handled = 0;
         int found;
         do {
-            found = cursor.poll();
+            found = unhandled == 0 ? cursor.poll() : unhandled;
             if (found > 0) {
+                unhandled = found;
+                engine.checkRoom();
+                unhandled = 0;
                 handleFetched();
                 handled += found;
             }

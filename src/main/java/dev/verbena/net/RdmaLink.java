@@ -224,9 +224,9 @@ final class RdmaLink extends Link {
             verbs.takeOver(sends);
             sends.clear().bind(id, window, export.region(), export.access()).post();
         } catch (RuntimeException | Error refused) {
-            export.free(window);
+            window.close();
             throw refused;
         }
-        return new Key(window::remote, true, () -> export.free(window));
+        return new Key(window::remote, true, window::close);
     }
 }

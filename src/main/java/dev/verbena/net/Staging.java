@@ -10,7 +10,7 @@ import java.util.Set;
  * keeps the memory of one transfer for the next, unless its channels have domains of their own: to map, register and free
  * 1 MiB takes 240 us, and to seal and open it 210 (2026-11-26).
  */
-final class Staging implements AutoCloseable {
+final class Staging implements Engine.Transferring {
     private static final long PAGE = 4096;
 
     /** The peer reads the one side's memory, and the adapter writes into the other's. */
@@ -37,6 +37,7 @@ final class Staging implements AutoCloseable {
     private final Carrier.Connection on;
     private final Memory memory;
     private boolean kept;
+    private boolean ended;
 
     /** Takes memory of at least a number of bytes. */
     Staging(Engine engine, Carrier.Connection on, long size) {
@@ -44,7 +45,7 @@ final class Staging implements AutoCloseable {
         this.on = on;
         on.beginTransfer();
         try {
-            engine.beginTransfer();
+            engine.beginTransfer(this);
             memory = take(on, size);
         } catch (Throwable t) {
             end();
@@ -74,6 +75,9 @@ final class Staging implements AutoCloseable {
 
     @Override
     public void close() {
+        if (ended) {
+            return;
+        }
         try {
             Memory unused = kept ? on.carrier.idle.getAndSet(memory) : memory;
             if (unused != null) {
@@ -85,7 +89,8 @@ final class Staging implements AutoCloseable {
     }
 
     private void end() {
+        ended = true;
         on.endTransfer();
-        engine.endTransfer();
+        engine.endTransfer(this);
     }
 }

@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.JdkSelectorProvider;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
@@ -51,8 +52,8 @@ final class TcpCarrier extends Carrier {
     /** Tells {@link #turn} not to wait. */
     static final long NOW = -1;
 
-    /** The frames of {@link #room} that need as much of the stack as a thread of the program that works, with a reserve. */
-    private static final int ROOM = 200;
+    /** The frames of {@link StackRoom} that need as much of the stack as a thread of the program that works, with a reserve. */
+    private static final int ROOM = 120;
 
     /** The number of visitors from which on others are not told why they are refused. */
     static final int MOST_VISITORS = 1 << 10;
@@ -293,16 +294,14 @@ final class TcpCarrier extends Carrier {
      */
     private boolean mayHelp() {
         try {
-            return isShared && !Thread.currentThread().isVirtual() && room(ROOM, 1, 2, 3, 4) != 0;
+            boolean may = isShared && !Thread.currentThread().isVirtual();
+            if (may) {
+                StackRoom.check(ROOM);
+            }
+            return may;
         } catch (StackOverflowError full) {
             return false;
         }
-    }
-
-    /** Fails for a stack without room for this number of frames. Uses its parameters late, so that each frame has them. */
-    private static long room(int frames, long a, long b, long c, long d) {
-        long deeper = frames == 0 ? 1 : room(frames - 1, b, c, d, a);
-        return deeper | a | b | c | d;
     }
 
     /** Does what there is to do now, unless another thread works, or this one just has. */
@@ -419,6 +418,10 @@ final class TcpCarrier extends Carrier {
         } catch (StackOverflowError full) {
             // The carrier's thread works.
         }
+        if (reports.isEmpty()) {
+            return 0;
+        }
+        engine.checkRoom();
         int handled = 0;
         Report report = reports.poll();
         while (report != null) {

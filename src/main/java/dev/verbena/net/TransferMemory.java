@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * Memory that is registered for one transfer. It is that of the program or a mapped file. Where the adapter can't use that,
  * data to send is copied before, and received data piece by piece.
  */
-final class TransferMemory implements AutoCloseable {
+final class TransferMemory implements Engine.Transferring {
     /** The largest number of pieces under way. Two keep the peer's adapter busy. */
     static final int PIECES = 2;
 
@@ -40,13 +40,14 @@ final class TransferMemory implements AutoCloseable {
     private final Carrier.Connection on;
     private final VerbsArena arena = VerbsArena.ofShared();
     private final Part part;
+    private boolean ended;
 
     private <X extends Exception> TransferMemory(Engine engine, Carrier.Connection on, Maker<X> maker) throws X {
         this.engine = engine;
         this.on = on;
         on.beginTransfer();
         try {
-            engine.beginTransfer();
+            engine.beginTransfer(this);
             part = maker.make(arena);
         } catch (Throwable t) {
             close();
@@ -139,11 +140,15 @@ final class TransferMemory implements AutoCloseable {
 
     @Override
     public void close() {
+        if (ended) {
+            return;
+        }
+        ended = true;
         try {
             arena.close();
         } finally {
             on.endTransfer();
-            engine.endTransfer();
+            engine.endTransfer(this);
         }
     }
 }

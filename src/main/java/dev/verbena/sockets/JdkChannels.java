@@ -2,6 +2,7 @@ package dev.verbena.sockets;
 
 import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
 import java.io.IOException;
 import java.nio.channels.CancelledKeyException;
@@ -92,6 +93,7 @@ final class JdkChannels {
             }
             mayRun = false;
             while (state == State.SELECTING) {
+                StackRoom.check();
                 selector.wakeup();
                 changed.awaitUninterruptibly();
             }

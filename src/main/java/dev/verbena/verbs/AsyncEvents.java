@@ -168,8 +168,7 @@ public final class AsyncEvents {
             checkNotClosed();
             listeners.add(own);
             if (listening == null) {
-                listening = Daemons.named("async-events-" + context.name())
-                        .start(() -> Daemons.serve(() -> listen(events)));
+                listening = Daemons.named("async-events-" + context.name()).start(() -> listen(events));
             }
         }
         source.wakeAll(); // waiting threads throw, because there is a listener now

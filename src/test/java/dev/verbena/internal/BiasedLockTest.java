@@ -122,4 +122,16 @@ class BiasedLockTest {
         other.join();
         assertThat(events).containsExactly("first", "other");
     }
+
+    @Test
+    void lockOfAThreadThatHasEndedIsFree() throws Throwable {
+        OtherThread.run(() -> {
+            takeTurns(MANY); // enough for a bias
+            lock.lock();
+        });
+        lock.lock();
+        assertThat(isFreeForAnother()).isFalse();
+        lock.unlock();
+        assertThat(isFreeForAnother()).isTrue();
+    }
 }

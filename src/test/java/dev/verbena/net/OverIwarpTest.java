@@ -70,6 +70,9 @@ final class OverIwarpTest {
         void channelEndsWhileTheArenaOfAnExportIsBusy() {}
 
         @Override
+        void closeThatCRefusesCanBeRepeated() {} // C frees a window
+
+        @Override
         void peersCountInAnExportForAtomicsOnly() {}
     }
 

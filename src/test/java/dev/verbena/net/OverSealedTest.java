@@ -83,6 +83,9 @@ final class OverSealedTest {
 
         @Override
         void channelEndsWhileTheArenaOfAnExportIsBusy() {} // it ends with the windows, which are in that arena
+
+        @Override
+        void closeThatCRefusesCanBeRepeated() {} // C frees a window
     }
 
     @FencedTest

@@ -63,6 +63,9 @@ final class OverTcpTest {
         void channelEndsWhileTheArenaOfAnExportIsBusy() {}
 
         @Override
+        void closeThatCRefusesCanBeRepeated() {} // C frees a window
+
+        @Override
         void exportsOfOneNameAtOnceLeaveOne() {}
 
         @Override

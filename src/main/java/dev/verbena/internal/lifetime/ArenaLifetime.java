@@ -8,13 +8,13 @@ import dev.verbena.internal.NativeLibraries;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The lifetime of an arena: its objects, its memory, and the order in which they are destroyed and freed. */
@@ -37,7 +37,9 @@ public final class ArenaLifetime extends Lifetime {
 
     private final VerbsArena arena;
     private final Arena memory;
-    final Members objects = new Members();
+    private final LinkedHashSet<ObjectLifetime> objects = new LinkedHashSet<>();
+
+    /** Held by the thread that closes the arena. */
     private final Mutex closing = new Mutex();
 
     /** True once the objects are destroyed and the memory is freed. Until then a close can be tried again. */
@@ -155,7 +157,7 @@ public final class ArenaLifetime extends Lifetime {
     public boolean closeUnlessClosed() {
         takeOverFromEndedThread();
         guard().checkThread();
-        try (var _ = closing.held()) {
+        try (var _ = closingHeld(closing)) {
             if (freed) {
                 return false;
             }
@@ -203,26 +205,6 @@ public final class ArenaLifetime extends Lifetime {
         }
     }
 
-    /** Destroys one object before its arena is closed. */
-    void destroy(ObjectLifetime object) {
-        try (var _ = closing.held()) {
-            object.destroyOnce();
-        }
-    }
-
-    /** Destroys one object before its arena is closed. Returns false if another thread destroys objects or the arena. */
-    boolean destroyAtOnce(ObjectLifetime object) {
-        if (!closing.tryLock()) {
-            return false;
-        }
-        try {
-            object.destroyOnce();
-            return true;
-        } finally {
-            closing.unlock();
-        }
-    }
-
     private void destroyInOrder(ObjectLifetime object) {
         for (ObjectLifetime first : object.closedBefore()) {
             if (first.arena() == this) {
@@ -238,10 +220,15 @@ public final class ArenaLifetime extends Lifetime {
         object.destroyOnce();
     }
 
-    /** Does work while no other thread closes this arena or an object of it. */
-    <T> T withoutClosing(Supplier<T> work) {
-        try (var _ = closing.held()) {
-            return work.get();
+    void add(ObjectLifetime object) {
+        synchronized (objects) {
+            objects.add(object);
+        }
+    }
+
+    void forget(ObjectLifetime object) {
+        synchronized (objects) {
+            objects.remove(object);
         }
     }
 
@@ -251,7 +238,9 @@ public final class ArenaLifetime extends Lifetime {
     }
 
     private List<ObjectLifetime> objectsYoungestFirst() {
-        return objects.oldestFirst().reversed();
+        synchronized (objects) {
+            return new ArrayList<>(objects.reversed());
+        }
     }
 
     /** Checks that no object has to stay. Runs before the first object is destroyed: either all go or none. */

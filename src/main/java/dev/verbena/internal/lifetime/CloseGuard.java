@@ -1,6 +1,8 @@
 package dev.verbena.internal.lifetime;
 
+import dev.verbena.ResourceBusyException;
 import dev.verbena.internal.Driver;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,9 @@ abstract sealed class CloseGuard permits ConfinedGuard, SharedGuard {
 
     static final int FLAGGED = 1;
     static final int COUNTED = 2;
+
+    /** The longest time that a close waits for another thread: the longest calls register much memory. */
+    static final Duration LIMIT = Duration.ofMillis(Long.getLong("dev.verbena.closeLimit", 60_000));
 
     private final Lifetime lifetime;
 
@@ -97,11 +102,20 @@ abstract sealed class CloseGuard permits ConfinedGuard, SharedGuard {
      */
     abstract void forgetUser();
 
-    /** Refuses further calls and waits for calls under way. */
+    /**
+     * Refuses further calls and waits for calls under way.
+     *
+     * @throws ResourceBusyException if a call takes longer than the limit: calls are allowed again
+     */
     abstract void shut();
 
     /** Allows calls again, after closing failed. */
     abstract void reopen();
+
+    /** Returns the exception for a subject that can't be closed because a thread is in a call, which may be unknown. */
+    final ResourceBusyException busy(@Nullable Thread inside) {
+        return new ResourceBusyException(subject(), inside, LIMIT);
+    }
 
     final IllegalStateException closedAlready() {
         return new IllegalStateException(subject() + " is closed");

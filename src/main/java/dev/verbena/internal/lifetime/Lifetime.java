@@ -2,13 +2,16 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.Mutex;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The lifetime of an arena or of a verbs object: the guard that closing waits for, and the objects that depend on it. */
 public abstract sealed class Lifetime permits ArenaLifetime, ObjectLifetime {
     private final CloseGuard guard;
-    final Members dependents = new Members();
+    private final Set<ObjectLifetime> dependents = new LinkedHashSet<>();
     private final Held held = new Held(this);
 
     /** Begins a lifetime of an object for one thread, or for all if that is null. */
@@ -127,9 +130,31 @@ public abstract sealed class Lifetime permits ArenaLifetime, ObjectLifetime {
         guard.forgetUser();
     }
 
+    final void addDependent(ObjectLifetime dependent) {
+        synchronized (dependents) {
+            dependents.add(dependent);
+        }
+    }
+
+    final void removeDependent(ObjectLifetime dependent) {
+        synchronized (dependents) {
+            dependents.remove(dependent);
+        }
+    }
+
     /** Returns the dependents, the oldest first. */
     public final List<ObjectLifetime> dependents() {
-        return dependents.oldestFirst();
+        synchronized (dependents) {
+            return List.copyOf(dependents);
+        }
+    }
+
+    /** Takes the lock of the thread that closes. Refuses if another thread has it for long. */
+    final Mutex closingHeld(Mutex closing) {
+        if (!closing.tryLockWithin(CloseGuard.LIMIT)) {
+            throw guard.busy(closing.owner());
+        }
+        return closing;
     }
 
     final void checkNoDependents() {

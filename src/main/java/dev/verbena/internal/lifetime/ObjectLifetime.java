@@ -3,6 +3,8 @@ package dev.verbena.internal.lifetime;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Driver;
+import dev.verbena.internal.Mutex;
+import dev.verbena.internal.StackRoom;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -29,10 +31,16 @@ public final class ObjectLifetime extends Lifetime {
     private @Nullable Runnable undoer;
     private @Nullable Supplier<? extends Collection<? extends VerbsObject>> closedBefore;
 
-    /** The places of the object among the dependents of its parents, and in its arena. A parent may be there twice. */
-    private volatile List<Members.Place> places = List.of();
+    /** The parents. One may be there twice. */
+    private volatile List<Lifetime> parents = List.of();
 
-    /** True once C has destroyed the object. Until then a close can be tried again. The arena destroys one object at a time. */
+    /**
+     * Held by the thread that destroys the object. A thread that closes the arena takes it for each object, so that no close
+     * of an object waits for that of its arena.
+     */
+    private final Mutex closing = new Mutex();
+
+    /** True once C has destroyed the object. Until then a close can be tried again. */
     private volatile boolean gone;
 
     private ObjectLifetime(ArenaLifetime arena) {
@@ -153,6 +161,7 @@ public final class ObjectLifetime extends Lifetime {
 
     private static <T extends VerbsObject> T createUnder(
             ArenaLifetime arena, Function<ObjectLifetime, T> maker, List<Lifetime> parents) {
+        StackRoom.check(); // for what must be known to all, or undone
         List<Lifetime> guards = new ArrayList<>(List.of(arena));
         guards.addAll(parents);
         holdAll(guards);
@@ -218,15 +227,11 @@ public final class ObjectLifetime extends Lifetime {
     private void publish(List<Lifetime> known) {
         hold();
         try {
-            List<Members.Place> made = new ArrayList<>();
+            parents = known;
             for (Lifetime parent : known) {
-                made.add(placeAmong(parent.dependents, made));
+                parent.addDependent(this);
             }
-            made.add(new Members.Place(arena.objects, this));
-            places = List.copyOf(made);
-            for (Members.Place place : made) {
-                place.of.add(place);
-            }
+            arena.add(this);
         } finally {
             release();
         }
@@ -238,6 +243,7 @@ public final class ObjectLifetime extends Lifetime {
             throw new IllegalStateException("The lifetime belongs to another object: " + object);
         }
         object = begun;
+        closing.guards(begun);
     }
 
     /**
@@ -260,8 +266,7 @@ public final class ObjectLifetime extends Lifetime {
     }
 
     /**
-     * Does work during which neither the object's arena nor an object of this arena is closed by another thread. The work
-     * itself may close them.
+     * Does work during which no other thread closes the object. The work itself may close it.
      *
      * @param <T> the type of the result
      * @param work replaces the object, for example
@@ -269,7 +274,9 @@ public final class ObjectLifetime extends Lifetime {
      */
     public <T> T withoutClosing(Supplier<T> work) {
         guard().checkThread();
-        return arena.withoutClosing(work);
+        try (var _ = closingHeld(closing)) {
+            return work.get();
+        }
     }
 
     /**
@@ -308,23 +315,13 @@ public final class ObjectLifetime extends Lifetime {
     /** Destroys the object without waiting for its arena: see {@link VerbsObject#close}. */
     public void close() {
         guard().checkThread();
-        arena.destroy(this);
+        destroyOnce();
     }
 
-    /**
-     * Destroys the object if it is open, unless that would have to wait for another thread, which closes the arena or
-     * another object of it.
-     *
-     * @return false if the object is not destroyed for that reason
-     */
-    public boolean closeAtOnce() {
-        guard().checkThread();
-        return gone || arena.destroyAtOnce(this);
-    }
-
-    /** Destroys the object unless it is gone. The arena calls this for one object at a time. */
+    /** Destroys the object unless it is gone. Waits for another thread that does. */
     void destroyOnce() {
-        try {
+        StackRoom.check(); // for what must not end halfway
+        try (var _ = closingHeld(closing)) {
             if (!gone) {
                 destroy();
             }
@@ -358,20 +355,11 @@ public final class ObjectLifetime extends Lifetime {
     }
 
     private void leave() {
-        List<Members.Place> left = places;
+        List<Lifetime> left = parents;
         for (int i = 0; i < left.size(); i++) { // without an iterator, for which there may be no memory
-            left.get(i).of.remove(left.get(i));
+            left.get(i).removeDependent(this);
         }
-    }
-
-    /** Returns the place of this object among some members: a new one, unless it is in the list. */
-    private Members.Place placeAmong(Members members, List<Members.Place> known) {
-        for (Members.Place place : known) {
-            if (place.of == members) {
-                return place;
-            }
-        }
-        return new Members.Place(members, this);
+        arena.forget(this);
     }
 
     /**
@@ -426,21 +414,19 @@ public final class ObjectLifetime extends Lifetime {
     }
 
     private synchronized void join(ObjectLifetime parent) {
-        List<Members.Place> more = new ArrayList<>(places);
-        Members.Place place = placeAmong(parent.dependents, more);
-        more.add(place);
-        places = List.copyOf(more);
-        place.of.add(place); // last: it needs no memory
+        List<Lifetime> more = new ArrayList<>(parents);
+        more.add(parent);
+        parents = List.copyOf(more);
+        parent.addDependent(this); // last: if memory is missing for it, it is not needed to leave
     }
 
     /** Takes back one call of {@link #join}. The parent keeps its dependent if there was another. */
     private synchronized void part(ObjectLifetime parent) {
-        List<Members.Place> fewer = new ArrayList<>(places);
-        Members.Place place = placeAmong(parent.dependents, fewer);
-        fewer.remove(place);
-        places = List.copyOf(fewer);
-        if (!fewer.contains(place)) {
-            place.of.remove(place);
+        List<Lifetime> fewer = new ArrayList<>(parents);
+        fewer.remove(parent);
+        parents = List.copyOf(fewer);
+        if (!fewer.contains(parent)) {
+            parent.removeDependent(this);
         }
     }
 }

@@ -2,9 +2,10 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.internal.Backoff;
 import dev.verbena.internal.Barrier;
+import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.Fields;
-import dev.verbena.internal.LostExit;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.ThreadClaim;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -16,19 +17,22 @@ import org.jspecify.annotations.Nullable;
  * <p>{@link #hold()} counts, for each thread apart. {@link #enter()} gives the first thread that enters a flag of its own, for
  * which it pays two plain stores; all other threads count. When the first thread has ended, the next one gets the flag.
  *
- * <p>A thread whose stack is full may have no room for {@link #release()} or {@link #exit}. So closing knows the threads that
- * are inside, and looks at their stacks when it has waited for long.
+ * <p>A thread whose stack is full may have no room for {@link #release()} or {@link #exit}, and stays inside until it ends.
+ * A close that waits too long refuses, and names the thread. The last step of each way in or out is a write to a field, since
+ * a call needs stack.
  */
 final class SharedGuard extends CloseGuard {
     private static final ThreadClaim CLAIM =
             new ThreadClaim(Fields.handle(MethodHandles.lookup(), "holder", Thread.class));
-    private static final VarHandle CLOSED = Fields.handle(MethodHandles.lookup(), "closed", boolean.class);
     private static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), "busy", boolean.class);
     private static final VarHandle FIRST = Fields.handle(MethodHandles.lookup(), "first", User.class);
     private static final VarHandle OTHERS = Fields.handle(MethodHandles.lookup(), "others", int.class);
 
     /** The number of threads that have a place of their own. More threads are counted together. */
     private static final int PLACES = 16;
+
+    /** The classes that a thread with little stack must not be the first to need: their initialisation would fail for good. */
+    private static final ThreadClaim PLACE = User.CLAIM;
 
     /** The place of a thread, which counts its calls under way. A thread takes over from one that has ended. */
     private static final class User {
@@ -38,7 +42,7 @@ final class SharedGuard extends CloseGuard {
         Thread thread;
 
         final @Nullable User next;
-        int inside;
+        volatile int inside;
 
         User(Thread thread, @Nullable User next) {
             this.thread = thread;
@@ -49,20 +53,15 @@ final class SharedGuard extends CloseGuard {
     /** The thread that has the flag {@link #busy} for itself. */
     private @Nullable Thread holder;
 
-    @SuppressWarnings("unused") // VarHandles read these three
-    private boolean closed;
-
-    @SuppressWarnings("unused")
-    private boolean busy;
-
+    private volatile boolean closed;
+    private volatile boolean busy;
     private volatile @Nullable User first;
-
-    @SuppressWarnings("unused")
-    private int others;
+    private volatile int others;
 
     SharedGuard(Lifetime lifetime) {
         super(lifetime);
         Barrier.prepare(); // before there is anything to close
+        StackRoom.forExit(); // links what must not be linked at the end of a stack
     }
 
     @Override
@@ -78,7 +77,7 @@ final class SharedGuard extends CloseGuard {
 
     @Override
     boolean isClosed() {
-        return (boolean) CLOSED.getOpaque(this);
+        return closed;
     }
 
     @Override
@@ -95,6 +94,7 @@ final class SharedGuard extends CloseGuard {
 
     @Override
     void hold() {
+        StackRoom.forExit();
         checkOpen(); // before counting, so that repeated attempts do not delay closing
         User user = user();
         if (user == null) {
@@ -102,7 +102,7 @@ final class SharedGuard extends CloseGuard {
         } else {
             User.INSIDE.setOpaque(user, user.inside + 1); // closing fences all threads
         }
-        if ((boolean) CLOSED.getVolatile(this)) {
+        if (closed) {
             release();
             throw closedAlready();
         }
@@ -114,10 +114,15 @@ final class SharedGuard extends CloseGuard {
         while (user != null && user.thread != Thread.currentThread()) {
             user = user.next;
         }
-        if (user != null && user.inside > 0) {
-            User.INSIDE.setRelease(user, user.inside - 1);
-        } else {
+        if (user == null || user.inside == 0) {
             OTHERS.getAndAdd(this, -1);
+            return;
+        }
+        int left = user.inside - 1;
+        try {
+            User.INSIDE.setRelease(user, left);
+        } catch (StackOverflowError full) {
+            user.inside = left;
         }
     }
 
@@ -139,8 +144,8 @@ final class SharedGuard extends CloseGuard {
             }
             places++;
         }
-        if (free != null && User.CLAIM.make(free, ended) == null) {
-            User.INSIDE.setOpaque(free, 0);
+        if (free != null && PLACE.make(free, ended) == null) {
+            free.inside = 0;
             return free;
         }
         User made = places < PLACES ? new User(current, head) : null;
@@ -149,12 +154,14 @@ final class SharedGuard extends CloseGuard {
 
     @Override
     int enter() {
+        StackRoom.forExit();
         Thread known = holder;
         if (known == Thread.currentThread() || claims(known)) {
-            // HotSpot keeps the order of two opaque accesses. That is enough, because closing fences all threads.
+            // HotSpot keeps the order of these two accesses. That is enough, because closing fences all threads.
             BUSY.setOpaque(this, true);
-            if ((boolean) CLOSED.getOpaque(this)) {
-                throw leaveClosed();
+            if (closed) {
+                busy = false;
+                throw closedAlready();
             }
             return FLAGGED;
         }
@@ -169,21 +176,20 @@ final class SharedGuard extends CloseGuard {
 
     @Override
     void exit(int way) {
-        if (way == FLAGGED) {
-            BUSY.setRelease(this, false);
-        } else {
+        if (way != FLAGGED) {
             release();
+            return;
+        }
+        try {
+            BUSY.setRelease(this, false);
+        } catch (StackOverflowError full) {
+            busy = false;
         }
     }
 
     @Override
     Driver bracketing(Driver driver) {
         return new GuardedDriver(driver, this);
-    }
-
-    private IllegalStateException leaveClosed() {
-        BUSY.setRelease(this, false);
-        return closedAlready();
     }
 
     /** Takes the flag from the thread that has it, so that the next thread that enters gets it. */
@@ -194,33 +200,43 @@ final class SharedGuard extends CloseGuard {
 
     @Override
     void shut() {
-        CLOSED.setVolatile(this, true);
+        closed = true;
         try {
             Barrier.allThreads();
-            for (int tries = 0; isUsed(tries); tries++) {
+            long start = System.nanoTime();
+            for (int tries = 0; isUsed(); tries++) {
+                Thread inside = threadInside();
+                if (inside == Thread.currentThread() || System.nanoTime() - start > Deadline.nanoseconds(LIMIT)) {
+                    throw busy(inside);
+                }
                 Backoff.pause(tries);
             }
-        } catch (Throwable shortage) {
+        } catch (Throwable refused) {
             reopen();
-            throw shortage;
+            throw refused;
         }
     }
 
-    /** Returns true while a call is under way. A thread that is outside has lost its exit, and does not count. */
-    private boolean isUsed(int tries) {
-        if ((boolean) BUSY.getAcquire(this) && !LostExit.isFoundInNoCall(holder, tries)) {
-            return true;
+    private boolean isUsed() {
+        return others != 0 || (busy && holder == null) || threadInside() != null;
+    }
+
+    /** Returns a thread that is in a call now and has not ended; null if none is known. */
+    private @Nullable Thread threadInside() {
+        Thread flagged = busy ? holder : null;
+        if (flagged != null && flagged.isAlive()) {
+            return flagged;
         }
         for (User user = first; user != null; user = user.next) {
-            if ((int) User.INSIDE.getAcquire(user) != 0 && !LostExit.isFoundInNoCall(user.thread, tries)) {
-                return true;
+            if (user.inside != 0 && user.thread.isAlive()) {
+                return user.thread;
             }
         }
-        return (int) OTHERS.getAcquire(this) != 0;
+        return null;
     }
 
     @Override
     void reopen() {
-        CLOSED.setVolatile(this, false);
+        closed = false;
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Barrier;
@@ -20,6 +21,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import strangers.Depth;
 
 /** The brackets around calls into C. */
 class CloseGuardTest {
@@ -170,6 +172,63 @@ class CloseGuardTest {
     void closeWaitsForCallsWithoutMembarrierToo() {
         assertThat(LibraryCopy.call(WithoutMembarrier.class, Map.of("dev.verbena.membarrier", "false")))
                 .isEqualTo("system call false, end of the call, destroyed, destroyed is closed");
+    }
+
+    /** Closes an arena while threads are in calls, in a process whose closes do not wait for long. */
+    static final class WithoutPatience implements Callable<String> {
+        @Override
+        public String call() throws Exception {
+            List<String> events = new CopyOnWriteArrayList<>();
+            VerbsArena arena = VerbsArena.ofShared();
+            ObjectLifetime guard = GuardedObject.in(arena, "destroyed", events).lifetime;
+            for (boolean data : new boolean[] {false, true}) {
+                CountDownLatch inside = new CountDownLatch(1);
+                CountDownLatch over = new CountDownLatch(1);
+                Thread user = Thread.ofPlatform().name("user").start(() -> {
+                    int way = data ? guard.enter() : 0;
+                    if (!data) {
+                        guard.hold();
+                    }
+                    inside.countDown();
+                    Depth.await(Depth.DEEP, over);
+                    if (data) {
+                        guard.exit(way);
+                    } else {
+                        guard.release();
+                    }
+                });
+                awaitLatch(inside);
+                events.add(refusal(arena));
+                over.countDown();
+                Await.end(user);
+            }
+            guard.hold();
+            events.add(refusal(arena));
+            guard.release();
+            Await.end(Thread.ofPlatform().start(guard::hold)); // has ended inside
+            arena.close();
+            return String.join(", ", events);
+        }
+
+        private static String refusal(VerbsArena arena) {
+            try {
+                arena.close();
+                return "closed";
+            } catch (ResourceBusyException e) {
+                assert e.dependents().isEmpty();
+                String text = String.valueOf(e.getMessage());
+                return (arena.scope().isAlive() ? "" : "freed ")
+                        + text.replaceAll(".*EBUSY[^.]*[.] (.* uses it).*", "$1");
+            }
+        }
+    }
+
+    @Test
+    void closeRefusesWhileAThreadThatLivesIsInACall() {
+        assertThat(LibraryCopy.call(WithoutPatience.class, Map.of("dev.verbena.closeLimit", "20")))
+                .isEqualTo(
+                        "Thread 'user' has been in a call that uses it, Thread 'user' has been in a call that uses it,"
+                                + " This thread is in a call that uses it, destroyed");
     }
 
     /** A call that was refused because of a close that failed later leaves nothing that the next close waits for. */

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,37 +42,37 @@ class LifetimeTest {
     }
 
     @Test
-    void closeAtOnceDoesNotWaitForAnotherThread() throws Throwable {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            GuardedObject slow = in(arena, "slow");
-            GuardedObject object = in(arena, "object");
-            GuardedObject third = in(arena, "third");
-            CountDownLatch closing = new CountDownLatch(1);
-            CountDownLatch goOn = new CountDownLatch(1);
-            slow.whenDestroyed = () -> {
-                closing.countDown();
-                awaitLatch(goOn);
-            };
-            OtherThread<Void> closer = OtherThread.start(slow::close);
-            awaitLatch(closing);
-            assertThat(object.lifetime.closeAtOnce()).isFalse();
-            assertThat(object.isOpen()).isTrue();
-            goOn.countDown();
-            closer.join();
-            assertThat(object.lifetime.closeAtOnce()).isTrue();
-            assertThat(destroyed).containsExactly("slow", "object");
-            assertThat(object.lifetime.closeAtOnce()).as("closed already").isTrue();
-            OtherThread.run(third::close); // no lock is left behind
-        }
-        assertThat(destroyed).containsExactly("slow", "object", "third");
+    void closeOfAnObjectDoesNotWaitForTheCloseOfItsArena() throws Throwable {
+        VerbsArena arena = VerbsArena.ofShared();
+        GuardedObject object = in(arena, "object");
+        GuardedObject slow = in(arena, "slow");
+        CountDownLatch closing = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        slow.whenDestroyed = () -> {
+            closing.countDown();
+            awaitLatch(goOn);
+        };
+        OtherThread<Void> ofArena = OtherThread.start(arena::close);
+        awaitLatch(closing);
+        object.close();
+        assertThat(destroyed).containsExactly("object");
+        FutureTask<Void> second = new FutureTask<>(slow::close, null);
+        Thread closer = Thread.ofPlatform().daemon().start(second);
+        Await.until(
+                "the second close of an object waits for the first",
+                () -> Await.isIn(closer, "dev.verbena.internal.Mutex", "tryLockWithin"));
+        assertThat(arena.scope().isAlive()).isTrue();
+        goOn.countDown();
+        ofArena.join();
+        second.get();
+        assertThat(destroyed).containsExactly("object", "slow");
+        assertThat(arena.scope().isAlive()).isFalse();
     }
 
     @Test
-    void closeAtOnceIsForTheOwnersThread() {
+    void workWithoutClosingIsForTheOwnersThread() {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             GuardedObject object = in(arena, "object");
-            assertThatThrownBy(() -> OtherThread.call(object.lifetime::closeAtOnce))
-                    .isInstanceOf(WrongThreadException.class);
             assertThatThrownBy(() -> OtherThread.call(() -> object.lifetime.withoutClosing(() -> "done")))
                     .isInstanceOf(WrongThreadException.class);
             assertThat(object.lifetime.withoutClosing(() -> "done")).isEqualTo("done");

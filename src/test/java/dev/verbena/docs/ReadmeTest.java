@@ -56,6 +56,21 @@ class ReadmeTest {
         assertThat(Files.readAllLines(Chapter.README)).hasSizeLessThanOrEqualTo(250);
     }
 
+    /** The rows of tables and code can't be wrapped. */
+    @ParameterizedTest
+    @MethodSource("chapters")
+    void chaptersAreWrappedAtOneWidth(Chapter chapter) {
+        boolean code = false;
+        List<String> tooLong = new ArrayList<>();
+        for (String line : chapter.text().lines().toList()) {
+            code ^= line.startsWith("```");
+            if (!code && !line.startsWith("|") && !line.startsWith("!") && line.length() > 125) {
+                tooLong.add(line);
+            }
+        }
+        assertThat(tooLong).isEmpty();
+    }
+
     @Test
     void readmeLinksToEachChapter() throws Exception {
         List<Chapter> all = chapters();

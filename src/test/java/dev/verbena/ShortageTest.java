@@ -144,7 +144,7 @@ class ShortageTest {
     /** A program for {@link ChildJvm} that takes messages and a reply of a channel again and again, without heap at first. */
     static final class Taking {
         private static final int MESSAGES = 4;
-        private static final int TRIES = 1_000;
+        private static final int TRIES = 20; // each collects garbage
         private static final Duration LONGEST = Duration.ofSeconds(30);
 
         private static final Message[] taken = new Message[MESSAGES];

@@ -87,10 +87,10 @@ watch_lines() {
     done
 }
 
-# Prints the counts of a class: CLASS PASSED FAILED SKIPPED SECONDS.
+# Prints the counts of a class: CLASS PASSED FAILED SKIPPED SECONDS PROCESSOR.
 class_line() {
     local class passed failed skipped seconds
-    read -r class passed failed skipped seconds <<< "$1"
+    read -r class passed failed skipped seconds _ <<< "$1"
     if ((passed + failed + skipped)); then
         printf '%s: %d passed, %d failed, %d skipped (%s s)\n' "${class##*.}" "$passed" "$failed" "$skipped" "$seconds"
     fi
@@ -122,8 +122,9 @@ show_table() {
     awk -F '\t' '{ printf "%-12s %8.1f %7s\n", $1, $2, $3 }' "$SHOW/phases"
     printf '%-12s %8.1f\n' all "$(since "$SHOWN")"
     if [[ -s $SHOW/classes ]]; then
-        printf '\n%-8s %8s %6s  slowest classes\n' run seconds tests
-        sort -k 6,6 -g -r "$SHOW/classes" | awk 'NR <= 10 { printf "%-8s %8.1f %6d  %s\n", $1, $6, $3 + $4 + $5, $2 }'
+        printf '\n%-8s %8s %9s %6s  slowest classes\n' run seconds processor tests
+        sort -k 6,6 -g -r "$SHOW/classes" |
+            awk 'NR <= 10 { printf "%-8s %8.1f %9.1f %6d  %s\n", $1, $6, $7, $3 + $4 + $5, $2 }'
     fi
     if [[ -s $SHOW/left-out ]]; then printf '\n%s says why tests were left out.\n' "${SHOW#"$PROJECT/"}/left-out"; fi
     printf '\n'

@@ -65,7 +65,7 @@ class TestScriptTest extends StubbedScripts {
     void testShowsAFailureWhenItHappensAndTheTimesAtItsEnd() throws Exception {
         stubTools();
         runsOfTests(
-                "echo '::FAILED: a.QuickTest.bad'; echo '::|at a line'; echo '::class a.QuickTest 3 1 0 2.5'; echo '::class a.SlowTest 1 0 0 61.0'");
+                "echo '::FAILED: a.QuickTest.bad'; echo '::|at a line'; echo '::class a.QuickTest 3 1 0 2.5 1.5'; echo '::class a.SlowTest 1 0 0 61.0 7.0'");
         String output = run("scripts/test", "SomeTest").output();
         assertThat(output.lines().map(String::strip))
                 .containsSubsequence(
@@ -73,9 +73,9 @@ class TestScriptTest extends StubbedScripts {
                         "at a line",
                         "QuickTest: 3 passed, 1 failed, 0 skipped (2.5 s)",
                         "phase         seconds   tests",
-                        "run       seconds  tests  slowest classes",
-                        "host         61.0      1  a.SlowTest",
-                        "host          2.5      4  a.QuickTest",
+                        "run       seconds processor  tests  slowest classes",
+                        "host         61.0       7.0      1  a.SlowTest",
+                        "host          2.5       1.5      4  a.QuickTest",
                         "0 passed, 1 failed, 0 skipped");
     }
 

@@ -1,8 +1,11 @@
 package dev.verbena.support;
 
+import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -15,8 +18,8 @@ import org.junit.platform.launcher.TestPlan;
 
 /**
  * Prints what {@code scripts/test} shows of a run, in lines that begin with two colons, because tests print too: each failed test
- * with its trace, the counts so far at most once a second, the counts and seconds of each finished test class, and the tests that
- * are left out with the reason.
+ * with its trace, the counts so far at most once a second, the counts of each finished test class with its seconds and those of the
+ * processor, and the tests that are left out with the reason.
  * Enabled by {@code -Ddev.verbena.progress=true}.
  */
 public final class Progress implements TestExecutionListener {
@@ -25,6 +28,7 @@ public final class Progress implements TestExecutionListener {
 
     private static final class Sum {
         private final long since = System.nanoTime();
+        private final long processor = processorTicks();
         private int passed;
         private int failed;
         private int skipped;
@@ -96,12 +100,28 @@ public final class Progress implements TestExecutionListener {
     private void print(String what, Sum sum) {
         out.printf(
                 Locale.ROOT,
-                "::%s %d %d %d %.1f%n",
+                "::%s %d %d %d %.1f %.1f%n",
                 what,
                 sum.passed,
                 sum.failed,
                 sum.skipped,
-                (System.nanoTime() - sum.since) / 1e9);
+                (System.nanoTime() - sum.since) / 1e9,
+                (processorTicks() - sum.processor) / 100.0);
+    }
+
+    /** Returns the processor time of this process and of those that it started and that have ended, in hundredths of a second. */
+    private static long processorTicks() {
+        try {
+            String stat = Files.readString(Path.of("/proc/self/stat"));
+            String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+            long ticks = 0;
+            for (int i = 11; i < 15; i++) { // utime, stime, cutime, cstime of proc(5)
+                ticks += Long.parseLong(fields[i]);
+            }
+            return ticks;
+        } catch (IOException e) {
+            return 0; // no time, where a test has taken all open files
+        }
     }
 
     private void printTrace(Throwable failure) {

@@ -17,15 +17,15 @@ class FullStackTest {
         run(
                 "-XX:TieredStopAtLevel=4",
                 "queues",
-                "60",
+                "30",
                 "callers",
-                "12",
+                "6",
                 "handlers",
-                "12",
+                "6",
                 "progress",
-                "8",
+                "4",
                 "progress-tcp",
-                "8");
+                "4");
     }
 
     @Test

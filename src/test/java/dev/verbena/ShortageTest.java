@@ -94,7 +94,7 @@ class ShortageTest {
                         "-Ddev.verbena.fenced=true",
                         "-Ddev.verbena.libibverbs=" + provider,
                         "-Ddev.verbena.librdmacm=" + provider,
-                        "-Xmx48m",
+                        "-Xmx24m",
                         "-XX:-UseTLAB")
                 .runOnClassPath(main, arguments)
                 .successfulOutput();
@@ -131,7 +131,7 @@ class ShortageTest {
             boolean isThere = false;
             while (!isThere) {
                 try {
-                    taken = new byte[8 << 20];
+                    taken = new byte[4 << 20];
                     isThere = true;
                 } catch (OutOfMemoryError early) {
                     System.gc();
@@ -144,7 +144,7 @@ class ShortageTest {
     /** A program for {@link ChildJvm} that takes messages and a reply of a channel again and again, without heap at first. */
     static final class Taking {
         private static final int MESSAGES = 4;
-        private static final int TRIES = 20; // each collects garbage
+        private static final int TRIES = MESSAGES; // each collects garbage
         private static final Duration LONGEST = Duration.ofSeconds(30);
 
         private static final Message[] taken = new Message[MESSAGES];
@@ -155,6 +155,7 @@ class ShortageTest {
                     .window(4 * MESSAGES) // a peer grants credits by halves of it
                     .sends(MESSAGES)
                     .messageSize(256)
+                    .closeTimeout(Duration.ofSeconds(1))
                     .progress(NodeOptions.Progress.CALLER) // few threads but this one can lack heap
                     .transport(Transport.valueOf(arguments[0]));
             InetSocketAddress own = new InetSocketAddress(arguments[1], 0);
@@ -386,7 +387,7 @@ class ShortageTest {
      * everything closes. The arguments are the transport and the address.
      */
     static final class Calls {
-        private static final int ROUNDS = 5;
+        private static final int ROUNDS = 3;
 
         /** Threads of nodes may get no processor in the time without heap. */
         private static final int MOST_ROUNDS = 50;

@@ -12,34 +12,13 @@ import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Tests of the shell scripts with the program {@code shellcheck}. */
+/** What scripts and tests of them print and start. */
 class ScriptsTest {
     private static final Path FOLDER = Path.of("scripts");
-
-    @TestFactory
-    Stream<DynamicTest> shellcheckFindsNothing() throws IOException {
-        return scripts().stream()
-                .map(script -> DynamicTest.dynamicTest(script.toString(), () -> {
-                    assertThat(shellcheck(script)).as(script.toString()).isEmpty();
-                }));
-    }
-
-    @Test
-    void scriptsAreFound() throws IOException {
-        assertThat(scripts())
-                .contains(
-                        FOLDER.resolve("test"),
-                        FOLDER.resolve("lib/jdk.sh"),
-                        FOLDER.resolve("lib/guest-init"),
-                        Path.of(".ci/run"),
-                        Path.of("src/test/resources/wire.sh"));
-    }
 
     /** A minimal system lacks the package procps, which the scripts do not install. {@code sh} has its own kill. */
     @Test
@@ -86,17 +65,5 @@ class ScriptsTest {
         } catch (IOException e) {
             throw new AssertionError(file.toString(), e);
         }
-    }
-
-    private static String shellcheck(Path script) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder("shellcheck", "--color=never", script.toString())
-                .redirectErrorStream(true)
-                .start();
-        process.getOutputStream().close();
-        String findings = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor() > 1 ? findings : "")
-                .as("shellcheck itself")
-                .isEmpty();
-        return findings;
     }
 }

@@ -6,7 +6,6 @@ import dev.verbena.support.Await;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -92,34 +91,53 @@ class TestScriptTest extends StubbedScripts {
     }
 
     @Test
-    void secondRunOfTheSameContentNeitherMeasuresNorChecksTheFormat() throws Exception {
+    void contentThatHasPassedIsNotCheckedAgain() throws Exception {
         stubTools();
-        program(project.resolve("scripts/soft-roce"), DONE);
+        stub("shellcheck", "[[ $* == --version ]] || echo \"shellcheck $*\" >> \"$CALLS\"");
         program(project.resolve("scripts/bench"), "echo \"bench $*\" >> \"$CALLS\"");
-        for (String place : List.of(
-                "src/main/java",
-                "src/main/resources",
-                "src/bench",
-                "src/tools/java",
-                "src/examples/java",
-                "src/test/stress",
-                "src/test/resources")) {
-            write(project.resolve(place).resolve("A.java"), "");
-        }
+        write(project.resolve("src/main/java/A.java"), "");
+        write(project.resolve("src/bench/A.java"), "");
+        program(project.resolve(".ci/run"), "");
         for (int runs = 1; runs <= 2; runs++) {
-            String output = run("scripts/test").output();
+            assertThat(checks().status()).isZero();
             assertThat(calls().lines())
-                    .as(output)
-                    .filteredOn(line -> line.contains("bench") || line.contains("spotless"))
-                    .hasSize(2);
+                    .as("run %d", runs)
+                    .filteredOn(
+                            line -> line.contains("spotless") || line.contains("bench ") || line.endsWith(".ci/run"))
+                    .hasSize(3);
         }
+        long before = calls().lines().count();
         write(project.resolve("src/main/java/A.java"), "// changed");
-        run("scripts/test");
-        assertThat(calls().lines())
-                .filteredOn(line -> line.contains("bench") || line.contains("spotless"))
-                .hasSize(4)
-                .contains(
-                        "mvn --batch-mode --quiet -Dstyle.color=never -DspotlessFiles=.*src/main/java/A[.]java spotless:check");
+        program(project.resolve(".ci/run"), "exit 1");
+        checks();
+        assertThat(calls().lines().skip(before))
+                .containsExactly(
+                        "mvn --batch-mode --quiet -Dstyle.color=never -DspotlessFiles=.*src/main/java/A[.]java spotless:check",
+                        "shellcheck --color=never " + project.resolve(".ci/run"),
+                        "bench --short");
+    }
+
+    @Test
+    void scriptThatShellcheckObjectsToIsCheckedAgain() throws Exception {
+        stubTools();
+        stub("shellcheck", "case $* in *verbena) echo finding | tee -a \"$CALLS\"; exit 1 ;; esac");
+        program(project.resolve(".ci/run"), "");
+        for (int runs = 1; runs <= 2; runs++) {
+            Ended run = checks();
+            assertThat(run.status()).isEqualTo(1);
+            assertThat(run.output()).contains("finding");
+            assertThat(calls().lines()).filteredOn("finding"::equals).hasSize(runs);
+        }
+    }
+
+    private Ended checks() throws Exception {
+        return bash(
+                "jdk packages build cache suite checks",
+                "SCRIPTS=$PWD/scripts",
+                "begin_show",
+                "check_format",
+                "check_scripts",
+                "bench_passed || check_bench");
     }
 
     @ParameterizedTest

@@ -77,7 +77,7 @@ class SendBatchFlagsTest {
         try (Loopback loopback = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
             SendBatch batch = loopback.left.pair.sendBatch(4);
             RemoteMemory remote = loopback.right.buffer.remote();
-            for (int round = 0; round < 400; round++) {
+            for (int round = 0; round < 150; round++) {
                 for (Adder adder : adders) {
                     MemoryRegion region =
                             loopback.domain.register(loopback.arena.allocate(64, 64), AccessFlag.LOCAL_WRITE);

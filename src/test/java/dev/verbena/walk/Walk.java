@@ -12,12 +12,13 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -143,21 +144,23 @@ final class Walk {
         }
         int[] done = new int[1];
         try {
+            List<Turn> turns = new ArrayList<>();
             for (int from = 0; from < program.size(); ) {
                 int to = from;
                 int actor = program.get(from).actor();
                 while (to < program.size() && program.get(to).actor() == actor) {
                     to++;
                 }
-                List<Step> turn = program.subList(from, to);
-                inTurn(threads.get(actor), () -> {
-                    for (Step step : turn) {
+                List<Step> own = program.subList(from, to);
+                turns.add(new Turn(actor, () -> {
+                    for (Step step : own) {
                         world.run(step);
                         done[0]++;
                     }
-                });
+                }));
                 from = to;
             }
+            takeTurns(threads, turns);
             closeAll(world, threads);
             int left = Settling.ON_DEVICE ? 0 : Fenced.liveObjects() - before;
             World.require(left == 0, () -> left + " objects of C are left");
@@ -171,24 +174,55 @@ final class Walk {
         }
     }
 
-    private static void inTurn(ExecutorService thread, Runnable work) throws Throwable {
-        Future<?> turn = thread.submit(work);
-        try {
-            turn.get(SECONDS, TimeUnit.SECONDS);
-        } catch (ExecutionException e) {
-            throw e.getCause();
-        } catch (TimeoutException e) {
-            throw new WalkFailure("A turn has taken more than " + SECONDS + " s", e);
+    /** What one thread does while the others wait. */
+    private record Turn(int actor, Runnable work) {}
+
+    /** Has each thread begin the next turn at the end of its own: a hand-over costs as much as several steps. */
+    private static void takeTurns(List<ExecutorService> threads, List<Turn> turns) throws Throwable {
+        AtomicInteger next = new AtomicInteger();
+        CompletableFuture<Void> end = new CompletableFuture<>();
+        beginNext(threads, turns, next, end);
+        for (int begun = -1; !end.isDone(); ) {
+            try {
+                end.get(SECONDS, TimeUnit.SECONDS);
+            } catch (ExecutionException e) {
+                throw e.getCause();
+            } catch (TimeoutException e) {
+                if (begun == next.get()) {
+                    throw new WalkFailure("A turn has taken more than " + SECONDS + " s", e);
+                }
+                begun = next.get();
+            }
         }
+        end.get();
+    }
+
+    private static void beginNext(
+            List<ExecutorService> threads, List<Turn> turns, AtomicInteger next, CompletableFuture<Void> end) {
+        if (next.get() == turns.size()) {
+            end.complete(null);
+            return;
+        }
+        Turn turn = turns.get(next.getAndIncrement());
+        threads.get(turn.actor()).execute(() -> {
+            try {
+                turn.work().run();
+                beginNext(threads, turns, next, end);
+            } catch (Throwable failure) {
+                end.completeExceptionally(failure);
+            }
+        });
     }
 
     /** Closes all objects and arenas in random order; busy ones are refused, and closed later. */
     private void closeAll(World world, List<ExecutorService> threads) throws Throwable {
         Random random = new Random(closingSeed);
+        List<Turn> taking = new ArrayList<>();
         for (int actor = 0; actor < actors; actor++) {
             int each = actor;
-            inTurn(threads.get(actor), () -> Settling.takeAll(world, each));
+            taking.add(new Turn(actor, () -> Settling.takeAll(world, each)));
         }
+        takeTurns(threads, taking);
         boolean objectsToo = random.nextBoolean();
         for (int round = 0; round < 100; round++) {
             List<Node> open = new ArrayList<>(objectsToo || round > 2 ? world.things : List.of());
@@ -197,20 +231,21 @@ final class Walk {
                 return;
             }
             Collections.shuffle(open, random);
+            List<Turn> turns = new ArrayList<>();
             for (Node node : open) {
-                if (!node.open) {
-                    continue;
-                }
                 int actor = node.owner == Node.ALL || random.nextInt(16) == 0 ? random.nextInt(actors) : node.owner;
                 Step step = new Step(Action.CLOSE, actor, 0, 0, 0, 0);
-                inTurn(threads.get(actor), () -> {
-                    switch (node) {
-                        case ArenaNode arena -> Closing.close(world, step, arena);
-                        case Thing thing -> Closing.close(world, step, thing);
+                turns.add(new Turn(actor, () -> {
+                    if (node.open) {
+                        switch (node) {
+                            case ArenaNode arena -> Closing.close(world, step, arena);
+                            case Thing thing -> Closing.close(world, step, thing);
+                        }
+                        world.check(true);
                     }
-                    world.check(true);
-                });
+                }));
             }
+            takeTurns(threads, turns);
         }
         throw new WalkFailure("Not all can be closed, left are " + world.things + " and " + world.arenas, null);
     }

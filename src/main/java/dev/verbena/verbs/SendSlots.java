@@ -188,18 +188,22 @@ public final class SendSlots {
         whenFree(() -> queuePair.postWrite(id, local, remote), timeout);
     }
 
+    /**
+     * Posts as soon as there is a slot. The post takes the lock of the queue pair and then that of the slots: a thread that had
+     * the slots could wait for one that has the queue pair.
+     */
     private void whenFree(Runnable post, Duration timeout) throws InterruptedException {
         Deadline deadline = Deadline.after(timeout);
         while (true) {
             await(1, timeout, deadline);
-            lock.lock(); // no other thread takes the slot
             try {
-                if (used < depth) {
-                    post.run();
-                    return;
+                post.run();
+                return;
+            } catch (PostException full) { // another thread has taken the slot, or the driver has no room
+                if (full.errno() != Errno.ENOMEM || (deadline.isOver() && left() > 0)) {
+                    throw full;
                 }
-            } finally {
-                lock.unlock();
+                LockSupport.parkNanos(PAUSE_NANOS);
             }
         }
     }

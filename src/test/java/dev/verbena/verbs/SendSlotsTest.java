@@ -172,6 +172,41 @@ class SendSlotsTest {
                 .isThrownBy(() -> slots.post(loopback.left.pair.sendBatch(1).write(1, local, remote), SHORT));
     }
 
+    /** A post that waits for a slot, and one that does not, take the locks of the slots and of the queue pair in one order. */
+    @Test
+    void threadsThatWaitForSlotsAndThreadsThatDoNotPostAtOnce() throws Exception {
+        int posts = 5_000;
+        SendSlots slots = SendSlots.of(pair);
+        pair.postWrite(0, local, remote); // this thread has a batch of its own, the others share one
+        queue.await(DEADLINE).orThrow();
+        FutureTask<Void> waiting = new FutureTask<>(() -> {
+            for (int i = 0; i < posts; i++) {
+                slots.postWrite(i, local, remote, DEADLINE);
+            }
+            return null;
+        });
+        FutureTask<Void> trying = new FutureTask<>(() -> {
+            for (int posted = 0; posted < posts; ) {
+                try {
+                    pair.postWrite(posted, local, remote);
+                    posted++;
+                } catch (PostException full) {
+                    Thread.onSpinWait();
+                }
+            }
+            return null;
+        });
+        for (FutureTask<Void> each : List.of(waiting, trying)) {
+            Thread.ofPlatform().daemon().start(each);
+        }
+        for (int i = 0; i < 2 * posts; i++) {
+            queue.await(DEADLINE).orThrow();
+        }
+        waiting.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        trying.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        assertThat(slots.free()).isEqualTo(DEPTH);
+    }
+
     @Test
     void slotsAreFreeAfterAReset() {
         SendSlots slots = SendSlots.of(pair);

@@ -9,6 +9,7 @@ package dev.verbena.internal;
  */
 public final class StackRoom {
     private static final int FRAMES = 200;
+    private static final int FRAMES_FOR_LINKING = 800;
 
     /** Always 0, which the compilers do not know. */
     private static int zero;
@@ -22,6 +23,16 @@ public final class StackRoom {
      */
     public static void check() {
         check(FRAMES);
+    }
+
+    /**
+     * Checks that the calling thread has room for the JDK to link lambdas. A lambda that was not linked at its first use for lack
+     * of stack fails at each later use. This takes 3 us; where that is too long, a class takes the place of the lambda.
+     *
+     * @throws StackOverflowError if it has not
+     */
+    public static void forLinking() {
+        check(FRAMES_FOR_LINKING);
     }
 
     /**

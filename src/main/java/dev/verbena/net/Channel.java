@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
@@ -18,7 +19,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -132,7 +132,12 @@ public final class Channel implements AutoCloseable {
     public void send(Message message, Duration timeout) throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // first: nothing is sent when it is null
         if (!messages.trySend(message)) {
-            Supplier<@Nullable Boolean> attempt = () -> messages.trySend(message) ? Boolean.TRUE : null;
+            Attempt attempt = new Attempt() {
+                @Override
+                boolean succeeds() {
+                    return messages.trySend(message);
+                }
+            };
             if (engine.await(messages.credit, attempt, timeout) == null) {
                 throw noCredit(timeout);
             }
@@ -142,6 +147,19 @@ public final class Channel implements AutoCloseable {
     /** Makes the exception for a message that the peer has no memory for. */
     VerbsTimeoutException noCredit(Duration waited) {
         return new VerbsTimeoutException("channel", "send, " + this, waited, NO_CREDIT);
+    }
+
+    /**
+     * What a thread tries until it succeeds, in a class: the JDK never links a lambda again for which a thread had no stack or
+     * heap at its first use, and each later call fails.
+     */
+    private abstract static class Attempt implements Supplier<@Nullable Boolean> {
+        abstract boolean succeeds();
+
+        @Override
+        public @Nullable Boolean get() {
+            return succeeds() ? Boolean.TRUE : null;
+        }
     }
 
     // Receiving
@@ -253,8 +271,12 @@ public final class Channel implements AutoCloseable {
         Message reply = null;
         try {
             if (!messages.trySendRequest(request, call, kind)) {
-                Supplier<@Nullable Boolean> attempt =
-                        () -> messages.trySendRequest(request, call, kind) ? Boolean.TRUE : null;
+                Attempt attempt = new Attempt() {
+                    @Override
+                    boolean succeeds() {
+                        return messages.trySendRequest(request, call, kind);
+                    }
+                };
                 inTime(engine.await(messages.credit, attempt, deadline.left()), "call", timeout, NO_CREDIT);
             }
             if (offer != null) {
@@ -273,7 +295,18 @@ public final class Channel implements AutoCloseable {
     private void servePieces(SealedOffer offer, Calls.Call call, Deadline deadline, Duration timeout)
             throws InterruptedException {
         Pulls pulls = messages.pulls;
-        Supplier<@Nullable Boolean> attempt = () -> pulls.next(call);
+        Supplier<@Nullable Boolean> attempt = new Supplier<>() {
+            @Override
+            public @Nullable Boolean get() {
+                return pulls.next(call);
+            }
+        };
+        Supplier<@Nullable Boolean> offering = new Supplier<>() {
+            @Override
+            public @Nullable Boolean get() {
+                return pulls.tryOffer(call);
+            }
+        };
         String hint = "The peer has not answered";
         while (inTime(engine.await(call.done, attempt, deadline.left()), "call", timeout, hint)) {
             if (!offer.hasNext()) {
@@ -285,7 +318,7 @@ public final class Channel implements AutoCloseable {
             } catch (IOException failed) {
                 throw new UncheckedIOException(failed);
             }
-            inTime(engine.await(pulls.room, () -> pulls.tryOffer(call), deadline.left()), "call", timeout, hint);
+            inTime(engine.await(pulls.room, offering, deadline.left()), "call", timeout, hint);
         }
     }
 
@@ -415,7 +448,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void read(LocalMemory into, RemoteMemory from, Duration timeout) throws InterruptedException {
-        finish(() -> tryRead(into, from), "read", timeout);
+        finish(Operations.Kind.READ, Objects.requireNonNull(into, "into"), from, 0, 0, "read", timeout);
     }
 
     /**
@@ -431,7 +464,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void write(LocalMemory data, RemoteMemory to, Duration timeout) throws InterruptedException {
-        finish(() -> tryWrite(data, to), "write", timeout);
+        finish(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0, "write", timeout);
     }
 
     /**
@@ -448,7 +481,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public long fetchAndAdd(RemoteMemory at, long value, Duration timeout) throws InterruptedException {
-        return finish(() -> tryFetchAndAdd(at, value), "fetchAndAdd", timeout);
+        return finish(Operations.Kind.FETCH_AND_ADD, null, at, value, 0, "fetchAndAdd", timeout);
     }
 
     /**
@@ -467,18 +500,27 @@ public final class Channel implements AutoCloseable {
      */
     public long compareAndSwap(RemoteMemory at, long expected, long value, Duration timeout)
             throws InterruptedException {
-        return finish(() -> tryCompareAndSwap(at, expected, value), "compareAndSwap", timeout);
+        return finish(Operations.Kind.COMPARE_AND_SWAP, null, at, expected, value, "compareAndSwap", timeout);
     }
 
-    private long finish(LongSupplier posting, String what, Duration timeout) throws InterruptedException {
+    private long finish(
+            Operations.Kind kind,
+            @Nullable LocalMemory local,
+            RemoteMemory remote,
+            long first,
+            long second,
+            String what,
+            Duration timeout)
+            throws InterruptedException {
         Deadline deadline = Deadline.after(timeout);
-        Long ticket = engine.await(
-                operations.room,
-                () -> {
-                    long posted = posting.getAsLong();
-                    return posted == 0 ? null : Long.valueOf(posted);
-                },
-                timeout);
+        Supplier<@Nullable Long> posting = new Supplier<>() {
+            @Override
+            public @Nullable Long get() {
+                long posted = operations.post(kind, local, remote, first, second);
+                return posted == 0 ? null : Long.valueOf(posted);
+            }
+        };
+        Long ticket = engine.await(operations.room, posting, timeout);
         String hint = "As many operations are under way as NodeOptions.operations() allows";
         return await(inTime(ticket, what, timeout, hint), deadline.left());
     }
@@ -572,8 +614,13 @@ public final class Channel implements AutoCloseable {
             result = operations.tryTake(ticket);
             if (result == null) {
                 Operations.Operation operation = operations.find(ticket);
-                // By the ticket, and not by the operation: another thread may have ended it.
-                result = engine.await(operation.done, () -> operations.tryTake(ticket), timeout);
+                Supplier<@Nullable Long> taking = new Supplier<>() {
+                    @Override
+                    public @Nullable Long get() { // by the ticket: another thread may have ended the operation
+                        return operations.tryTake(ticket);
+                    }
+                };
+                result = engine.await(operation.done, taking, timeout);
             }
         } finally {
             if (result == null) {
@@ -623,6 +670,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting, or has no calls
      */
     public void offer(MemorySegment data, byte[] about, Duration timeout) throws InterruptedException {
+        StackRoom.forLinking();
         Deadline deadline = Deadline.after(timeout);
         checkAbout(about);
         if (data.byteSize() == 0) {
@@ -671,6 +719,7 @@ public final class Channel implements AutoCloseable {
      */
     public void offer(FileChannel file, long position, long size, byte[] about, Duration timeout)
             throws IOException, InterruptedException {
+        StackRoom.forLinking();
         Deadline deadline = Deadline.after(timeout);
         checkAbout(about);
         FileMemory range = new FileMemory(file, position, size);
@@ -840,7 +889,12 @@ public final class Channel implements AutoCloseable {
 
     /** Waits until the channel is open; throws if it ends first. Returns false when the time is over. */
     boolean awaitOpen(Duration timeout) throws InterruptedException {
-        Supplier<@Nullable Boolean> attempt = () -> core.isOpenOrThrow() ? Boolean.TRUE : null;
+        Attempt attempt = new Attempt() {
+            @Override
+            boolean succeeds() {
+                return core.isOpenOrThrow();
+            }
+        };
         return engine.await(core.changes, attempt, timeout) != null;
     }
 

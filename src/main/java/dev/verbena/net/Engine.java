@@ -349,18 +349,13 @@ final class Engine {
     /** Waits and makes progress meanwhile. */
     private <T> @Nullable T awaitInProgress(Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException {
-        Found<T> found = new Found<>(); // before anything is taken, which would be lost if there were no memory
-        Supplier<@Nullable Found<T>> both = () -> {
-            progress(true);
-            found.what = attempt.get();
-            return found.what != null || (handlers.haveWork() && !handlers.areBusy()) ? found : null;
-        };
+        Found<T> found = new Found<>(attempt); // before anything is taken, which would be lost if there were no memory
         Deadline deadline = Deadline.after(timeout);
         blocked.incrementAndGet();
         try {
             do {
                 Duration most = Duration.ofNanos(Math.max(0, Math.min(TICK_NANOS, deadline.remaining())));
-                carrier.await(both, most);
+                carrier.await(found, most);
                 if (found.what == null) {
                     handlers.serve();
                 }
@@ -371,10 +366,23 @@ final class Engine {
         }
     }
 
-    /** The result of an attempt; without one, handlers have work. */
-    private static final class Found<T> {
+    /** Makes progress, and tries. Ends with a result of the attempt; without one, handlers have work. */
+    private final class Found<T> implements Supplier<@Nullable Found<T>> {
+        private final Supplier<? extends @Nullable T> attempt;
+
         @Nullable
         T what;
+
+        Found(Supplier<? extends @Nullable T> attempt) {
+            this.attempt = attempt;
+        }
+
+        @Override
+        public @Nullable Found<T> get() {
+            progress(true);
+            what = attempt.get();
+            return what != null || (handlers.haveWork() && !handlers.areBusy()) ? this : null;
+        }
     }
 
     /** Wakes one thread that waits for something of a channel. */
@@ -414,13 +422,19 @@ final class Engine {
         while (!closed && !future.isDone() && !deadline.isOver()) {
             handlers.settle();
             Duration left = deadline.left();
-            Supplier<@Nullable Boolean> attempt =
-                    () -> (future.isDone() || handlers.haveFutures() || closed) ? Boolean.TRUE : null;
-            if (broken == null) {
-                awaitInProgress(() -> broken == null ? attempt.get() : Boolean.TRUE, left);
-            } else {
+            boolean wasBroken = broken != null;
+            Supplier<@Nullable Boolean> attempt = new Supplier<>() {
+                @Override
+                public @Nullable Boolean get() {
+                    boolean changed = future.isDone() || handlers.haveFutures() || closed;
+                    return changed || (broken != null && !wasBroken) ? Boolean.TRUE : null;
+                }
+            };
+            if (wasBroken) {
                 progress(true);
                 resting.await(attempt, left.compareTo(TICK) < 0 ? left : TICK);
+            } else {
+                awaitInProgress(attempt, left);
             }
         }
         return !closed;

@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
@@ -84,6 +85,7 @@ public final class Node extends VerbsObject {
      * @throws VerbsException if no device has the address, or another program listens there
      */
     public static Node open(InetSocketAddress own, NodeOptions options, VerbsArena arena) {
+        StackRoom.forLinking();
         checkResolved(own);
         Objects.requireNonNull(options, "options").check();
         if (own.getAddress().isAnyLocalAddress()) {
@@ -163,6 +165,7 @@ public final class Node extends VerbsObject {
      *     allow
      */
     public Channel connect(InetSocketAddress peer, Duration timeout) throws InterruptedException {
+        StackRoom.forLinking();
         lifetime.checkOpen();
         checkPeer(peer);
         return engine.connect(peer, timeout);
@@ -358,6 +361,7 @@ public final class Node extends VerbsObject {
      * @throws IllegalStateException if an export has the name already, or if this node is closed
      */
     public Export export(String name, MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
+        StackRoom.forLinking();
         try (var _ = lifetime.held()) {
             return engine.exports.export(name, memory, access, owner);
         }
@@ -398,6 +402,7 @@ public final class Node extends VerbsObject {
      * @throws IllegalStateException if an export has the name already, or if this node is closed
      */
     public Export export(String name, RegionOptions options, VerbsArena owner) {
+        StackRoom.forLinking();
         try (var _ = lifetime.held()) {
             return engine.exports.export(name, options, owner);
         }

@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -76,6 +77,7 @@ public final class Transfer implements AutoCloseable {
      * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void accept(MemorySegment target, Duration timeout) throws InterruptedException {
+        StackRoom.forLinking();
         accept(target, done -> {}, timeout);
     }
 
@@ -93,6 +95,7 @@ public final class Transfer implements AutoCloseable {
      * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void accept(MemorySegment target, LongConsumer progress, Duration timeout) throws InterruptedException {
+        StackRoom.forLinking();
         fetch(target, progress, this::confirm, timeout);
     }
 
@@ -113,6 +116,7 @@ public final class Transfer implements AutoCloseable {
      * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void fetch(MemorySegment target, LongConsumer progress, Duration timeout) throws InterruptedException {
+        StackRoom.forLinking();
         fetch(target, progress, () -> {}, timeout);
     }
 
@@ -155,6 +159,7 @@ public final class Transfer implements AutoCloseable {
      */
     public void fetch(FileChannel file, long position, LongConsumer progress, Duration timeout)
             throws IOException, InterruptedException {
+        StackRoom.forLinking();
         FileMemory range = new FileMemory(file, position, source.length());
         range.checkWritable();
         fetch(

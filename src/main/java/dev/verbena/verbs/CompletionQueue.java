@@ -187,17 +187,16 @@ public final class CompletionQueue extends ContextObject {
         ibv_cq_init_attr_ex.channel(init, MemorySegment.ofAddress(channel));
         ibv_cq_init_attr_ex.comp_vector(init, COMPLETION_VECTOR.of(options));
         ibv_cq_init_attr_ex.wc_flags(init, EnumCodec.bits(FIELDS.of(options), field -> field.bit));
-        int mask = 0;
-        if (!FLAGS.of(options).isEmpty()) {
-            mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS;
-            ibv_cq_init_attr_ex.flags(init, EnumCodec.bits(FLAGS.of(options), flag -> flag.bit));
-        }
-        ProtectionDomain domain = PARENT_DOMAIN.of(options);
-        if (domain != null) {
-            mask |= rdma_h.IBV_CQ_INIT_ATTR_MASK_PD;
-            ibv_cq_init_attr_ex.parent_domain(init, MemorySegment.ofAddress(domain.address()));
-        }
-        ibv_cq_init_attr_ex.comp_mask(init, mask);
+        int flags = EnumCodec.bits(FLAGS.of(options), flag -> flag.bit);
+        ibv_cq_init_attr_ex.comp_mask(
+                init,
+                new InitAttributes(init)
+                        .optional(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS, ibv_cq_init_attr_ex.flags$offset(), flags)
+                        .optional(
+                                rdma_h.IBV_CQ_INIT_ATTR_MASK_PD,
+                                ibv_cq_init_attr_ex.parent_domain$offset(),
+                                PARENT_DOMAIN.of(options))
+                        .mask());
         return init;
     }
 

@@ -119,10 +119,9 @@ public final class ProtectionDomain extends ContextObject {
         ThreadDomain threadDomain = THREAD_DOMAIN.of(options);
         String arguments = base + (threadDomain == null ? "" : ", " + threadDomain);
         MemorySegment init = ibv_parent_domain_init_attr.allocate(scratch);
-        ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(base.address));
-        if (threadDomain != null) {
-            ibv_parent_domain_init_attr.td(init, MemorySegment.ofAddress(threadDomain.address()));
-        }
+        new InitAttributes(init)
+                .pointer(ibv_parent_domain_init_attr.pd$offset(), base)
+                .pointer(ibv_parent_domain_init_attr.td$offset(), threadDomain);
         if (ALLOW_UNPROTECTED_BUFFERS.of(options)) {
             arguments += ", unprotected buffers";
             Failures.require(RdmaCoreVersion.V64, ContextVerb.ALLOC_PARENT_DOMAIN.verb(), arguments);

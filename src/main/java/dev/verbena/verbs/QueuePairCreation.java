@@ -28,11 +28,9 @@ import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.ibv_qp_open_attr;
-import dev.verbena.internal.raw.ibv_rx_hash_conf;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.QueuePairType;
-import dev.verbena.verbs.device.ReceiveSideScaling;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -171,63 +169,41 @@ final class QueuePairCreation {
                 init);
     }
 
-    /** Fills the struct, and returns the mask of its later fields that are set. */
+    /** Fills the struct, and returns the mask of its optional fields that are set. */
     private int fill(MemorySegment init, long pd) {
-        CompletionQueue sends = SEND_QUEUE.of(options);
-        if (sends != null) {
-            ibv_qp_init_attr_ex.send_cq(init, MemorySegment.ofAddress(sends.address()));
-        }
-        CompletionQueue receives = RECEIVE_QUEUE.of(options);
-        if (receives != null) {
-            ibv_qp_init_attr_ex.recv_cq(init, MemorySegment.ofAddress(receives.address()));
-        }
         CAPABILITIES.of(options).write(ibv_qp_init_attr_ex.cap(init));
         ibv_qp_init_attr_ex.qp_type(init, TYPE.of(options).code());
-        SharedReceiveQueue shared = SHARED_RECEIVE_QUEUE.of(options);
-        if (shared != null) {
-            ibv_qp_init_attr_ex.srq(init, MemorySegment.ofAddress(shared.address()));
-        }
-        int mask = 0;
-        XrcDomain xrc = XRC_DOMAIN.of(options);
-        if (xrc == null) {
-            ibv_qp_init_attr_ex.pd(init, MemorySegment.ofAddress(pd));
-            mask |= rdma_h.IBV_QP_INIT_ATTR_PD;
-        } else {
-            ibv_qp_init_attr_ex.xrcd(init, MemorySegment.ofAddress(xrc.address()));
-            mask |= rdma_h.IBV_QP_INIT_ATTR_XRCD;
+        InitAttributes attributes = new InitAttributes(init)
+                .pointer(ibv_qp_init_attr_ex.send_cq$offset(), SEND_QUEUE.of(options))
+                .pointer(ibv_qp_init_attr_ex.recv_cq$offset(), RECEIVE_QUEUE.of(options))
+                .pointer(ibv_qp_init_attr_ex.srq$offset(), SHARED_RECEIVE_QUEUE.of(options))
+                .optional(rdma_h.IBV_QP_INIT_ATTR_XRCD, ibv_qp_init_attr_ex.xrcd$offset(), XRC_DOMAIN.of(options));
+        if (XRC_DOMAIN.of(options) == null) {
+            attributes.pointer(ibv_qp_init_attr_ex.pd$offset(), pd).has(rdma_h.IBV_QP_INIT_ATTR_PD);
         }
         if (TSO_HEADER.of(options) > 0) {
             ibv_qp_init_attr_ex.max_tso_header(init, TSO_HEADER.of(options).shortValue());
-            mask |= rdma_h.IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
+            attributes.has(rdma_h.IBV_QP_INIT_ATTR_MAX_TSO_HEADER);
         }
         ReceiveHash hash = RECEIVE_HASH.of(options);
         if (hash != null) {
-            fill(hash, init);
-            mask |= rdma_h.IBV_QP_INIT_ATTR_IND_TABLE | rdma_h.IBV_QP_INIT_ATTR_RX_HASH;
+            hash.write(ibv_qp_init_attr_ex.rx_hash_conf(init));
+            attributes
+                    .pointer(ibv_qp_init_attr_ex.rwq_ind_tbl$offset(), hash.table())
+                    .has(rdma_h.IBV_QP_INIT_ATTR_IND_TABLE | rdma_h.IBV_QP_INIT_ATTR_RX_HASH);
         }
-        if (!FLAGS.of(options).isEmpty()) {
+        if (!FLAGS.of(options).isEmpty()) { // most programs start without the lambda expression
             ibv_qp_init_attr_ex.create_flags(init, EnumCodec.bits(FLAGS.of(options), flag -> flag.bit));
             ibv_qp_init_attr_ex.source_qpn(init, SOURCE_NUMBER.of(options));
-            mask |= rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS;
+            attributes.has(rdma_h.IBV_QP_INIT_ATTR_CREATE_FLAGS);
         }
         if (!OPERATIONS.of(options).isEmpty()) {
             ibv_qp_init_attr_ex.send_ops_flags(
                     init, EnumCodec.bits(OPERATIONS.of(options), QueuePairOptions.OfferedOperation::bit));
-            mask |= rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+            attributes.has(rdma_h.IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
         }
-        ibv_qp_init_attr_ex.comp_mask(init, mask);
-        return mask;
-    }
-
-    private static void fill(ReceiveHash hash, MemorySegment init) {
-        ibv_qp_init_attr_ex.rwq_ind_tbl(
-                init, MemorySegment.ofAddress(hash.table().address()));
-        MemorySegment how = ibv_qp_init_attr_ex.rx_hash_conf(init);
-        ibv_rx_hash_conf.rx_hash_function(how, (byte) rdma_h.IBV_RX_HASH_FUNC_TOEPLITZ);
-        ibv_rx_hash_conf.rx_hash_key_len(how, (byte) hash.key().byteSize());
-        ibv_rx_hash_conf.rx_hash_key(how, hash.key());
-        ibv_rx_hash_conf.rx_hash_fields_mask(
-                how, Integer.toUnsignedLong(EnumCodec.bits(hash.fields(), ReceiveSideScaling.HashField::bit)));
+        ibv_qp_init_attr_ex.comp_mask(init, attributes.mask());
+        return attributes.mask();
     }
 
     private static long callOpen(Context context, MemorySegment attributes, int number) {

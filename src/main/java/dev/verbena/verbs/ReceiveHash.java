@@ -1,5 +1,8 @@
 package dev.verbena.verbs;
 
+import dev.verbena.internal.EnumCodec;
+import dev.verbena.internal.raw.ibv_rx_hash_conf;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.ReceiveSideScaling;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -14,7 +17,9 @@ public final class ReceiveHash {
     private static final int LONGEST_KEY = 255;
 
     private final IndirectionTable table;
-    private final MemorySegment key;
+    /** The key, which C may read while this object is reachable. */
+    final MemorySegment key;
+
     private final Set<ReceiveSideScaling.HashField> fields;
 
     private ReceiveHash(IndirectionTable table, MemorySegment key, Set<ReceiveSideScaling.HashField> fields) {
@@ -56,9 +61,13 @@ public final class ReceiveHash {
         return fields;
     }
 
-    /** Returns the key, which C may read while this object is reachable. */
-    MemorySegment key() {
-        return key;
+    /** Writes a {@code struct ibv_rx_hash_conf}. C may read the key while this object is reachable. */
+    void write(MemorySegment conf) {
+        ibv_rx_hash_conf.rx_hash_function(conf, (byte) rdma_h.IBV_RX_HASH_FUNC_TOEPLITZ);
+        ibv_rx_hash_conf.rx_hash_key_len(conf, (byte) key.byteSize());
+        ibv_rx_hash_conf.rx_hash_key(conf, key);
+        ibv_rx_hash_conf.rx_hash_fields_mask(
+                conf, Integer.toUnsignedLong(EnumCodec.bits(fields, ReceiveSideScaling.HashField::bit)));
     }
 
     @Override

@@ -23,49 +23,6 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ObjectSnippets.java" region="region-options"}
  */
 public final class RegionOptions extends Options<RegionOptions> {
-    /** The memory to register. */
-    sealed interface Source {
-        /**
-         * A segment.
-         *
-         * @param foreign true if the caller makes sure that the memory outlives the region
-         * @param owner frees the memory, and is closed with the region; null if the caller frees it
-         */
-        record Segment(
-                MemorySegment memory,
-                boolean foreign,
-                @Nullable AutoCloseable owner) implements Source {
-            @Override
-            public String toString() {
-                return RegionBacking.of(memory, foreign, memory.address()).toString();
-            }
-        }
-
-        /** A part of a driver's buffer. */
-        record Buffer(DriverBuffer buffer, long offset, long length) implements Source {
-            @Override
-            public String toString() {
-                return buffer + ", offset " + offset + ", " + length + " bytes";
-            }
-        }
-
-        /** A part of device memory, whose first byte has the address 0. */
-        record Device(DeviceMemory memory, long offset, long length) implements Source {
-            @Override
-            public String toString() {
-                return memory + ", offset " + offset + ", " + length + " bytes";
-            }
-        }
-
-        /** A part of another driver's DMA buffer. */
-        record DmaBuf(int descriptor, long offset, long length) implements Source {
-            @Override
-            public String toString() {
-                return "DMA buffer " + descriptor + ", offset " + offset + ", " + length + " bytes";
-            }
-        }
-    }
-
     /** The address of the first byte for work requests and peers; null for the memory's own address. */
     private record Start(@Nullable Long address) {
         @Override
@@ -75,7 +32,7 @@ public final class RegionOptions extends Options<RegionOptions> {
     }
 
     private static final Keys<RegionOptions> KEYS = new Keys<>();
-    private static final Key<RegionOptions, @Nullable Source> SOURCE = KEYS.always("memory", null);
+    private static final Key<RegionOptions, @Nullable RegionSource> SOURCE = KEYS.always("memory", null);
     private static final Key<RegionOptions, Start> ADDRESS = KEYS.key("as", new Start(null));
     static final Key<RegionOptions, Set<AccessFlag>> ACCESS = KEYS.always("access", Set.of());
     static final Key<RegionOptions, @Nullable DmaHandle> HINTS = KEYS.key("hints", null);
@@ -84,7 +41,7 @@ public final class RegionOptions extends Options<RegionOptions> {
         super(KEYS);
     }
 
-    private static RegionOptions of(Source source) {
+    private static RegionOptions of(RegionSource source) {
         return new RegionOptions().with(SOURCE, source);
     }
 
@@ -95,7 +52,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions of(MemorySegment memory) {
-        return of(new Source.Segment(memory, false, null));
+        return of(new RegionSource.Segment(memory, false, null));
     }
 
     /**
@@ -107,7 +64,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions foreign(MemorySegment memory) {
-        return of(new Source.Segment(memory, true, null));
+        return of(new RegionSource.Segment(memory, true, null));
     }
 
     /**
@@ -129,7 +86,7 @@ public final class RegionOptions extends Options<RegionOptions> {
             throw new IllegalArgumentException(
                     "owner must not be a VerbsArena, which waits for the region itself: use RegionOptions.of(memory)");
         }
-        return of(new Source.Segment(memory, true, owner));
+        return of(new RegionSource.Segment(memory, true, owner));
     }
 
     /**
@@ -144,7 +101,7 @@ public final class RegionOptions extends Options<RegionOptions> {
     public static RegionOptions of(DriverBuffer buffer, long offset, long length) {
         Registration.checkLength(length);
         Objects.checkFromIndexSize(offset, length, buffer.length());
-        return of(new Source.Buffer(buffer, offset, length));
+        return of(new RegionSource.Buffer(buffer, offset, length));
     }
 
     /**
@@ -158,7 +115,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      */
     public static RegionOptions of(DeviceMemory memory, long offset, long length) {
         Registration.checkLength(length);
-        return of(new Source.Device(memory, offset, length));
+        return of(new RegionSource.Device(memory, offset, length));
     }
 
     /**
@@ -173,22 +130,22 @@ public final class RegionOptions extends Options<RegionOptions> {
         Registration.checkLength(length);
         Checks.checkAtLeast("file descriptor", descriptor, 0);
         Checks.checkAtLeast("offset", offset, 0);
-        return of(new Source.DmaBuf(descriptor, offset, length));
+        return of(new RegionSource.DmaBuf(descriptor, offset, length));
     }
 
-    Source source() {
+    RegionSource source() {
         return Objects.requireNonNull(SOURCE.of(this));
     }
 
     /** Returns the owner of the memory, which the region closes; null if there is none. */
     @Nullable
     AutoCloseable owner() {
-        return source() instanceof Source.Segment part ? part.owner() : null;
+        return source() instanceof RegionSource.Segment part ? part.owner() : null;
     }
 
     /** Returns the segment. Throws if the memory is of another kind, or has an address or hints of its own. */
-    Source.Segment plainMemory() {
-        if (source() instanceof Source.Segment part && address().isEmpty() && HINTS.of(this) == null) {
+    RegionSource.Segment plainMemory() {
+        if (source() instanceof RegionSource.Segment part && address().isEmpty() && HINTS.of(this) == null) {
             return part;
         }
         throw new IllegalArgumentException(
@@ -245,51 +202,28 @@ public final class RegionOptions extends Options<RegionOptions> {
     }
 
     RegionBacking backing() {
-        OptionalLong address = address();
-        return switch (source()) {
-            case Source.Segment(MemorySegment memory, boolean foreign, AutoCloseable owner) ->
-                RegionBacking.of(memory, foreign, address.orElse(memory.address()));
-            case Source.Buffer(DriverBuffer buffer, long offset, long length) -> {
-                RegionBacking own = buffer.backing(offset, length);
-                yield address.isEmpty() ? own : RegionBacking.of(own.segment(), true, address.getAsLong());
-            }
-            case Source.Device(DeviceMemory memory, long offset, long length) ->
-                RegionBacking.elsewhere("device memory", 0, length);
-            case Source.DmaBuf(int descriptor, long offset, long length) ->
-                RegionBacking.elsewhere("DMA buffer " + descriptor, address.orElse(offset), length);
-        };
+        return source().backing(address());
+    }
+
+    /** Returns true if only the function that knows all options, of rdma-core 59, can register the memory with these. */
+    boolean needsExtended() {
+        return HINTS.of(this) != null || (source().keepsAddress() && address().isPresent());
     }
 
     /** Allocates a {@code struct ibv_mr_init_attr} with these options. C does not describe device memory by it. */
     MemorySegment write(Arena scratch) {
         MemorySegment init = ibv_mr_init_attr.allocate(scratch);
-        Source source = source();
-        DmaHandle hints = HINTS.of(this);
         RegionBacking backing = backing();
-        long mask = 0;
         ibv_mr_init_attr.length(init, backing.length());
         ibv_mr_init_attr.access(init, AccessFlag.bits(ACCESS.of(this)));
-        if (source instanceof Source.DmaBuf dmaBuf) {
-            mask |= rdma_h.IBV_REG_MR_MASK_FD | rdma_h.IBV_REG_MR_MASK_FD_OFFSET;
-            ibv_mr_init_attr.fd(init, dmaBuf.descriptor());
-            ibv_mr_init_attr.fd_offset(init, dmaBuf.offset());
-        } else {
-            mask |= rdma_h.IBV_REG_MR_MASK_ADDR;
-            ibv_mr_init_attr.addr(init, backing.segment());
-        }
-        if (source instanceof Source.Buffer part) {
-            mask |= rdma_h.IBV_REG_MR_MASK_BUF;
-            ibv_mr_init_attr.buf(init, MemorySegment.ofAddress(part.buffer().address()));
-        }
-        if (!(source instanceof Source.Buffer) || address().isPresent()) { // C derives the address of a driver's buffer
-            mask |= rdma_h.IBV_REG_MR_MASK_IOVA;
+        InitAttributes attributes = new InitAttributes(init)
+                .optional(rdma_h.IBV_REG_MR_MASK_DMAH, ibv_mr_init_attr.dmah$offset(), HINTS.of(this));
+        source().write(init, attributes, backing);
+        if (!source().keepsAddress() || address().isPresent()) { // C derives the address of a driver's buffer
             ibv_mr_init_attr.iova(init, backing.address());
+            attributes.has(rdma_h.IBV_REG_MR_MASK_IOVA);
         }
-        if (hints != null) {
-            mask |= rdma_h.IBV_REG_MR_MASK_DMAH;
-            ibv_mr_init_attr.dmah(init, MemorySegment.ofAddress(hints.address()));
-        }
-        ibv_mr_init_attr.comp_mask(init, mask);
+        ibv_mr_init_attr.comp_mask(init, attributes.mask());
         return init;
     }
 }

@@ -12,10 +12,6 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
-import dev.verbena.verbs.RegionOptions.Source.Buffer;
-import dev.verbena.verbs.RegionOptions.Source.Device;
-import dev.verbena.verbs.RegionOptions.Source.DmaBuf;
-import dev.verbena.verbs.RegionOptions.Source.Segment;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.Arena;
@@ -52,27 +48,17 @@ final class Registration {
 
     /** Registers memory of any kind, by the oldest function that knows its kind and its options. */
     static MemoryRegion with(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
-        Set<AccessFlag> flags = options.source() instanceof Segment part
-                ? check(part.memory(), RegionOptions.ACCESS.of(options))
-                : check(RegionOptions.ACCESS.of(options));
+        RegionSource source = options.source();
+        Set<AccessFlag> flags = source.check(RegionOptions.ACCESS.of(options));
         List<VerbsObject> others = new ArrayList<>();
         DmaHandle hints = RegionOptions.HINTS.of(options);
         if (hints != null) {
             hints.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
             others.add(hints);
         }
-        if (options.source() instanceof Buffer part) {
-            part.buffer().checkDomain(domain);
-            others.add(part.buffer());
-        }
-        if (options.source() instanceof Device part) {
-            if (hints != null || options.address().isPresent()) {
-                throw new IllegalArgumentException(
-                        "device memory begins at the address 0 and takes no hints, got " + options);
-            }
-            part.memory().checkRange(part.offset(), part.length());
-            part.memory().checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
-            others.add(part.memory());
+        VerbsObject keeper = source.checkIn(domain, options);
+        if (keeper != null) {
+            others.add(keeper);
         }
         RegionBacking backing = options.backing();
         String arguments = options.toString();
@@ -81,54 +67,10 @@ final class Registration {
                 backing,
                 flags,
                 domain,
-                () -> call(domain, options, backing, flags, arguments),
+                () -> options.needsExtended()
+                        ? extended(domain, options, arguments)
+                        : source.register(domain, backing, flags),
                 others.toArray(new VerbsObject[0]));
-    }
-
-    private static long call(
-            ProtectionDomain domain,
-            RegionOptions options,
-            RegionBacking backing,
-            Set<AccessFlag> flags,
-            String arguments) {
-        int bits = AccessFlag.bits(flags);
-        if (RegionOptions.HINTS.of(options) != null
-                || (options.source() instanceof Buffer && options.address().isPresent())) {
-            return extended(domain, options, arguments);
-        }
-        return switch (options.source()) {
-            case Segment part -> register(domain, part.memory(), backing.address(), flags);
-            case Buffer part ->
-                Calls.pointer(
-                        Ibv.REG_BUF_MR,
-                        part + ", " + flags,
-                        errno -> errno == Errno.ENOMEM ? LockedMemory.hint() : "",
-                        domain.address(),
-                        part.buffer().address(),
-                        backing.address(),
-                        part.length(),
-                        bits);
-            case Device part ->
-                Calls.pointer(
-                        domain.contextEvenIfClosed().verb(ContextVerb.REG_DM_MR),
-                        part + ", " + flags,
-                        domain.address(),
-                        part.memory().address(),
-                        part.offset(),
-                        part.length(),
-                        bits | AccessFlag.ZERO_BASED.bit); // C knows device memory only with this flag
-            case DmaBuf part ->
-                Calls.pointer(
-                        Ibv.REG_DMABUF_MR,
-                        backing + ", offset " + part.offset() + ", " + flags,
-                        errno -> errno == Errno.EBADF ? "The file descriptor is not open" : "",
-                        domain.address(),
-                        part.offset(),
-                        part.length(),
-                        backing.address(),
-                        part.descriptor(),
-                        bits);
-        };
     }
 
     private static long extended(ProtectionDomain domain, RegionOptions options, String arguments) {
@@ -143,7 +85,7 @@ final class Registration {
             case Errno.ENOMEM, Errno.EAGAIN -> LockedMemory.hint();
             case Errno.EBADF -> "The file descriptor is not open";
             case Errno.EINVAL ->
-                options.source() instanceof Buffer && options.address().isPresent()
+                options.source().keepsAddress() && options.address().isPresent()
                         ? "A driver's buffer that is a DMA buffer keeps its own address"
                         : "";
             default -> "";
@@ -173,7 +115,8 @@ final class Registration {
                 () -> Calls.pointer(Ibv.IMPORT_MR, domain + ", handle " + handle, domain.address(), handle));
     }
 
-    private static long register(ProtectionDomain domain, MemorySegment memory, long address, Set<AccessFlag> flags) {
+    /** Registers a segment, and returns the {@code struct ibv_mr}. */
+    static long register(ProtectionDomain domain, MemorySegment memory, long address, Set<AccessFlag> flags) {
         String arguments = LockedMemory.inWords(memory.byteSize()) + " at 0x" + Long.toHexString(memory.address())
                 + (address == memory.address() ? "" : " as 0x" + Long.toHexString(address)) + ", " + flags;
         return register(domain, memory.address(), memory.byteSize(), address, flags, arguments);

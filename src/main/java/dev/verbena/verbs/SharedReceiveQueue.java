@@ -178,26 +178,19 @@ public final class SharedReceiveQueue extends ContextObject {
     }
 
     private static void fillExtended(ProtectionDomain domain, SharedReceiveQueueOptions options, MemorySegment init) {
-        int mask = rdma_h.IBV_SRQ_INIT_ATTR_TYPE | rdma_h.IBV_SRQ_INIT_ATTR_PD;
         ibv_srq_init_attr_ex.srq_type(init, TYPE.of(options).code);
-        ibv_srq_init_attr_ex.pd(init, MemorySegment.ofAddress(domain.address()));
-        XrcDomain xrc = XRC_DOMAIN.of(options);
-        if (xrc != null) {
-            mask |= rdma_h.IBV_SRQ_INIT_ATTR_XRCD;
-            ibv_srq_init_attr_ex.xrcd(init, MemorySegment.ofAddress(xrc.address()));
-        }
-        CompletionQueue queue = QUEUE.of(options);
-        if (queue != null) {
-            mask |= rdma_h.IBV_SRQ_INIT_ATTR_CQ;
-            ibv_srq_init_attr_ex.cq(init, MemorySegment.ofAddress(queue.address()));
-        }
+        InitAttributes attributes = new InitAttributes(init)
+                .has(rdma_h.IBV_SRQ_INIT_ATTR_TYPE)
+                .optional(rdma_h.IBV_SRQ_INIT_ATTR_PD, ibv_srq_init_attr_ex.pd$offset(), domain)
+                .optional(rdma_h.IBV_SRQ_INIT_ATTR_XRCD, ibv_srq_init_attr_ex.xrcd$offset(), XRC_DOMAIN.of(options))
+                .optional(rdma_h.IBV_SRQ_INIT_ATTR_CQ, ibv_srq_init_attr_ex.cq$offset(), QUEUE.of(options));
         if (TYPE.of(options) == Type.TAG_MATCHING) {
-            mask |= rdma_h.IBV_SRQ_INIT_ATTR_TM;
             MemorySegment tags = ibv_srq_init_attr_ex.tm_cap(init);
             ibv_tm_cap.max_num_tags(tags, TAGS.of(options));
             ibv_tm_cap.max_ops(tags, TAG_OPERATIONS.of(options));
+            attributes.has(rdma_h.IBV_SRQ_INIT_ATTR_TM);
         }
-        ibv_srq_init_attr_ex.comp_mask(init, mask);
+        ibv_srq_init_attr_ex.comp_mask(init, attributes.mask());
     }
 
     private static String hint(Context context, int errno) {

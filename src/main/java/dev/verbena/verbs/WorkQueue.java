@@ -14,7 +14,6 @@ import dev.verbena.internal.raw.ibv_recv_wr;
 import dev.verbena.internal.raw.ibv_sge;
 import dev.verbena.internal.raw.ibv_wq;
 import dev.verbena.internal.raw.ibv_wq_attr;
-import dev.verbena.internal.raw.ibv_wq_init_attr;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -78,10 +77,9 @@ public final class WorkQueue extends ContextObject {
         QueuePairCreation.checkThreads(options.queue(), arena);
         options.queue().checkIn(context, QueuePairCreation.DOMAIN);
         return ObjectLifetime.create(arena, List.of(domain, options.queue()), (lifetime, scratch) -> {
-            MemorySegment init = options.write(scratch);
-            ibv_wq_init_attr.pd(init, MemorySegment.ofAddress(domain.address()));
+            long init = options.write(domain, scratch).address();
             CFunction create = context.verb(ContextVerb.CREATE_WQ);
-            long queue = Calls.pointer(create, domain + ", " + options, context.address(), init.address());
+            long queue = Calls.pointer(create, domain + ", " + options, context.address(), init);
             return new WorkQueue(lifetime, domain, options, queue);
         });
     }

@@ -87,17 +87,22 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
         return with(FLAGS, EnumCodec.copy(Flag.class, flags));
     }
 
-    /** Allocates a {@code struct ibv_wq_init_attr} with these options. */
-    MemorySegment write(Arena scratch) {
+    /** Allocates a {@code struct ibv_wq_init_attr} with these options, for a queue of a domain. */
+    MemorySegment write(ProtectionDomain domain, Arena scratch) {
         MemorySegment init = ibv_wq_init_attr.allocate(scratch);
         ibv_wq_init_attr.wq_type(init, rdma_h.IBV_WQT_RQ);
         ibv_wq_init_attr.max_wr(init, DEPTH.of(this));
         ibv_wq_init_attr.max_sge(init, SGE.of(this));
-        ibv_wq_init_attr.cq(init, MemorySegment.ofAddress(queue().address()));
-        if (!FLAGS.of(this).isEmpty()) {
-            ibv_wq_init_attr.comp_mask(init, rdma_h.IBV_WQ_INIT_ATTR_FLAGS);
-            ibv_wq_init_attr.create_flags(init, Flag.bits(FLAGS.of(this)));
-        }
+        ibv_wq_init_attr.comp_mask(
+                init,
+                new InitAttributes(init)
+                        .pointer(ibv_wq_init_attr.pd$offset(), domain)
+                        .pointer(ibv_wq_init_attr.cq$offset(), queue())
+                        .optional(
+                                rdma_h.IBV_WQ_INIT_ATTR_FLAGS,
+                                ibv_wq_init_attr.create_flags$offset(),
+                                Flag.bits(FLAGS.of(this)))
+                        .mask());
         return init;
     }
 

@@ -70,6 +70,11 @@ public enum Attribute {
         this(bit, 0, 0);
     }
 
+    /** Returns false for a struct within the struct. */
+    boolean isNumber() {
+        return size != 0;
+    }
+
     /** Reads the number, unsigned if it has less than four bytes, from a {@code struct ibv_qp_attr}. */
     int read(MemorySegment struct) {
         return switch (size) {

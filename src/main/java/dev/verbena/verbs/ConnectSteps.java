@@ -88,34 +88,26 @@ final class ConnectSteps {
                                 : own.port().activeMtu())
                 .destinationQueuePair(peer.queuePairNumber())
                 .receivePsn(peer.packetSequenceNumber());
-        return switch (type) {
-            case UC, XRC_SEND -> attributes;
-            default ->
-                attributes
-                        .minRnrTimerCode(asked.has(Attribute.MIN_RNR_TIMER) ? asked.minRnrTimerCode() : RNR_TIMER)
-                        .maxDestinationReadAtomic(
-                                asked.has(Attribute.MAX_DEST_READ_ATOMIC)
-                                        ? asked.maxDestinationReadAtomic()
-                                        : Math.min(MOST_READS, device.maxReadAtomic()));
-        };
+        if (type != QueuePairType.UC && type != QueuePairType.XRC_SEND) {
+            attributes = attributes
+                    .minRnrTimerCode(RNR_TIMER)
+                    .maxDestinationReadAtomic(Math.min(MOST_READS, device.maxReadAtomic()));
+        }
+        return attributes.overriddenBy(asked);
     }
 
     QueuePairAttributes toReadyToSend(QueuePairAddress own) {
         QueuePairAttributes attributes =
                 QueuePairAttributes.to(QueuePairState.RTS).sendPsn(own.packetSequenceNumber());
-        int timeout = asked.has(Attribute.TIMEOUT) ? asked.timeoutCode() : TIMEOUT;
-        return switch (type) {
-            case UC -> attributes;
-            case XRC_RECV -> attributes.timeoutCode(timeout);
-            default ->
-                attributes
-                        .timeoutCode(timeout)
-                        .retryCount(asked.has(Attribute.RETRY_COUNT) ? asked.retryCount() : RETRIES)
-                        .rnrRetry(asked.has(Attribute.RNR_RETRY) ? asked.rnrRetry() : RNR_RETRIES)
-                        .maxReadAtomic(
-                                asked.has(Attribute.MAX_READ_ATOMIC)
-                                        ? asked.maxReadAtomic()
-                                        : Math.min(MOST_READS, device.maxInitiatedReadAtomic()));
-        };
+        if (type != QueuePairType.UC) {
+            attributes = attributes.timeoutCode(TIMEOUT);
+        }
+        if (type != QueuePairType.UC && type != QueuePairType.XRC_RECV) {
+            attributes = attributes
+                    .retryCount(RETRIES)
+                    .rnrRetry(RNR_RETRIES)
+                    .maxReadAtomic(Math.min(MOST_READS, device.maxInitiatedReadAtomic()));
+        }
+        return attributes.overriddenBy(asked);
     }
 }

@@ -95,6 +95,17 @@ public final class QueuePairAttributes {
         return copy;
     }
 
+    /** Returns a copy with the numbers of another instance where both set an attribute. */
+    QueuePairAttributes overriddenBy(QueuePairAttributes other) {
+        QueuePairAttributes copy = new QueuePairAttributes(blank().copyFrom(values), mask);
+        for (Attribute attribute : mask) {
+            if (attribute.isNumber() && other.has(attribute)) {
+                attribute.write(copy.values, attribute.read(other.values));
+            }
+        }
+        return copy;
+    }
+
     /**
      * Returns the attributes that are set.
      *

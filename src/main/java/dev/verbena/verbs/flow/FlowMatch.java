@@ -1,5 +1,7 @@
 package dev.verbena.verbs.flow;
 
+import static java.lang.foreign.MemoryLayout.PathElement.groupElement;
+
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.raw.ibv_flow_esp_filter;
 import dev.verbena.internal.raw.ibv_flow_eth_filter;
@@ -18,6 +20,7 @@ import dev.verbena.internal.raw.ibv_flow_spec_tunnel;
 import dev.verbena.internal.raw.ibv_flow_tcp_udp_filter;
 import dev.verbena.internal.raw.ibv_flow_tunnel_filter;
 import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.Inet4Address;
@@ -40,62 +43,26 @@ public final class FlowMatch implements FlowSpec {
 
     /** A kind of header and the layout of its struct, which holds the required values and the mask of the bits that count. */
     private enum Header {
-        ETHERNET(
-                rdma_h.IBV_FLOW_SPEC_ETH,
-                ibv_flow_spec_eth.sizeof(),
-                ibv_flow_spec_eth.val$offset(),
-                ibv_flow_spec_eth.mask$offset()),
-        IPV4(
-                rdma_h.IBV_FLOW_SPEC_IPV4_EXT,
-                ibv_flow_spec_ipv4_ext.sizeof(),
-                ibv_flow_spec_ipv4_ext.val$offset(),
-                ibv_flow_spec_ipv4_ext.mask$offset()),
-        IPV6(
-                rdma_h.IBV_FLOW_SPEC_IPV6,
-                ibv_flow_spec_ipv6.sizeof(),
-                ibv_flow_spec_ipv6.val$offset(),
-                ibv_flow_spec_ipv6.mask$offset()),
-        TCP(
-                rdma_h.IBV_FLOW_SPEC_TCP,
-                ibv_flow_spec_tcp_udp.sizeof(),
-                ibv_flow_spec_tcp_udp.val$offset(),
-                ibv_flow_spec_tcp_udp.mask$offset()),
-        UDP(
-                rdma_h.IBV_FLOW_SPEC_UDP,
-                ibv_flow_spec_tcp_udp.sizeof(),
-                ibv_flow_spec_tcp_udp.val$offset(),
-                ibv_flow_spec_tcp_udp.mask$offset()),
-        ESP(
-                rdma_h.IBV_FLOW_SPEC_ESP,
-                ibv_flow_spec_esp.sizeof(),
-                ibv_flow_spec_esp.val$offset(),
-                ibv_flow_spec_esp.mask$offset()),
-        VXLAN(
-                rdma_h.IBV_FLOW_SPEC_VXLAN_TUNNEL,
-                ibv_flow_spec_tunnel.sizeof(),
-                ibv_flow_spec_tunnel.val$offset(),
-                ibv_flow_spec_tunnel.mask$offset()),
-        GRE(
-                rdma_h.IBV_FLOW_SPEC_GRE,
-                ibv_flow_spec_gre.sizeof(),
-                ibv_flow_spec_gre.val$offset(),
-                ibv_flow_spec_gre.mask$offset()),
-        MPLS(
-                rdma_h.IBV_FLOW_SPEC_MPLS,
-                ibv_flow_spec_mpls.sizeof(),
-                ibv_flow_spec_mpls.val$offset(),
-                ibv_flow_spec_mpls.mask$offset());
+        ETHERNET(rdma_h.IBV_FLOW_SPEC_ETH, ibv_flow_spec_eth.layout()),
+        IPV4(rdma_h.IBV_FLOW_SPEC_IPV4_EXT, ibv_flow_spec_ipv4_ext.layout()),
+        IPV6(rdma_h.IBV_FLOW_SPEC_IPV6, ibv_flow_spec_ipv6.layout()),
+        TCP(rdma_h.IBV_FLOW_SPEC_TCP, ibv_flow_spec_tcp_udp.layout()),
+        UDP(rdma_h.IBV_FLOW_SPEC_UDP, ibv_flow_spec_tcp_udp.layout()),
+        ESP(rdma_h.IBV_FLOW_SPEC_ESP, ibv_flow_spec_esp.layout()),
+        VXLAN(rdma_h.IBV_FLOW_SPEC_VXLAN_TUNNEL, ibv_flow_spec_tunnel.layout()),
+        GRE(rdma_h.IBV_FLOW_SPEC_GRE, ibv_flow_spec_gre.layout()),
+        MPLS(rdma_h.IBV_FLOW_SPEC_MPLS, ibv_flow_spec_mpls.layout());
 
         private final int type;
         private final int size;
         private final int value;
         private final int mask;
 
-        Header(int type, long size, long value, long mask) {
+        Header(int type, MemoryLayout layout) {
             this.type = type;
-            this.size = (int) size;
-            this.value = (int) value;
-            this.mask = (int) mask;
+            this.size = (int) layout.byteSize();
+            this.value = (int) layout.byteOffset(groupElement("val"));
+            this.mask = (int) layout.byteOffset(groupElement("mask"));
         }
     }
 

@@ -163,7 +163,7 @@ public final class CompletionQueue extends ContextObject {
             long events = channel == null ? 0 : channel.address();
             long cq = EXTENDED.of(options)
                     ? Calls.pointer(
-                            context.verb(ContextVerb.CREATE_CQ_EX),
+                            context.function(ContextVerb.CREATE_CQ_EX),
                             words,
                             hints,
                             context.address(),
@@ -312,7 +312,7 @@ public final class CompletionQueue extends ContextObject {
             ibv_moderate_cq.cq_count(moderate, (short) completions);
             ibv_moderate_cq.cq_period(moderate, (short) microseconds);
             Calls.run(
-                    context.verb(ContextVerb.MODIFY_CQ),
+                    context.function(ContextVerb.MODIFY_CQ),
                     this + ", " + completions + " completions or " + microseconds + " us",
                     address,
                     attributes.address());
@@ -351,7 +351,7 @@ public final class CompletionQueue extends ContextObject {
         cursors.add(cursor);
         // After it was added, because the device may report a loss meanwhile:
         if (countsPolls) {
-            cursor.count();
+            cursor.countFromNowOn();
         }
         if (hasLost()) {
             cursor.tellLoss();
@@ -369,7 +369,7 @@ public final class CompletionQueue extends ContextObject {
             throw new IllegalArgumentException(this + " does not report CompletionField.QUEUE_PAIR_NUMBER");
         }
         countsPolls = true;
-        cursors.forEach(Completions::count);
+        cursors.forEach(Completions::countFromNowOn);
     }
 
     /** Counts completions that a cursor has fetched. */

@@ -110,7 +110,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     }
 
     /** Has polls count the completions from now on: see {@link SendSlots}. Any thread may call this. */
-    final void count() {
+    final void countFromNowOn() {
         counts = true;
         fetched = RARELY;
     }

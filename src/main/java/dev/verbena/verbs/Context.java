@@ -159,7 +159,7 @@ public final class Context extends VerbsObject {
     }
 
     /** Returns a function of the context. Hold this object while C uses the function. */
-    CFunction verb(ContextVerb verb) {
+    CFunction function(ContextVerb verb) {
         return verb.in(address);
     }
 
@@ -228,7 +228,7 @@ public final class Context extends VerbsObject {
                 var _ = lifetime.held()) {
             MemorySegment values = ibv_values_ex.allocate(scratch);
             ibv_values_ex.comp_mask(values, rdma_h.IBV_VALUES_MASK_RAW_CLOCK);
-            CFunction query = verb(ContextVerb.QUERY_RT_VALUES);
+            CFunction query = function(ContextVerb.QUERY_RT_VALUES);
             Calls.run(query, name(), address, values.address());
             if ((ibv_values_ex.comp_mask(values) & rdma_h.IBV_VALUES_MASK_RAW_CLOCK) == 0) {
                 throw Failures.failure(

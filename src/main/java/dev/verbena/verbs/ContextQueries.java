@@ -173,12 +173,12 @@ final class ContextQueries {
     }
 
     /** Returns the exception for an entry that a port's table does not have. */
-    VerbsException notInTable(CFunction verb, int result, int port, int index) {
+    VerbsException notInTable(CFunction function, int result, int port, int index) {
         int errno = Failures.errnoOf(result);
         Port asked = port(port);
-        int length = verb == Ibv.QUERY_GID ? asked.gidTableLength() : asked.pkeyTableLength();
+        int length = function == Ibv.QUERY_GID ? asked.gidTableLength() : asked.pkeyTableLength();
         return Failures.failure(
-                verb.name(),
+                function.name(),
                 errno,
                 device.name() + ", port " + port + ", index " + index,
                 "This table has " + length + (length == 1 ? " entry" : " entries") + ", from index 0");

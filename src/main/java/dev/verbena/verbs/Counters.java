@@ -33,7 +33,7 @@ public final class Counters extends ContextObject {
     static Counters create(Context context, VerbsArena arena) {
         return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
             long init = ibv_counters_init_attr.allocate(scratch).address();
-            CFunction create = context.verb(ContextVerb.CREATE_COUNTERS);
+            CFunction create = context.function(ContextVerb.CREATE_COUNTERS);
             return new Counters(lifetime, context, Calls.pointer(create, context.name(), context.address(), init));
         });
     }
@@ -41,7 +41,7 @@ public final class Counters extends ContextObject {
     @CName("ibv_destroy_counters")
     @Override
     void destroy() {
-        Calls.run(context.verb(ContextVerb.DESTROY_COUNTERS), this, address);
+        Calls.run(context.function(ContextVerb.DESTROY_COUNTERS), this, address);
     }
 
     /**
@@ -89,7 +89,7 @@ public final class Counters extends ContextObject {
             ibv_counter_attach_attr.counter_desc(how, kind.code);
             ibv_counter_attach_attr.index(how, index);
             Calls.run(
-                    context.verb(ContextVerb.ATTACH_COUNTERS_POINT_FLOW),
+                    context.function(ContextVerb.ATTACH_COUNTERS_POINT_FLOW),
                     kind + " as " + index + what,
                     address,
                     how.address(),
@@ -117,7 +117,7 @@ public final class Counters extends ContextObject {
                 var _ = lifetime.held()) {
             MemorySegment values = scratch.allocate(ValueLayout.JAVA_LONG, count);
             Calls.run(
-                    context.verb(ContextVerb.READ_COUNTERS),
+                    context.function(ContextVerb.READ_COUNTERS),
                     this,
                     address,
                     values.address(),

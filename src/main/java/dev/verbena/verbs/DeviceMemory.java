@@ -47,7 +47,7 @@ public final class DeviceMemory extends ContextObject {
             ibv_alloc_dm_attr.length(wanted, length);
             ibv_alloc_dm_attr.log_align_req(wanted, Long.numberOfTrailingZeros(alignment));
             String words = context.name() + ", " + LockedMemory.inWords(length);
-            CFunction allocate = context.verb(ContextVerb.ALLOC_DM);
+            CFunction allocate = context.function(ContextVerb.ALLOC_DM);
             long memory = Calls.pointer(allocate, words, context.address(), wanted.address());
             return new DeviceMemory(lifetime, context, memory, length, false);
         });
@@ -72,7 +72,7 @@ public final class DeviceMemory extends ContextObject {
         if (isImported) {
             Ibv.UNIMPORT_DM.call(address);
         } else {
-            Calls.run(context.verb(ContextVerb.FREE_DM), this, address);
+            Calls.run(context.function(ContextVerb.FREE_DM), this, address);
         }
     }
 

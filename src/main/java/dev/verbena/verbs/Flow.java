@@ -40,7 +40,7 @@ public final class Flow extends ContextObject {
         });
         return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
             long attributes = FlowAccess.get().write(rule, scratch).address();
-            CFunction create = context.verb(ContextVerb.CREATE_FLOW);
+            CFunction create = context.function(ContextVerb.CREATE_FLOW);
             long flow = Calls.pointer(create, target + ", " + rule, queuePair, attributes);
             return new Flow(lifetime, target, context, rule, flow);
         });
@@ -49,7 +49,7 @@ public final class Flow extends ContextObject {
     @CName("ibv_destroy_flow")
     @Override
     void destroy() {
-        Calls.run(context.verb(ContextVerb.DESTROY_FLOW), this, address);
+        Calls.run(context.function(ContextVerb.DESTROY_FLOW), this, address);
     }
 
     /** Lends the {@code struct ibv_flow} to a function. */

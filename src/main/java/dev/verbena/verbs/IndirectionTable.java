@@ -43,7 +43,7 @@ public final class IndirectionTable extends ContextObject {
             ibv_rwq_ind_table_init_attr.log_ind_tbl_size(init, Integer.numberOfTrailingZeros(entries.size()));
             ibv_rwq_ind_table_init_attr.ind_tbl(init, scratch.allocateFrom(ValueLayout.JAVA_LONG, queuesInC));
             long table = Calls.pointer(
-                    context.verb(ContextVerb.CREATE_RWQ_IND_TABLE),
+                    context.function(ContextVerb.CREATE_RWQ_IND_TABLE),
                     context.name() + ", " + entries.size() + " entries",
                     context.address(),
                     init.address());
@@ -54,7 +54,7 @@ public final class IndirectionTable extends ContextObject {
     @CName("ibv_destroy_rwq_ind_table")
     @Override
     void destroy() {
-        Calls.run(context.verb(ContextVerb.DESTROY_RWQ_IND_TABLE), this, address);
+        Calls.run(context.function(ContextVerb.DESTROY_RWQ_IND_TABLE), this, address);
     }
 
     /**

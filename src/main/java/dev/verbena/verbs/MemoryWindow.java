@@ -58,7 +58,7 @@ public final class MemoryWindow extends RequestPart {
         return ObjectLifetime.create(arena, List.of(domain), lifetime -> {
             Context context = domain.contextEvenIfClosed();
             long window = Calls.pointer(
-                    context.verb(ContextVerb.ALLOC_MW),
+                    context.function(ContextVerb.ALLOC_MW),
                     context.name() + ", " + type,
                     errno -> errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL
                             ? "This device or its driver has no memory windows of this type"
@@ -72,7 +72,7 @@ public final class MemoryWindow extends RequestPart {
     @CName("ibv_dealloc_mw")
     @Override
     void destroy() {
-        Calls.run(domain.contextEvenIfClosed().verb(ContextVerb.DEALLOC_MW), this, address);
+        Calls.run(domain.contextEvenIfClosed().function(ContextVerb.DEALLOC_MW), this, address);
         lifetime.gone();
         regions.forEach(region -> region.forget(this));
     }

@@ -67,12 +67,17 @@ final class MulticastGroups {
         groups.remove(group);
     }
 
-    private void call(CFunction verb, Group group, String hint) {
+    private void call(CFunction function, Group group, String hint) {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment gid = scratch.allocate(Gid.BYTES, Long.BYTES);
             AddressCodec.writeGid(group.gid(), gid, 0);
             Calls.run(
-                    verb, queuePair + ", " + group.gid(), errno -> hint, queuePair.address, gid.address(), group.lid());
+                    function,
+                    queuePair + ", " + group.gid(),
+                    errno -> hint,
+                    queuePair.address,
+                    gid.address(),
+                    group.lid());
         }
     }
 }

@@ -127,7 +127,7 @@ public final class ProtectionDomain extends ContextObject {
             Failures.require(RdmaCoreVersion.V64, ContextVerb.ALLOC_PARENT_DOMAIN.verb(), arguments);
             ibv_parent_domain_init_attr.comp_mask(init, rdma_h.IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC);
         }
-        CFunction allocate = base.context.verb(ContextVerb.ALLOC_PARENT_DOMAIN);
+        CFunction allocate = base.context.function(ContextVerb.ALLOC_PARENT_DOMAIN);
         long made = Calls.pointer(allocate, arguments, base.context.address(), init.address());
         return new ProtectionDomain(lifetime, base.context, made, Origin.ALLOCATED, base, threadDomain);
     }
@@ -151,8 +151,8 @@ public final class ProtectionDomain extends ContextObject {
     /** Makes the parent domain, or notes in the context that the device refuses it. */
     private void makeOwnParent() {
         try (Arena scratch = Arena.ofConfined()) {
-            CFunction allocate = context.verb(ContextVerb.ALLOC_TD);
-            CFunction allocateParent = context.verb(ContextVerb.ALLOC_PARENT_DOMAIN);
+            CFunction allocate = context.function(ContextVerb.ALLOC_TD);
+            CFunction allocateParent = context.function(ContextVerb.ALLOC_PARENT_DOMAIN);
             long none = ibv_td_init_attr.allocate(scratch).address();
             MemorySegment init = ibv_parent_domain_init_attr.allocate(scratch);
             ibv_parent_domain_init_attr.pd(init, MemorySegment.ofAddress(address));
@@ -176,7 +176,7 @@ public final class ProtectionDomain extends ContextObject {
             ownParent = 0;
         }
         if (ownThreadDomain != 0) {
-            Calls.run(context.verb(ContextVerb.DEALLOC_TD), this, ownThreadDomain);
+            Calls.run(context.function(ContextVerb.DEALLOC_TD), this, ownThreadDomain);
             ownThreadDomain = 0;
         }
     }
@@ -450,7 +450,7 @@ public final class ProtectionDomain extends ContextObject {
                 ibv_sge.lkey(one, ranges[i].region().keyWhenOpen());
             }
             Calls.run(
-                    context.verb(ContextVerb.ADVISE_MR),
+                    context.function(ContextVerb.ADVISE_MR),
                     advice + ", " + List.of(ranges),
                     address,
                     advice.code,

@@ -162,7 +162,7 @@ final class QueuePairCreation {
     private long callCreate(long init, long mask, long pd) {
         boolean plain = mask == rdma_h.IBV_QP_INIT_ATTR_PD;
         return Calls.pointer(
-                plain ? Ibv.CREATE_QP : context.verb(ContextVerb.CREATE_QP_EX),
+                plain ? Ibv.CREATE_QP : context.function(ContextVerb.CREATE_QP_EX),
                 Calls.words(context.name(), options),
                 this::hint,
                 plain ? pd : context.address(),
@@ -208,7 +208,7 @@ final class QueuePairCreation {
 
     private static long callOpen(Context context, MemorySegment attributes, int number) {
         return Calls.pointer(
-                context.verb(ContextVerb.OPEN_QP),
+                context.function(ContextVerb.OPEN_QP),
                 context.name() + ", queue pair " + number,
                 errno -> errno == Errno.EOPNOTSUPP ? "This device or its driver has no queue pairs to share" : "",
                 context.address(),

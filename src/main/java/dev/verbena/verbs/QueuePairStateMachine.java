@@ -299,7 +299,7 @@ final class QueuePairStateMachine {
                 var _ = lifetime.held()) {
             MemorySegment attributes = ibv_qp_rate_limit_attr.allocate(scratch);
             limit.write(attributes);
-            CFunction modify = context.verb(ContextVerb.MODIFY_QP_RATE_LIMIT);
+            CFunction modify = context.function(ContextVerb.MODIFY_QP_RATE_LIMIT);
             Calls.run(modify, queuePair + ", " + limit, queuePair.address, attributes.address());
         }
     }

@@ -146,7 +146,7 @@ sealed interface RegionSource {
         @Override
         public long register(ProtectionDomain domain, RegionBacking backing, Set<AccessFlag> flags) {
             return Calls.pointer(
-                    domain.contextEvenIfClosed().verb(ContextVerb.REG_DM_MR),
+                    domain.contextEvenIfClosed().function(ContextVerb.REG_DM_MR),
                     this + ", " + flags,
                     domain.address(),
                     memory.address(),

@@ -104,7 +104,7 @@ final class Registration {
                 Set.of(AccessFlag.LOCAL_WRITE),
                 domain,
                 () -> Calls.pointer(
-                        domain.contextEvenIfClosed().verb(ContextVerb.ALLOC_NULL_MR), domain, domain.address()));
+                        domain.contextEvenIfClosed().function(ContextVerb.ALLOC_NULL_MR), domain, domain.address()));
     }
 
     static MemoryRegion imported(ProtectionDomain domain, int handle, long address, VerbsArena arena) {

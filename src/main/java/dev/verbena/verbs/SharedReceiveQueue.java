@@ -170,7 +170,7 @@ public final class SharedReceiveQueue extends ContextObject {
         }
         Context context = domain.contextEvenIfClosed();
         return Calls.pointer(
-                plain ? Ibv.CREATE_SRQ : context.verb(ContextVerb.CREATE_SRQ_EX),
+                plain ? Ibv.CREATE_SRQ : context.function(ContextVerb.CREATE_SRQ_EX),
                 Calls.words(context.name(), options),
                 errno -> hint(context, errno),
                 plain ? domain.address() : context.address(),
@@ -263,7 +263,7 @@ public final class SharedReceiveQueue extends ContextObject {
         try (Arena scratch = Arena.ofConfined();
                 var _ = lifetime.held()) {
             MemorySegment number = scratch.allocate(ValueLayout.JAVA_INT);
-            Calls.run(context.verb(ContextVerb.GET_SRQ_NUM), this, address, number.address());
+            Calls.run(context.function(ContextVerb.GET_SRQ_NUM), this, address, number.address());
             return number.get(ValueLayout.JAVA_INT, 0);
         }
     }
@@ -397,7 +397,7 @@ public final class SharedReceiveQueue extends ContextObject {
     void callTagOperation(MemorySegment request, MemorySegment firstRefused, String what) {
         try (var _ = lifetime.held()) {
             Calls.run(
-                    context.verb(ContextVerb.POST_SRQ_OPS),
+                    context.function(ContextVerb.POST_SRQ_OPS),
                     this + ", " + what,
                     errno -> errno == Errno.ENOMEM ? "The queue has no room for more tags or operations" : "",
                     address,

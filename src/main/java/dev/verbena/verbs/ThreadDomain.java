@@ -28,7 +28,7 @@ public final class ThreadDomain extends ContextObject {
     static ThreadDomain allocate(Context context, VerbsArena arena) {
         return ObjectLifetime.create(arena, List.of(context), (lifetime, scratch) -> {
             long init = ibv_td_init_attr.allocate(scratch).address();
-            CFunction allocate = context.verb(ContextVerb.ALLOC_TD);
+            CFunction allocate = context.function(ContextVerb.ALLOC_TD);
             return new ThreadDomain(
                     lifetime, context, Calls.pointer(allocate, context.name(), context.address(), init));
         });
@@ -37,7 +37,7 @@ public final class ThreadDomain extends ContextObject {
     @CName("ibv_dealloc_td")
     @Override
     void destroy() {
-        Calls.run(context.verb(ContextVerb.DEALLOC_TD), this, address);
+        Calls.run(context.function(ContextVerb.DEALLOC_TD), this, address);
     }
 
     /** Returns for example {@code thread domain of rxe0}. */

@@ -79,7 +79,7 @@ final class WindowBinding {
             ibv_mw_bind_info.addr(info, start);
             ibv_mw_bind_info.length(info, length);
             ibv_mw_bind_info.mw_access_flags(info, access);
-            CFunction function = queuePair.context.verb(ContextVerb.BIND_MW);
+            CFunction function = queuePair.context.function(ContextVerb.BIND_MW);
             Failures.require(function, queuePair.toString());
             int logged = log.add(id, Operation.BIND_MW.code()); // before it can complete
             int result = (int) function.call(queuePair.address, window.address(), bind.address());

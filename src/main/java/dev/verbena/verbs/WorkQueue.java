@@ -78,7 +78,7 @@ public final class WorkQueue extends ContextObject {
         options.queue().checkIn(context, QueuePairCreation.DOMAIN);
         return ObjectLifetime.create(arena, List.of(domain, options.queue()), (lifetime, scratch) -> {
             long init = options.write(domain, scratch).address();
-            CFunction create = context.verb(ContextVerb.CREATE_WQ);
+            CFunction create = context.function(ContextVerb.CREATE_WQ);
             long queue = Calls.pointer(create, domain + ", " + options, context.address(), init);
             return new WorkQueue(lifetime, domain, options, queue);
         });
@@ -88,7 +88,7 @@ public final class WorkQueue extends ContextObject {
     @Override
     void destroy() {
         String name = "work queue " + number + " of " + context.name(); // it counts as closed now
-        Calls.run(context.verb(ContextVerb.DESTROY_WQ), name, address);
+        Calls.run(context.function(ContextVerb.DESTROY_WQ), name, address);
         lifetime.gone();
         context.eventsEvenIfClosed().remove(address, this);
     }
@@ -128,7 +128,7 @@ public final class WorkQueue extends ContextObject {
             MemorySegment change = ibv_wq_attr.allocate(scratch);
             ibv_wq_attr.attr_mask(change, rdma_h.IBV_WQ_ATTR_STATE);
             ibv_wq_attr.wq_state(change, to.code);
-            Calls.run(context.verb(ContextVerb.MODIFY_WQ), this + " to " + to, address, change.address());
+            Calls.run(context.function(ContextVerb.MODIFY_WQ), this + " to " + to, address, change.address());
             state = to;
         }
     }
@@ -148,7 +148,7 @@ public final class WorkQueue extends ContextObject {
             ibv_wq_attr.flags(change, WorkQueueOptions.Flag.bits(set));
             ibv_wq_attr.flags_mask(change, WorkQueueOptions.Flag.bits(set) | WorkQueueOptions.Flag.bits(cleared));
             Calls.run(
-                    context.verb(ContextVerb.MODIFY_WQ),
+                    context.function(ContextVerb.MODIFY_WQ),
                     this + ", set " + set + ", clear " + cleared,
                     address,
                     change.address());

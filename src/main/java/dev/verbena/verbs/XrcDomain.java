@@ -53,7 +53,7 @@ public final class XrcDomain extends ContextObject {
         ibv_xrcd_init_attr.fd(attributes, descriptor);
         ibv_xrcd_init_attr.oflags(attributes, CREATE);
         return Calls.pointer(
-                context.verb(ContextVerb.OPEN_XRCD),
+                context.function(ContextVerb.OPEN_XRCD),
                 context.name() + ", " + file,
                 errno -> errno == Errno.EOPNOTSUPP
                         ? "This device or its driver has no extended reliable connections"
@@ -65,7 +65,7 @@ public final class XrcDomain extends ContextObject {
     @CName("ibv_close_xrcd")
     @Override
     void destroy() {
-        Calls.run(context.verb(ContextVerb.CLOSE_XRCD), this, address);
+        Calls.run(context.function(ContextVerb.CLOSE_XRCD), this, address);
     }
 
     /**

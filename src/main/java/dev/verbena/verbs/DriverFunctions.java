@@ -65,6 +65,11 @@ final class DriverFunctions {
         return driver(ibv_context_ops.post_srq_recv(ops), postsCritically(), pollsCritically(PollingCalls.BY_DRIVER));
     }
 
+    /** Returns the driver for a work queue, which has the function that posts receives in its own struct. */
+    Driver forWorkReceives(MemorySegment postReceives) {
+        return driver(postReceives, postsCritically(), pollsCritically(PollingCalls.BY_DRIVER));
+    }
+
     /** Returns the driver for a completion queue. */
     Driver forPolls(boolean critical) {
         return driver(ibv_context_ops.post_recv(ops), postsCritically(), critical);

@@ -5,7 +5,6 @@ import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
 
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -13,16 +12,43 @@ import org.jspecify.annotations.Nullable;
  * The path of work requests from Java to the driver's function that posts them: the driver, the queue, and whether the
  * queue's state lets requests through.
  *
- * <p>A queue pair has one path for sends and one for receives; a shared receive queue has one. A path is as safe for
- * threads as its queue is.
+ * <p>A queue pair has one path for sends and one for receives; a shared receive queue and a work queue have one. A path is
+ * as safe for threads as its queue is.
  */
 final class PostPath {
     private static final int ANY = -1;
 
-    private final Object queue;
+    /** A function that posts requests, and what to do when its queue is full. */
+    private enum Function {
+        POST_SEND("ibv_post_send", Function.SENDS_FULL),
+        WR_COMPLETE("ibv_wr_complete", Function.SENDS_FULL),
+        POST_RECV(
+                "ibv_post_recv",
+                "The receive queue is full: wait for messages before posting more, or ask for a deeper queue"),
+        POST_SRQ_RECV(
+                SharedReceiveQueue.POST,
+                "The shared receive queue is full: wait for messages before posting more, or ask for a deeper queue"),
+        POST_WQ_RECV(
+                WorkQueue.POST,
+                "The work queue is full: wait for messages before posting more, or ask for a deeper queue");
+
+        private static final String SENDS_FULL =
+                "The send queue is full: poll completions before posting more, or ask for a deeper queue with sendDepth()";
+
+        private final String verb;
+        private final String whenFull;
+
+        Function(String verb, String whenFull) {
+            this.verb = verb;
+            this.whenFull = whenFull;
+        }
+    }
+
+    private final ContextObject queue;
+    private final Function function;
+    /** The completion queue of the requests; null if each of them has another one. */
     private final @Nullable CompletionQueue completions;
-    private final String verb;
-    private final String whenFull;
+    /** Makes the exception for requests that the queue's state does not let through. */
     private final Supplier<? extends RuntimeException> refusal;
 
     final Driver driver;
@@ -33,46 +59,33 @@ final class PostPath {
     /** Posts in place of the driver, but for its {@linkplain ExtendedSends#plain plain} requests; or null. */
     final @Nullable ExtendedSends extended;
 
+    /** The operations that the driver's function posts without more checks, a bit for each code. */
     private final int usual;
+
     private boolean ready;
-    private boolean rarely;
+    /** True if all posts take the way of the rare ones. */
+    private boolean takesNone;
+
     private long longestMessage;
 
-    /**
-     * Makes a path that lets nothing through yet.
-     *
-     * @param lifetime the lifetime of the queue
-     * @param queue the queue, for messages
-     * @param completions the completion queue of the requests; null if each of them has another one
-     * @param verb the C name of posting
-     * @param whenFull what to do when the queue is full
-     * @param refusal makes the exception for requests that the queue's state does not let through
-     * @param address the queue in C
-     * @param extended posts in place of the driver's function, or null
-     * @param log the log of the queue's requests
-     * @param usual the operations that the driver's function posts without more checks, a bit for each code
-     */
+    /** Makes a path that lets nothing through yet. */
     private PostPath(
-            ObjectLifetime lifetime,
-            Object queue,
-            @Nullable CompletionQueue completions,
-            String verb,
-            String whenFull,
-            Supplier<? extends RuntimeException> refusal,
+            ContextObject queue,
+            Function function,
             Driver driver,
-            long address,
-            @Nullable ExtendedSends extended,
             PostedOperations log,
+            Supplier<? extends RuntimeException> refusal,
+            @Nullable CompletionQueue completions,
+            @Nullable ExtendedSends extended,
             int usual) {
         this.queue = queue;
-        this.completions = completions;
-        this.verb = verb;
-        this.whenFull = whenFull;
-        this.refusal = refusal;
-        this.driver = lifetime.bracketing(driver);
-        this.address = address;
-        this.extended = extended;
+        this.function = function;
+        this.driver = queue.lifetime.bracketing(driver);
+        this.address = queue.address;
         this.log = log;
+        this.refusal = refusal;
+        this.completions = completions;
+        this.extended = extended;
         this.usual = usual;
     }
 
@@ -80,61 +93,66 @@ final class PostPath {
     static PostPath ofSends(
             QueuePair queuePair, Driver driver, @Nullable ExtendedSends extended, AllowedOperations operations) {
         return new PostPath(
-                queuePair.lifetime,
                 queuePair,
-                SEND_QUEUE.of(queuePair.options),
-                extended == null ? "ibv_post_send" : "ibv_wr_complete",
-                "The send queue is full: poll completions before posting more, or ask for a deeper queue with sendDepth()",
-                () -> queuePair.states.cannotSend(),
+                extended == null ? Function.POST_SEND : Function.WR_COMPLETE,
                 driver,
-                queuePair.address,
-                extended,
                 queuePair.posted.sends(),
+                () -> queuePair.states.cannotSend(),
+                SEND_QUEUE.of(queuePair.options),
+                extended,
                 extended == null ? operations.codes() : extended.plain());
     }
 
     /** Makes the path of a queue pair's own receives. */
     static PostPath ofReceives(QueuePair queuePair, Driver driver) {
         return new PostPath(
-                queuePair.lifetime,
                 queuePair,
-                RECEIVE_QUEUE.of(queuePair.options),
-                "ibv_post_recv",
-                "The receive queue is full: wait for messages before posting more, or ask for a deeper queue",
-                () -> queuePair.states.cannotReceive(),
+                Function.POST_RECV,
                 driver,
-                queuePair.address,
-                null,
                 queuePair.posted.ownReceives(),
+                () -> queuePair.states.cannotReceive(),
+                RECEIVE_QUEUE.of(queuePair.options),
+                null,
                 ANY);
     }
 
-    /** Makes the path of a shared receive queue. */
-    static PostPath ofSharedReceives(
-            ObjectLifetime lifetime, SharedReceiveQueue queue, Driver driver, long address, PostedOperations log) {
-        return new PostPath(
-                lifetime,
+    /** Makes the path of a shared receive queue, which always takes receives. */
+    static PostPath ofSharedReceives(SharedReceiveQueue queue, Driver driver, PostedOperations log) {
+        PostPath path = new PostPath(
                 queue,
-                null,
-                SharedReceiveQueue.POST,
-                "The shared receive queue is full: wait for messages before posting more, or ask for a deeper queue",
-                () -> new IllegalStateException(queue + " takes no receives"),
+                Function.POST_SRQ_RECV,
                 driver,
-                address,
-                null,
                 log,
+                () -> new IllegalStateException(queue + " takes no receives"),
+                null,
+                null,
+                ANY);
+        path.ready(true);
+        return path;
+    }
+
+    /** Makes the path of a work queue. Its receives are of one kind, so the log needs no room for their ids. */
+    static PostPath ofWorkReceives(WorkQueue queue, Driver driver, CompletionQueue completions) {
+        return new PostPath(
+                queue,
+                Function.POST_WQ_RECV,
+                driver,
+                new PostedOperations(1, false),
+                queue::cannotReceive,
+                completions,
+                null,
                 ANY);
     }
 
     /** Lets requests through, or not, according to the queue's state. */
     void ready(boolean now) {
         ready = now;
-        log.open(now && !rarely, usual);
+        log.open(now && !takesNone, usual);
     }
 
     /** Has all posts take the way of the rare ones from now on. */
-    void postRarely() {
-        rarely = true;
+    void takeNone() {
+        takesNone = true;
         log.open(false, usual);
     }
 
@@ -150,7 +168,7 @@ final class PostPath {
 
     /** Returns the C name of posting. */
     String verb() {
-        return verb;
+        return function.verb;
     }
 
     /**
@@ -164,24 +182,18 @@ final class PostPath {
         }
     }
 
-    /** Returns the exception for a list of requests that C refused. */
-    PostException failure(String function, int errno, int posted, int count) {
-        String full = whenFull;
-        if ((errno == Errno.ENOMEM || errno == Errno.ENOSPC) && completions != null && completions.looksLossy()) {
-            full = completions.lossText(); // polls will never free the queue
-        }
-        return failure(function, queue, errno, full, posted, count);
-    }
-
-    /** Returns the exception for requests to a queue that a function of C refused. */
-    static PostException failure(String function, Object queue, int errno, String whenFull, int posted, int count) {
+    /** Returns the exception for a list of requests that a function of C refused. */
+    PostException failure(String refusing, int errno, int posted, int count) {
         String hint = switch (errno) {
-            case Errno.ENOMEM, Errno.ENOSPC -> whenFull;
+            case Errno.ENOMEM, Errno.ENOSPC ->
+                completions != null && completions.looksLossy()
+                        ? completions.lossText() // polls will never free the queue
+                        : function.whenFull;
             case Errno.EINVAL ->
                 "The state does not allow it, or the device does not support an address, a size or an operation; "
                         + "atomics need addresses that are multiples of 8";
             default -> "";
         };
-        return new PostException(function, queue.toString(), errno, hint, posted, count);
+        return new PostException(refusing, queue.toString(), errno, hint, posted, count);
     }
 }

@@ -69,7 +69,7 @@ final class QueuePairBatches {
         queue.countPolls();
         SendSlots made = new SendSlots(queuePair);
         slots = made;
-        paths().sends().postRarely();
+        paths().sends().takeNone();
         return made;
     }
 

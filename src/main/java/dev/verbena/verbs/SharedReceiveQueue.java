@@ -75,8 +75,7 @@ public final class SharedReceiveQueue extends ContextObject {
         this.granted = granted;
         this.destroyer = destroyer;
         this.log = new PostedOperations(granted.depth(), true);
-        this.path = PostPath.ofSharedReceives(lifetime, this, context.provider().forSharedReceives(), address, log);
-        path.ready(true);
+        this.path = PostPath.ofSharedReceives(this, context.provider().forSharedReceives(), log);
         this.ownReceives = receives(1);
         this.receive = ownReceives.address;
         this.singleReceives =

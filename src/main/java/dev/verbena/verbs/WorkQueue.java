@@ -7,18 +7,17 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.EnumCodec;
-import dev.verbena.internal.Mutex;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.lifetime.ObjectLifetime;
-import dev.verbena.internal.raw.ibv_recv_wr;
-import dev.verbena.internal.raw.ibv_sge;
 import dev.verbena.internal.raw.ibv_wq;
 import dev.verbena.internal.raw.ibv_wq_attr;
 import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * A queue of receives without a queue pair ({@code struct ibv_wq}). Several work queues make an {@link IndirectionTable},
@@ -30,20 +29,14 @@ import java.util.Set;
  * the arena's thread. The arena destroys the queue, or {@link #close} does.
  */
 public final class WorkQueue extends ContextObject {
-    private static final String POST = "ibv_post_wq_recv";
-    private static final String WHEN_FULL =
-            "The work queue is full: wait for messages before posting more, or ask for a deeper queue";
+    static final String POST = "ibv_post_wq_recv";
 
     private final ProtectionDomain domain;
     private final WorkQueueOptions options;
     private final int number;
-    private final CFunction post;
-    private final MemorySegment request;
-    private final MemorySegment pieces;
-    private final Mutex posting = new Mutex();
-
-    /** The ways in which a post keeps the regions of its pieces open. */
-    private final int[] ways;
+    private final Queue<ReceiveBatch> batches = new ConcurrentLinkedQueue<>();
+    private final PostPath path;
+    private final SingleRequestBatches<ReceiveBatch> singleReceives;
 
     private volatile State state;
 
@@ -54,12 +47,12 @@ public final class WorkQueue extends ContextObject {
         MemorySegment wq = MemorySegment.ofAddress(address).reinterpret(ibv_wq.sizeof());
         initialise(wq);
         this.number = ibv_wq.wq_num(wq);
+        this.path = PostPath.ofWorkReceives(
+                this, context.provider().forWorkReceives(ibv_wq.post_recv(wq)), options.queue());
+        ReceiveBatch own = receives(1);
+        this.singleReceives = new SingleRequestBatches<>(own, lifetime.isConfined() ? own : receives(1));
         this.state = State.of(ibv_wq.state(wq));
-        this.post = CFunction.at(POST, ibv_wq.post_recv(wq));
-        this.request = Arena.ofAuto().allocate(ibv_recv_wr.sizeof() + Long.BYTES, 64);
-        this.pieces = ibv_sge.allocateArray(SGE.of(options), Arena.ofAuto());
-        ibv_recv_wr.sg_list(request, pieces);
-        this.ways = new int[SGE.of(options)];
+        path.ready(state == State.READY);
         context.eventsEvenIfClosed().add(address, this);
     }
 
@@ -90,6 +83,7 @@ public final class WorkQueue extends ContextObject {
         String name = "work queue " + number + " of " + context.name(); // it counts as closed now
         Calls.run(context.function(ContextVerb.DESTROY_WQ), name, address);
         lifetime.gone();
+        batches.forEach(WorkBatch::end);
         context.eventsEvenIfClosed().remove(address, this);
     }
 
@@ -130,6 +124,7 @@ public final class WorkQueue extends ContextObject {
             ibv_wq_attr.wq_state(change, to.code);
             Calls.run(context.function(ContextVerb.MODIFY_WQ), this + " to " + to, address, change.address());
             state = to;
+            path.ready(to == State.READY);
         }
     }
 
@@ -156,6 +151,25 @@ public final class WorkQueue extends ContextObject {
     }
 
     /**
+     * Makes a batch of receives, which is posted with one call into C.
+     *
+     * @param capacity the number of requests that the batch can hold
+     * @return a new batch: keep it, its memory is freed after this queue is closed
+     */
+    @CName(POST)
+    public ReceiveBatch receiveBatch(int capacity) {
+        WorkBatch.checkCapacity(capacity);
+        lifetime.checkOpen();
+        return receives(capacity);
+    }
+
+    private ReceiveBatch receives(int capacity) {
+        ReceiveBatch batch = new ReceiveBatch(this, domain, path, capacity, SGE.of(options));
+        batches.add(batch);
+        return batch;
+    }
+
+    /**
      * Posts a receive ({@code ibv_post_wq_recv}).
      *
      * @param id comes back with the completion
@@ -164,49 +178,22 @@ public final class WorkQueue extends ContextObject {
      * @throws IndexOutOfBoundsException if a piece is longer than 4 GiB - 1
      * @throws PostException if the queue is full
      */
-    @CName("ibv_post_wq_recv")
+    @CName(POST)
     public void postReceive(long id, LocalMemory... local) {
         if (local.length > SGE.of(options)) {
             throw new IllegalArgumentException("A receive has at most " + SGE.of(options) + " pieces here");
         }
-        posting.lock();
-        int entered = 0;
-        try {
-            lifetime.checkOpen();
-            checkReady();
-            for (; entered < local.length; entered++) {
-                LocalMemory memory = local[entered];
-                boolean watched = memory.region().checkUsableIn(domain);
-                MemorySegment piece = ibv_sge.asSlice(pieces, entered);
-                ibv_sge.addr(piece, memory.address());
-                WorkBatch.checkPiece(memory.length());
-                ibv_sge.length(piece, (int) memory.length());
-                ibv_sge.lkey(piece, memory.region().keyWhenOpen());
-                ways[entered] = watched ? memory.region().beginPost() : RequestPart.NOT_BEGUN;
+        try (var one = singleReceives.claim()) {
+            ReceiveBatch batch = local.length == 0 ? one.batch.receive(id) : one.batch.receive(id, local[0]);
+            for (int i = 1; i < local.length; i++) {
+                batch.and(local[i]);
             }
-            ibv_recv_wr.wr_id(request, id);
-            ibv_recv_wr.num_sge(request, local.length);
-            long refused = request.address() + ibv_recv_wr.sizeof();
-            int errno;
-            try (var _ = lifetime.held()) {
-                errno = (int) post.call(address, request.address(), refused);
-            }
-            if (errno != 0) {
-                throw PostPath.failure(POST, this, errno, WHEN_FULL, 0, 1);
-            }
-        } finally {
-            while (entered > 0) {
-                entered--;
-                local[entered].region().endPost(ways[entered]);
-            }
-            posting.unlock();
+            batch.post();
         }
     }
 
-    private void checkReady() {
-        if (state != State.READY) {
-            throw new IllegalStateException(this + " takes receives in READY only: it is in " + state);
-        }
+    IllegalStateException cannotReceive() {
+        return new IllegalStateException(this + " takes receives in READY only: it is in " + state);
     }
 
     /** Returns for example {@code work queue 3 of rxe0 (READY)}. */

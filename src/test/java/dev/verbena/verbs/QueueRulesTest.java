@@ -81,6 +81,27 @@ class QueueRulesTest {
     }
 
     @Test
+    void batchesOfAWorkQueueArePostedAtOnce() {
+        WorkQueue queue = readyWorkQueue();
+        ReceiveBatch batch = queue.receiveBatch(2)
+                .receive(8, here.slice(0, 5))
+                .receive(9, here.slice(8, 6))
+                .and(here.slice(16, 7));
+        assertThat(batch.post()).isEqualTo(2);
+        List<PostedRequest> posted = PostedRequest.latest(2);
+        assertThat(posted).extracting(PostedRequest::id).containsExactly(8L, 9L);
+        assertThat(posted.getLast().pieces())
+                .containsExactly(
+                        new Piece(here.address() + 8, 6, here.localKey()),
+                        new Piece(here.address() + 16, 7, here.localKey()));
+        queue.modify(WorkQueue.State.ERROR);
+        assertThatIllegalStateException().isThrownBy(batch::post).withMessageContaining("READY only");
+        queue.close();
+        assertThatIllegalStateException().isThrownBy(batch::clear);
+        assertThatIllegalArgumentException().isThrownBy(() -> readyWorkQueue().receiveBatch(0));
+    }
+
+    @Test
     void optionsOfAWorkQueueReachC() {
         WorkQueueOptions options = WorkQueueOptions.of(loopback.left.queue, 4);
         loopback.domain.createWorkQueue(

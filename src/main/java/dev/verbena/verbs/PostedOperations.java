@@ -9,37 +9,47 @@ import org.jspecify.annotations.Nullable;
  * but not its operation. While all requests are of one kind, the log keeps the kind alone, unless it needs the ids to tell
  * sends from receives.
  *
+ * <table>
+ * <caption>What the log keeps, by {@code posted}</caption>
+ * <tr><th>{@code posted}</th><th>requests so far</th><th>kept</th><th>next</th></tr>
+ * <tr><td>{@link #NOTHING}</td><td>none</td><td>nothing</td>
+ *     <td>the kind of the first request, or {@link #EACH} if the ids are needed</td></tr>
+ * <tr><td>a kind</td><td>all of this kind</td><td>the kind</td><td>{@link #EACH} with the first of another kind</td></tr>
+ * <tr><td>{@link #EACH}</td><td>of several kinds</td>
+ *     <td>an entry for each, and the kind of those {@code beforeEntries}</td><td>{@link #NOTHING}, by {@link #clear}</td></tr>
+ * </table>
+ *
+ * <p>The entries are ids, and beside them operations once the entries are of several kinds: {@code entries} is the kind of
+ * all entries, {@link #NOTHING} or {@link #SEVERAL}. While the queue is ready, {@code through} is {@code posted} if such
+ * requests need no more checks; else it is {@link #NOTHING}.
+ *
  * <p>Threads that post to one queue at the same time may mix up their entries. The operation of a failed request is then
  * unknown, or is that of a neighbour; no other harm is done.
  */
 final class PostedOperations {
-    /** Stands for requests of several kinds. */
+    /** In place of a kind: several kinds. */
     static final int SEVERAL = -101; // not the code of an operation
-    /** In place of the only kind: no request was posted yet. */
+    /** In place of a kind: no request. */
     private static final int NOTHING = -102;
 
-    /** In place of the only kind: each request is logged. */
+    /** In place of a kind: each request has an entry. */
     private static final int EACH = -103;
 
-    private final long[] ids;
-    /** The operations beside the ids, once they are not all {@link #sole}. */
-    private final byte[] operations;
-    /** The operation of all logged requests, {@link #NOTHING} if there are none, or {@link #SEVERAL}. */
-    private int sole = NOTHING;
-
     private final boolean idsTellSides;
-    private int only = NOTHING;
+    private final long[] ids;
+    /** The operations beside the ids, if {@link #entries} is {@link #SEVERAL}. */
+    private final byte[] operations;
+    /** The number of the next entry. */
+    private long next;
 
-    /** As the only kind, while the queue lets requests through without more checks; else {@link #NOTHING}. */
+    private int posted = NOTHING;
+    private int entries = NOTHING;
+    private int beforeEntries = NOTHING;
     private int through = NOTHING;
 
-    private boolean open;
+    private boolean isReady;
     /** The operations that need no more checks, a bit for each code. */
     private int usual;
-    /** The kind of the requests before each was logged, or {@link #NOTHING}. */
-    private int before = NOTHING;
-
-    private long next;
 
     /**
      * Makes an empty log.
@@ -67,7 +77,7 @@ final class PostedOperations {
 
     /** Returns true if requests of this kind need not be added. */
     boolean covers(int kind) {
-        return kind == only;
+        return kind == posted;
     }
 
     /**
@@ -103,14 +113,14 @@ final class PostedOperations {
      * @param kinds the operations that need no more checks, a bit for each code
      */
     synchronized void open(boolean now, int kinds) {
-        open = now;
+        isReady = now;
         usual = kinds;
         noteThrough();
     }
 
     /** The caller has the lock: else a thread could let a kind through that another thread shuts at the same time. */
     private void noteThrough() {
-        through = open && (only == EACH || isUsual(only)) ? only : NOTHING;
+        through = isReady && (posted == EACH || isUsual(posted)) ? posted : NOTHING;
     }
 
     /**
@@ -131,7 +141,7 @@ final class PostedOperations {
         int slot = slot(next);
         int untilEnd = Math.min(added, ids.length - slot);
         int each = behind == 0 ? Operation.RECEIVE.code() : kind;
-        if (sole != each) {
+        if (entries != each) {
             mix(each);
         }
         next += added;
@@ -139,7 +149,7 @@ final class PostedOperations {
         if (untilEnd < added) {
             copyIds(first + untilEnd * apart, apart, 0, added - untilEnd);
         }
-        if (sole == SEVERAL) {
+        if (entries == SEVERAL) {
             copyOperations(first + behind, apart, slot, added, each);
         }
         return added;
@@ -155,42 +165,42 @@ final class PostedOperations {
     }
 
     private void note(long id, int kind) {
-        if (sole != kind) {
+        if (entries != kind) {
             mix(kind);
         }
         int slot = slot(next++);
         ids[slot] = id;
-        if (sole == SEVERAL) {
+        if (entries == SEVERAL) {
             operations[slot] = (byte) kind;
         }
     }
 
     /** Notes that a request of another kind follows. Most logs hold one kind, and so need no operations beside the ids. */
     private void mix(int kind) {
-        if (sole == NOTHING) {
-            sole = kind;
-        } else if (sole != SEVERAL) {
+        if (entries == NOTHING) {
+            entries = kind;
+        } else if (entries != SEVERAL) {
             for (long number = Math.max(0, next - ids.length); number < next; number++) {
-                operations[slot(number)] = (byte) sole;
+                operations[slot(number)] = (byte) entries;
             }
-            sole = SEVERAL;
+            entries = SEVERAL;
         }
     }
 
     /** Returns true if the log keeps the kind alone, also with requests of this kind. */
     private boolean isEnough(int kind) {
-        if (only != EACH && only != kind) {
+        if (posted != EACH && posted != kind) {
             settle(kind);
         }
-        return only == kind;
+        return posted == kind;
     }
 
     private synchronized void settle(int kind) {
-        if (only == NOTHING && kind != SEVERAL && !idsTellSides) {
-            only = kind;
-        } else if (only != EACH && only != kind) {
-            before = only;
-            only = EACH;
+        if (posted == NOTHING && kind != SEVERAL && !idsTellSides) {
+            posted = kind;
+        } else if (posted != EACH && posted != kind) {
+            beforeEntries = posted;
+            posted = EACH;
         }
         noteThrough();
     }
@@ -212,15 +222,15 @@ final class PostedOperations {
     }
 
     boolean isEmpty() {
-        return only == NOTHING;
+        return posted == NOTHING;
     }
 
     /** Empties the log. */
     synchronized void clear() {
-        only = NOTHING;
-        before = NOTHING;
+        posted = NOTHING;
+        beforeEntries = NOTHING;
         next = 0;
-        sole = NOTHING;
+        entries = NOTHING;
         noteThrough();
         forgetOperations();
     }
@@ -238,10 +248,12 @@ final class PostedOperations {
     /** Returns the operation of the latest request with this id, or null if it is unknown. */
     @Nullable
     Operation find(long id) {
-        int otherwise = only;
-        if (only == EACH) {
-            otherwise = next < ids.length ? before : NOTHING; // a full log holds all requests that can be outstanding
-            int kind = sole;
+        int otherwise = posted;
+        if (posted == EACH) {
+            otherwise = next < ids.length
+                    ? beforeEntries
+                    : NOTHING; // a full log holds all requests that can be outstanding
+            int kind = entries;
             for (long number = next - 1; number >= Math.max(0, next - ids.length); number--) {
                 int slot = slot(number);
                 int operation = kind == SEVERAL ? operations[slot] : kind;

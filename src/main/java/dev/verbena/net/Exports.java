@@ -64,7 +64,7 @@ final class Exports {
         Set<AccessFlag> rights = new HashSet<>(verbs.access(options));
         rights.remove(AccessFlag.LOCAL_WRITE); // options demand it beside REMOTE_WRITE
         Export made = export(name, rights, arena, local -> carrier.register(options.access(local), arena));
-        verbs.own(made.region(), options);
+        verbs.closesOwner(made.region(), options);
         return made;
     }
 

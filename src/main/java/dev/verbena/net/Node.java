@@ -270,7 +270,7 @@ public final class Node extends VerbsObject {
         verbs.memory(options); // throws if a node can't register it
         try (var _ = lifetime.held()) {
             MemoryRegion made = engine.carrier.register(options, owner);
-            verbs.own(made, options); // last: the owner is not closed before all is done
+            verbs.closesOwner(made, options); // last: the owner is not closed before all is done
             return made;
         }
     }

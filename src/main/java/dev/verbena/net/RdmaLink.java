@@ -200,7 +200,7 @@ final class RdmaLink extends Link {
             return memory;
         }
         MemoryRegion region = memory.region();
-        MemoryRegion own = verbs.again(region, shared, domain, Set.of(), arena);
+        MemoryRegion own = verbs.registerAgain(region, shared, domain, Set.of(), arena);
         return own == region ? memory : own.slice(memory.address() - region.address(), memory.length());
     }
 
@@ -216,7 +216,7 @@ final class RdmaLink extends Link {
             return new Key(() -> ofAll, false, () -> {}); // it ends with the region
         }
         if (domain != shared) {
-            MemoryRegion own = verbs.again(export.region(), shared, domain, export.access(), arena);
+            MemoryRegion own = verbs.registerAgain(export.region(), shared, domain, export.access(), arena);
             return new Key(own::remote, false, own::close);
         }
         MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, export.arena());

@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -38,31 +39,42 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ObjectSnippets.java" region="slice"}
  */
 public final class MemoryRegion extends RequestPart implements LocalMemory {
-    /** The call that ends a region in C. */
-    private enum End {
-        DEREGISTER,
-        UNIMPORT,
-        NOTHING
+    /** How the memory is known to a device. */
+    private enum Kind {
+        /** This process has registered the memory. */
+        REGISTERED(true),
+        /** Another process has registered the memory, and deregisters it. */
+        IMPORTED(true),
+        /** The memory is part of a registered {@link AddressSpace}, whose keys it has. C notices no end of the region. */
+        PART_OF_ADDRESS_SPACE(false),
+        /** No device knows the memory: the library takes the part of the adapter. */
+        WITHOUT_DEVICE(false);
+
+        /** Whether C checks the key of each request. */
+        final boolean isCheckedByC;
+
+        Kind(boolean isCheckedByC) {
+            this.isCheckedByC = isCheckedByC;
+        }
     }
 
-    /** The domain; null if the memory is registered with no device. */
-    private final @Nullable ProtectionDomain domain;
+    private final Kind kind;
 
-    /** The domain, if C checks the key of each request; else an object that is no domain. */
-    private final Object checkedIn;
+    /** The domain; null if the region is {@link Kind#WITHOUT_DEVICE}. */
+    private final @Nullable ProtectionDomain domain;
 
     /**
      * The domain while this is open, if C checks the key of each request, and all threads that may use the domain may use
-     * this; else null. Such a thread then needs no other check of this region. It may read this field as it is: another
-     * thread that closes this region at the same time makes the key invalid, which C notices.
+     * this; else null. A thread that may use the domain then needs no other check of this region. The thread may read this
+     * field as it is: if another thread closes this region at the same time, the key becomes invalid, which C notices.
      */
     @Nullable
-    Object openIn;
+    ProtectionDomain uncheckedDomain;
 
     private final RegionBacking backing;
     private final Set<AccessFlag> access;
+    /** The {@code struct ibv_mr}; 0 if the region is {@link Kind#WITHOUT_DEVICE}. */
     private final long structure;
-    private final End end;
 
     /** The objects that this region depends on besides its domain. The region that replaces this one needs them too. */
     private final VerbsObject[] others;
@@ -72,7 +84,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     private final int localKey;
     private final int remoteKey;
 
-    /** Ends a region that no device knows. */
+    /** Ends the use of the memory by the library; null unless the region is {@link Kind#WITHOUT_DEVICE}. */
     private final @Nullable Runnable ending;
 
     /** Called when C has ended this region; null if nobody else uses the memory. */
@@ -86,33 +98,29 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     /** The windows that were bound to this region, and may still be. */
     private final Set<MemoryWindow> windows = ConcurrentHashMap.newKeySet();
 
-    /** The registrations of the same memory in other domains, which end before this one: see {@link #again}. */
+    /** The registrations of the same memory in other domains, which end before this one: see {@link #registerAgain}. */
     private final Map<ProtectionDomain, MemoryRegion> copies = new ConcurrentHashMap<>();
 
     /** The region that this one is a copy of; null if it is none. */
     private volatile @Nullable MemoryRegion original;
 
-    /** The change under way. Only the thread that keeps the arena from closing sets and reads this. */
-    private @Nullable Reregistration change;
-
     private MemoryRegion(
             ObjectLifetime lifetime,
+            Kind kind,
             ProtectionDomain domain,
             RegionBacking backing,
             Set<AccessFlag> access,
             long structure,
-            End end,
             VerbsObject... others) {
         super(lifetime);
         this.others = others;
+        this.kind = kind;
         this.domain = domain;
-        this.checkedIn = end == End.NOTHING ? this : domain;
         this.backing = backing;
         this.start = backing.address();
         this.length = backing.length();
         this.access = access;
         this.structure = structure;
-        this.end = end;
         lifetime.destroyedBy(this::destroy);
         MemorySegment mr = struct(structure);
         this.localKey = ibv_mr.lkey(mr);
@@ -128,14 +136,13 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             ObjectLifetime lifetime, RegionBacking backing, Set<AccessFlag> access, int key, Runnable ending) {
         super(lifetime);
         this.others = new VerbsObject[0];
+        this.kind = Kind.WITHOUT_DEVICE;
         this.domain = null;
-        this.checkedIn = this;
         this.backing = backing;
         this.start = backing.address();
         this.length = backing.length();
         this.access = access;
         this.structure = 0;
-        this.end = End.NOTHING;
         this.localKey = key;
         this.remoteKey = key;
         this.ending = ending;
@@ -144,9 +151,9 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     private void noteOpen() {
-        ProtectionDomain home = domain;
-        boolean forAll = home != null && (ObjectLifetime.of(home).isConfined() || !lifetime.isConfined());
-        openIn = forAll && checkedIn == home ? home : null;
+        ProtectionDomain own = domain;
+        boolean forAll = own != null && (ObjectLifetime.of(own).isConfined() || !lifetime.isConfined());
+        uncheckedDomain = forAll && kind.isCheckedByC ? own : null;
     }
 
     private static MemorySegment struct(long address) {
@@ -162,7 +169,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             LongSupplier call,
             VerbsObject... others) {
         Function<ObjectLifetime, MemoryRegion> plain = lifetime ->
-                new MemoryRegion(lifetime, domain, backing, access, call.getAsLong(), End.DEREGISTER, others);
+                new MemoryRegion(lifetime, Kind.REGISTERED, domain, backing, access, call.getAsLong(), others);
         Function<ObjectLifetime, MemoryRegion> maker = Recorder.isPresent() ? recorded(plain) : plain;
         VerbsObject[] parents = new VerbsObject[others.length + 1];
         parents[0] = domain;
@@ -202,11 +209,11 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                 memory,
                 lifetime -> new MemoryRegion(
                         lifetime,
+                        Kind.PART_OF_ADDRESS_SPACE,
                         space.domainEvenIfClosed(),
                         backing,
                         space.accessEvenIfClosed(),
-                        structure,
-                        End.NOTHING),
+                        structure),
                 space);
     }
 
@@ -255,7 +262,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                     long structure = call.getAsLong();
                     RegionBacking backing =
                             RegionBacking.elsewhere("another process", address, ibv_mr.length(struct(structure)));
-                    return new MemoryRegion(lifetime, domain, backing, Set.of(), structure, End.UNIMPORT);
+                    return new MemoryRegion(lifetime, Kind.IMPORTED, domain, backing, Set.of(), structure);
                 },
                 domain);
     }
@@ -263,10 +270,23 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     @Override
     @CName({"ibv_dereg_mr", "ibv_unimport_mr", "rdma_dereg_mr"})
     void destroy() {
-        openIn = null;
+        end(null);
+    }
+
+    /** Closes this region by another call of C, which gets the {@code struct ibv_mr} and throws if the region is unchanged. */
+    void closeBy(LongConsumer call) {
+        lifetime.closeBy(() -> end(call));
+    }
+
+    private void end(@Nullable LongConsumer call) {
+        uncheckedDomain = null;
         try {
             copies.values().forEach(MemoryRegion::close);
-            destroyInC();
+            if (call == null) {
+                destroyInC();
+            } else {
+                call.accept(structure);
+            }
         } catch (Throwable refused) {
             noteOpen();
             throw refused;
@@ -284,7 +304,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     }
 
     /** Has this region close an owner that frees the memory, unless it is null. */
-    void own(@Nullable AutoCloseable ofMemory) {
+    void closesOwner(@Nullable AutoCloseable ofMemory) {
         if (ofMemory != null) {
             try (var _ = lifetime.held()) { // a region that is closed meanwhile closes no owner
                 owner = ofMemory;
@@ -325,11 +345,12 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
 
     /**
      * Registers the same memory in another domain too, unless it is: see {@link
-     * dev.verbena.verbs.access.VerbsAccess#again}.
+     * dev.verbena.verbs.access.VerbsAccess#registerAgain}.
      */
-    MemoryRegion again(ProtectionDomain from, ProtectionDomain in, Collection<AccessFlag> more, VerbsArena owner) {
+    MemoryRegion registerAgain(
+            ProtectionDomain from, ProtectionDomain in, Collection<AccessFlag> more, VerbsArena owner) {
         lifetime.checkOpen();
-        if (domain != from || end != End.DEREGISTER || backing.memory() == null) {
+        if (domain != from || !isOwnRegistration()) {
             return this;
         }
         MemoryRegion known = copies.get(in);
@@ -352,25 +373,22 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         }
     }
 
+    /** Returns true if this process has registered memory of its own. */
+    private boolean isOwnRegistration() {
+        return kind == Kind.REGISTERED && backing.memory() != null;
+    }
+
     private void destroyInC() {
-        if (ending != null) {
-            ending.run();
-            return;
-        }
-        Reregistration under = change;
-        if (under != null) {
-            under.call(structure);
-            return;
-        }
-        switch (end) {
-            case DEREGISTER ->
+        switch (kind) {
+            case REGISTERED ->
                 Calls.run(
                         Ibv.DEREG_MR,
                         this,
                         errno -> windows.isEmpty() ? "" : "Unbind, invalidate or close its windows first: " + windows,
                         structure);
-            case UNIMPORT -> Ibv.UNIMPORT_MR.call(structure);
-            case NOTHING -> {}
+            case IMPORTED -> Ibv.UNIMPORT_MR.call(structure);
+            case PART_OF_ADDRESS_SPACE -> {}
+            case WITHOUT_DEVICE -> Objects.requireNonNull(ending).run();
         }
     }
 
@@ -401,7 +419,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     @CName("ibv_rereg_mr")
     public MemoryRegion reregister(RegionChange wanted) {
         lifetime.checkOpen();
-        if (end != End.DEREGISTER || backing.memory() == null) {
+        if (!isOwnRegistration()) {
             throw new IllegalStateException(
                     "only a registration of memory of this process can be changed, got " + this);
         }
@@ -414,12 +432,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         Reregistration mine = Reregistration.of(this, domainOfDevice(), backing, access, wanted, others);
         return lifetime.withoutClosing(() -> {
             lifetime.checkOpen(); // another thread may have closed or changed this region meanwhile
-            change = mine;
-            try {
-                return mine.run();
-            } finally {
-                change = null;
-            }
+            return mine.run();
         });
     }
 
@@ -430,17 +443,17 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      */
     boolean checkUsableIn(@Nullable ProtectionDomain wanted) {
         lifetime.checkOpen();
-        if (checkedIn == wanted) {
+        ProtectionDomain own = domain;
+        if (own == wanted && kind.isCheckedByC) {
             return false;
         }
-        ProtectionDomain own = domain;
         if (wanted == null || own == null || own.root() != wanted.root()) {
             throw new IllegalArgumentException(this
                     + (own == null
                             ? " is registered with a node without a device: use channels of that node"
                             : " belongs to another protection domain than the queue"));
         }
-        return end == End.NOTHING;
+        return !kind.isCheckedByC;
     }
 
     /** Returns the local key, for a caller that has just checked that this region is open. */
@@ -560,7 +573,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
     @Override
     public RemoteMemory remote() {
         lifetime.checkOpen();
-        if (backing == RegionBacking.NOTHING || (end == End.NOTHING && ending == null)) {
+        if (backing == RegionBacking.NOTHING || kind == Kind.PART_OF_ADDRESS_SPACE) {
             throw new UnsupportedOperationException("peers can't use " + this);
         }
         return new RemoteMemory(backing.address(), remoteKey, backing.length());
@@ -574,7 +587,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
      * @throws UnsupportedOperationException if the memory is registered with a node without a device
      */
     public int handle() {
-        if (ending != null) {
+        if (kind == Kind.WITHOUT_DEVICE) {
             throw new UnsupportedOperationException(this + " is registered with no device, and has no handle");
         }
         try (var _ = lifetime.held()) {

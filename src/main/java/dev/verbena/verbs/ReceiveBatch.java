@@ -68,7 +68,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     public ReceiveBatch receive(long id, LocalMemory local, long offset, long length) {
         checkUser();
         MemorySlice piece = MemorySlice.of(local);
-        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        boolean watched = piece.region.uncheckedDomain != uncheckedDomain && piece.region.checkUsableIn(domain);
         Objects.checkFromIndexSize(offset, length, piece.length);
         checkPiece(length);
         long request = place(RECEIVE);
@@ -103,7 +103,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
             throw new IllegalStateException("Only a receive with one piece of memory takes another range");
         }
         MemorySlice piece = MemorySlice.of(local);
-        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        boolean watched = piece.region.uncheckedDomain != uncheckedDomain && piece.region.checkUsableIn(domain);
         Objects.checkFromIndexSize(offset, length, piece.length);
         checkPiece(length);
         if (watched) {
@@ -116,7 +116,7 @@ public final class ReceiveBatch extends WorkBatch<ReceiveBatch> {
     /** Writes a receive. This method is flat: see {@link Memory#LONG_AT}. */
     void put(long request, long id, LocalMemory local) {
         MemorySlice piece = MemorySlice.of(local);
-        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        boolean watched = piece.region.uncheckedDomain != uncheckedDomain && piece.region.checkUsableIn(domain);
         checkPiece(piece.length);
         RequestParts named = parts;
         if (named != null) {

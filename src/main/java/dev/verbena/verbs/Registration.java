@@ -42,7 +42,7 @@ final class Registration {
     /** Registers memory of any kind, whose owner the region closes if there is one. */
     static MemoryRegion owned(ProtectionDomain domain, RegionOptions options, VerbsArena arena) {
         MemoryRegion made = with(domain, options, arena);
-        made.own(options.owner());
+        made.closesOwner(options.owner());
         return made;
     }
 

@@ -84,7 +84,7 @@ final class Reregistration {
                 access,
                 domain,
                 () -> {
-                    old.close(); // runs call()
+                    old.closeBy(this::call);
                     if (failure != null) {
                         throw failure;
                     }
@@ -94,7 +94,7 @@ final class Reregistration {
     }
 
     /** Calls C instead of deregistering the old region. Throws if the old region is unchanged. */
-    void call(long region) {
+    private void call(long region) {
         int result = (int) Ibv.REREG_MR.call(
                 region,
                 flags(),
@@ -102,8 +102,7 @@ final class Reregistration {
                 MEMORY.of(wanted) == null ? 0 : backing.segment().address(),
                 MEMORY.of(wanted) == null ? 0 : backing.length(),
                 ACCESS.of(wanted) == null ? 0 : AccessFlag.bits(access));
-        // A failure to undo the protection against fork() does no harm: child processes of the JDK leave the memory
-        // alone.
+        // The JDK's child processes leave the memory alone, so a protection against fork() that stays does no harm.
         if (result == 0 || RegionChangeError.of(result) == RegionChangeError.DO_FORK_OLD) {
             structure = region;
         } else {

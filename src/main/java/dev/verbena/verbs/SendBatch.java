@@ -553,7 +553,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
                             + operation());
         }
         MemorySlice piece = MemorySlice.of(local);
-        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        boolean watched = piece.region.uncheckedDomain != uncheckedDomain && piece.region.checkUsableIn(domain);
         Objects.checkFromIndexSize(offset, length, piece.length);
         long limit = (long) Memory.LONG_AT.get(Memory.ALL, Memory.at(word, LIMIT_WORD));
         if (length > limit || length > path.longestMessage()) {
@@ -704,7 +704,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
             int remoteKey) {
         checkUser();
         MemorySlice piece = MemorySlice.of(local);
-        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        boolean watched = piece.region.uncheckedDomain != uncheckedDomain && piece.region.checkUsableIn(domain);
         Objects.checkFromIndexSize(offset, length, piece.length);
         if (length > limit || length > path.longestMessage()) {
             throw tooLong(length, limit);
@@ -741,7 +741,7 @@ public final class SendBatch extends WorkBatch<SendBatch> {
      */
     void put(long request, long id, int code, LocalMemory local, long limit, long remoteAddress, int remoteKey) {
         MemorySlice piece = MemorySlice.of(local);
-        boolean watched = piece.region.openIn != home && piece.region.checkUsableIn(domain);
+        boolean watched = piece.region.uncheckedDomain != uncheckedDomain && piece.region.checkUsableIn(domain);
         if (piece.length > limit || piece.length > path.longestMessage()) {
             throw tooLong(piece.length, limit);
         }

@@ -75,8 +75,8 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
-    public void own(MemoryRegion region, RegionOptions options) {
-        region.own(options.owner());
+    public void closesOwner(MemoryRegion region, RegionOptions options) {
+        region.closesOwner(options.owner());
     }
 
     @Override
@@ -95,13 +95,13 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
-    public MemoryRegion again(
+    public MemoryRegion registerAgain(
             MemoryRegion region,
             ProtectionDomain from,
             ProtectionDomain in,
             Collection<AccessFlag> more,
             VerbsArena arena) {
-        return region.again(from, in, more, arena);
+        return region.registerAgain(from, in, more, arena);
     }
 
     @Override

@@ -44,10 +44,10 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
 
     final @Nullable ProtectionDomain domain;
     /**
-     * The domain, whose {@linkplain MemoryRegion#openIn open} regions need no more checks. If its threads are fewer than the
-     * queue's, an object that no region is open in.
+     * The domain if all threads of the queue may use it, else this batch, which is no domain. A region that has {@linkplain
+     * MemoryRegion#uncheckedDomain the same} needs no more checks.
      */
-    final Object home;
+    final Object uncheckedDomain;
 
     final PostPath path;
     /** The memory of the batch. The queue keeps the batch reachable while C may read it, so addresses are enough. */
@@ -100,7 +100,7 @@ abstract sealed class WorkBatch<B extends WorkBatch<B>> extends ThreadBound perm
         super(queue);
         this.queue = queue;
         this.domain = domain;
-        this.home = domain != null && (isConfined(queue) || !isConfined(domain)) ? domain : this;
+        this.uncheckedDomain = domain != null && (isConfined(queue) || !isConfined(domain)) ? domain : this;
         this.path = path;
         this.log = path.log;
         this.driver = path.driver;

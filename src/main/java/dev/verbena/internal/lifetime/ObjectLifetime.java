@@ -318,12 +318,25 @@ public final class ObjectLifetime extends Lifetime {
         destroyOnce();
     }
 
+    /**
+     * Destroys the object by another function than that of {@link #destroyedBy}: by one that has C hand the object over to a
+     * new one, for example.
+     */
+    public void closeBy(Runnable function) {
+        guard().checkThread();
+        destroyOnce(function);
+    }
+
     /** Destroys the object unless it is gone. Waits for another thread that does. */
     void destroyOnce() {
+        destroyOnce(Objects.requireNonNull(destroyer));
+    }
+
+    private void destroyOnce(Runnable function) {
         StackRoom.check(); // for what must not end halfway
         try (var _ = closingHeld(closing)) {
             if (!gone) {
-                destroy();
+                destroy(function);
             }
         } finally {
             if (gone) {
@@ -332,12 +345,12 @@ public final class ObjectLifetime extends Lifetime {
         }
     }
 
-    private void destroy() {
+    private void destroy(Runnable function) {
         checkNoDependents();
         guard().shut();
         try {
             checkNoDependents(); // one may have been made before this lifetime was shut
-            Objects.requireNonNull(destroyer).run();
+            function.run();
             gone = true;
         } finally {
             if (!gone) {

@@ -116,7 +116,7 @@ public interface VerbsAccess {
 
     /**
      * Registers memory as {@link ProtectionDomain#register(RegionOptions, VerbsArena)} does, but the region does not close the
-     * owner that the options may name: see {@link #own}.
+     * owner that the options may name: see {@link #closesOwner}.
      */
     MemoryRegion register(ProtectionDomain domain, RegionOptions options, VerbsArena arena);
 
@@ -125,7 +125,7 @@ public interface VerbsAccess {
      *
      * @throws IllegalStateException if the region is closed. It has not closed the owner then
      */
-    void own(MemoryRegion region, RegionOptions options);
+    void closesOwner(MemoryRegion region, RegionOptions options);
 
     /**
      * Returns the segment that the options name.
@@ -151,7 +151,7 @@ public interface VerbsAccess {
      * @param arena an arena for all threads, which closes the registration
      * @return the registration; the region itself if it is not a registration of memory of this process in that domain
      */
-    MemoryRegion again(
+    MemoryRegion registerAgain(
             MemoryRegion region,
             ProtectionDomain from,
             ProtectionDomain in,

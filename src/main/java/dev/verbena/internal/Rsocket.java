@@ -35,7 +35,7 @@ public final class Rsocket {
     public static final CFunction PLACE = function("riowrite");
 
     /** The type of all rsockets ({@code SOCK_STREAM}). */
-    static final int STREAM = 1;
+    public static final int STREAM = 1;
 
     private static final int PEEK = 2;
     private static final int DO_NOT_WAIT = 0x40;
@@ -77,7 +77,7 @@ public final class Rsocket {
      * number negated.
      *
      * @param wait whether to poll for some microseconds and arm the completion channel if there are none: see
-     *     {@link HiddenDescriptor#completionChannel}
+     *     {@code HiddenDescriptor.completionChannel}
      */
     public static long receive(int socket, MemorySegment to, long at, long length, boolean wait) {
         try {

@@ -30,7 +30,7 @@ public enum SystemCall {
     static final int SET_FLAGS = 4;
 
     /** {@code O_NONBLOCK}. */
-    static final int NON_BLOCKING = 04000;
+    public static final int NON_BLOCKING = 04000;
 
     private final CFunction function;
 
@@ -48,7 +48,7 @@ public enum SystemCall {
      *
      * @throws SystemCallException if it fails
      */
-    int call(long... arguments) {
+    public int call(long... arguments) {
         int result;
         do {
             result = (int) function.call(arguments);
@@ -65,13 +65,13 @@ public enum SystemCall {
      *
      * @throws SystemCallException if it fails
      */
-    int call(long first, long second, long third, long fourth) {
+    public int call(long first, long second, long third, long fourth) {
         int result = quietly(first, second, third, fourth);
         return result < 0 ? call(new long[] {first, second, third, fourth}) : result;
     }
 
     /** Calls the function without an allocation. The error number of a failure is lost. */
-    int quietly(long first, long second, long third, long fourth) {
+    public int quietly(long first, long second, long third, long fourth) {
         return (int) function.callQuietly(first, second, third, fourth);
     }
 
@@ -108,7 +108,7 @@ public enum SystemCall {
     }
 
     /** Returns the flags of a descriptor ({@code F_GETFL}); negative if there is no such descriptor. */
-    static int flags(int descriptor) {
+    public static int flags(int descriptor) {
         return (int) FCNTL.function.call(descriptor, GET_FLAGS);
     }
 }

@@ -4,8 +4,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.jfr.ChannelEndEvent;
-import dev.verbena.internal.jfr.ChannelOpenEvent;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.net.ChannelState.Event;
 import dev.verbena.verbs.LocalMemory;

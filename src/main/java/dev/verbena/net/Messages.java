@@ -4,7 +4,6 @@ import dev.verbena.VerbsException;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Fields;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.jfr.CreditStallEvent;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;

@@ -1,9 +1,6 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.jfr.AdmitFailureEvent;
-import dev.verbena.internal.jfr.HandlerFailureEvent;
 import dev.verbena.internal.jfr.Recorder;
-import dev.verbena.internal.jfr.StrangerEvent;
 import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;

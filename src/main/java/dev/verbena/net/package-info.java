@@ -1,5 +1,5 @@
 /**
- * Nodes that exchange messages, and pools and caches of registered memory, on top of verbs and the connection manager.
+ * Nodes that exchange messages, on top of verbs and the connection manager.
  *
  * <p>{@link Node} and {@link Channel} are what most programs need: connections, messages with flow control, calls, and an
  * end that each side learns. The chapter <a href="{@docRoot}/net.html">Nodes, channels and calls</a> explains them, has
@@ -21,9 +21,6 @@
  *   <li>Data and files of any size: {@link Transfer}.
  *   <li>Ends: {@link ChannelException}, {@link EndReason}, {@link CallException}.
  *   <li>Without a device: {@link Transport}. Against strangers: {@link Protection}.
- *   <li>Registered memory for other programs: {@link BufferPool} lends pieces of one registration, and
- *       {@link RegistrationCache} keeps the registrations of memory that comes from elsewhere. Registering takes
- *       microseconds to milliseconds, because the kernel pins each page: do not register on a hot path.
  * </ul>
  */
 package dev.verbena.net;

@@ -2,7 +2,6 @@ package dev.verbena.sockets;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.FullPipe;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCoreVersion;

@@ -5,7 +5,6 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Fields;
-import dev.verbena.internal.HiddenDescriptor;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.PollSet;

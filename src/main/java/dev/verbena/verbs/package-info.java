@@ -24,7 +24,9 @@
  *
  * <ul>
  *   <li>Memory: {@link LocalMemory} (a region or a part of one), {@link RegionOptions} and {@link RegionChange}
- *       (registering in other ways, and again).
+ *       (registering in other ways, and again). {@link BufferPool} lends pieces of one registration, and
+ *       {@link RegistrationCache} keeps the registrations of memory that comes from elsewhere: registering takes
+ *       microseconds to milliseconds, because the kernel pins each page.
  *   <li>Posting: {@link ReceiveBatch}, {@link Operation} (what a request does), {@link UnsignaledPosts},
  *       {@link SendSlots} (counts free slots), {@link PostException}.
  *   <li>Completing: {@link WorkStatus}, {@link WorkCompletionException}, {@link CompletionQueueOptions},

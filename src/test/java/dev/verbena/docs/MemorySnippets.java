@@ -3,14 +3,14 @@ package dev.verbena.docs;
 import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
 
-import dev.verbena.net.BufferPool;
 import dev.verbena.net.Node;
-import dev.verbena.net.RegistrationCache;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.BufferPool;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.RegistrationCache;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkCompletion;
 import java.io.IOException;

@@ -1,9 +1,9 @@
 package dev.verbena.walk;
 
-import dev.verbena.net.BufferPool;
-import dev.verbena.net.RegistrationCache;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.BufferPool;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.RegistrationCache;
 import dev.verbena.walk.Node.ArenaNode;
 import dev.verbena.walk.Node.Block;
 import dev.verbena.walk.Node.DomainNode;

@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.net;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,10 +13,10 @@ import jdk.jfr.StackTrace;
 @Description("The test of NodeOptions.admit has thrown, and so the peer was refused")
 @Category("RDMA")
 @StackTrace(false)
-public final class AdmitFailureEvent extends Event {
+final class AdmitFailureEvent extends Event {
     @Label("Peer")
-    public String peer = "";
+    String peer = "";
 
     @Label("Thrown")
-    public String thrown = "";
+    String thrown = "";
 }

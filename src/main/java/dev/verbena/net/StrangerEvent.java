@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.net;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,7 +13,7 @@ import jdk.jfr.StackTrace;
 @Description("A peer of a node with a secret has not proved that it knows the secret, and was refused")
 @Category("RDMA")
 @StackTrace(false)
-public final class StrangerEvent extends Event {
+final class StrangerEvent extends Event {
     @Label("Peer")
-    public String peer = "";
+    String peer = "";
 }

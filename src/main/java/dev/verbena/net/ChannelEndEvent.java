@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.net;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,14 +13,14 @@ import jdk.jfr.StackTrace;
 @Description("A channel between two nodes has ended")
 @Category("RDMA")
 @StackTrace(false)
-public final class ChannelEndEvent extends Event {
+final class ChannelEndEvent extends Event {
     @Label("Channel")
-    public String channel = "";
+    String channel = "";
 
     @Label("Reason")
     @Description("CLOSED if this side has closed the channel, else the reason of the end")
-    public String reason = "";
+    String reason = "";
 
     @Label("Details")
-    public String details = "";
+    String details = "";
 }

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.TestDevice;
-import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.ProtectionDomain;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -15,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /** Pools and caches check their arguments before anything is allocated, registered or kept. */
 @FencedTest
-class NetArgumentTest {
+class PoolArgumentTest {
     private final VerbsArena arena = VerbsArena.ofShared();
     private final ProtectionDomain domain = TestDevice.get().open(arena).allocateProtectionDomain();
 

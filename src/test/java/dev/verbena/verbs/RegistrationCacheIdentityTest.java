@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -9,9 +9,6 @@ import dev.verbena.support.Await;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
-import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.QueuePairAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -7,8 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
-import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.QueuePairAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.NoSuchElementException;

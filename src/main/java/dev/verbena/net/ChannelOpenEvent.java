@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.net;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,10 +13,10 @@ import jdk.jfr.StackTrace;
 @Description("A channel between two nodes was opened")
 @Category("RDMA")
 @StackTrace(false)
-public final class ChannelOpenEvent extends Event {
+final class ChannelOpenEvent extends Event {
     @Label("Channel")
-    public String channel = "";
+    String channel = "";
 
     @Label("Protection")
-    public String protection = "";
+    String protection = "";
 }

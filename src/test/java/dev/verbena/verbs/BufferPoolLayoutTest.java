@@ -1,10 +1,9 @@
-package dev.verbena.net;
+package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
-import dev.verbena.verbs.AccessFlag;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

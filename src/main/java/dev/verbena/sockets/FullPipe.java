@@ -1,5 +1,7 @@
-package dev.verbena.internal;
+package dev.verbena.sockets;
 
+import dev.verbena.internal.SystemCall;
+import dev.verbena.internal.SystemCallException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -9,7 +11,7 @@ import java.lang.foreign.ValueLayout;
  *
  * <p>One thread at a time may use it.
  */
-public final class FullPipe implements AutoCloseable {
+final class FullPipe implements AutoCloseable {
     private static final int CLOSE_ON_EXEC = 0x80000;
     private static final int DUPLICATE_CLOSE_ON_EXEC = 1030;
     private static final int AT_ONCE = 4_096;
@@ -27,7 +29,7 @@ public final class FullPipe implements AutoCloseable {
      *
      * @throws SystemCallException if no descriptor can be opened
      */
-    public static FullPipe open() {
+    static FullPipe open() {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment ends = scratch.allocate(ValueLayout.JAVA_INT, 2);
             MemorySegment bytes = scratch.allocate(AT_ONCE);
@@ -45,14 +47,14 @@ public final class FullPipe implements AutoCloseable {
      *
      * @throws SystemCallException if no descriptor can be opened; the place is not taken then
      */
-    public int replace(int descriptor) {
+    int replace(int descriptor) {
         int kept = SystemCall.FCNTL.call(descriptor, DUPLICATE_CLOSE_ON_EXEC, 0, 0);
         SystemCall.DUP3.call(writeEnd, descriptor, CLOSE_ON_EXEC, 0);
         return kept;
     }
 
     /** Gives the place back to what was there. */
-    public void restore(int kept, int descriptor) {
+    void restore(int kept, int descriptor) {
         SystemCall.DUP3.call(kept, descriptor, CLOSE_ON_EXEC, 0);
         SystemCall.close(kept);
     }

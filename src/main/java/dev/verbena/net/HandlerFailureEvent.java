@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.net;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,14 +13,14 @@ import jdk.jfr.StackTrace;
 @Description("A handler of a node has thrown: a call of the peer has failed, or the channel has ended")
 @Category("RDMA")
 @StackTrace(false)
-public final class HandlerFailureEvent extends Event {
+final class HandlerFailureEvent extends Event {
     @Label("Channel")
-    public String channel = "";
+    String channel = "";
 
     @Label("Thrown")
-    public String thrown = "";
+    String thrown = "";
 
     @Label("Place")
     @Description("The method and line that have thrown; empty if the exception has no stack trace")
-    public String place = "";
+    String place = "";
 }

@@ -1,12 +1,8 @@
-package dev.verbena.net;
+package dev.verbena.verbs;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Mutex;
-import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.LocalMemory;
-import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.ProtectionDomain;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collection;

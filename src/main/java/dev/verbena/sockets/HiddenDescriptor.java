@@ -1,5 +1,8 @@
-package dev.verbena.internal;
+package dev.verbena.sockets;
 
+import dev.verbena.internal.Mutex;
+import dev.verbena.internal.Rsocket;
+import dev.verbena.internal.SystemCall;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -16,9 +19,9 @@ import java.util.stream.Stream;
  *
  * <p>But {@code rfcntl} passes {@code O_NONBLOCK} on to them, so the descriptor whose flag follows is the right one.
  */
-public final class HiddenDescriptor {
+final class HiddenDescriptor {
     /** The result if no descriptor was found. */
-    public static final int NOT_FOUND = -1;
+    static final int NOT_FOUND = -1;
 
     private static final String SOCKET = "socket:";
     private static final String COMPLETION_CHANNEL = "anon_inode:[infinibandevent]";
@@ -40,7 +43,7 @@ public final class HiddenDescriptor {
      * pair, but on the descriptor that the thread reads requests from, so it may miss a connection for
      * {@code wake_up_interval}, 5 seconds.
      */
-    public static int acceptQueue(int listener) {
+    static int acceptQueue(int listener) {
         // the flags of two rsockets must not change at once
         try (var _ = LOCK.held()) {
             return find(all(), SOCKET, listener);
@@ -55,7 +58,7 @@ public final class HiddenDescriptor {
      *
      * @param queue a duplicate of {@link #acceptQueue}, since C has closed its own
      */
-    public static int takeUnaccepted(int queue) {
+    static int takeUnaccepted(int queue) {
         try (Arena scratch = Arena.ofConfined()) {
             MemorySegment entry = scratch.allocate(ValueLayout.ADDRESS);
             if (SystemCall.READ.quietly(queue, entry.address(), entry.byteSize(), 0) != entry.byteSize()) {
@@ -76,7 +79,7 @@ public final class HiddenDescriptor {
      * channel becomes readable when it is worth to call again. And no function waits for the peer any more. No other thread
      * may call a function that would.
      */
-    public static int completionChannel(int socket) {
+    static int completionChannel(int socket) {
         try (var _ = LOCK.held()) {
             List<Integer> near = new ArrayList<>(
                     IntStream.rangeClosed(socket + 1, socket + NEAR).boxed().toList());

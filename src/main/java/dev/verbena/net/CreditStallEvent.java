@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.net;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -15,7 +15,7 @@ import jdk.jfr.Threshold;
 @Category("RDMA")
 @StackTrace(false)
 @Threshold("20 ms")
-public final class CreditStallEvent extends Event {
+final class CreditStallEvent extends Event {
     @Label("Channel")
-    public String channel = "";
+    String channel = "";
 }

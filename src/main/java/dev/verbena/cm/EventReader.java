@@ -3,6 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
@@ -14,7 +15,6 @@ import dev.verbena.internal.jfr.ConnectionEvent;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_event_channel;
-import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -436,7 +436,7 @@ final class EventReader {
      */
     private static boolean failQueuePair(long id) {
         long pair = Memory.getLong(id + rdma_cm_id.qp$offset());
-        return pair != 0 && VerbsAccess.get().fail(pair) == 0; // a device that was removed refuses
+        return pair != 0 && Ibv.failQueuePair(pair) == 0; // a device that was removed refuses
     }
 
     private static void record(RawEvent taken, String local, String peer) {

@@ -5,9 +5,11 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.rdma_cm_id;
@@ -198,8 +200,9 @@ final class IdQueues {
     private void callDestroy(long pair) {
         try (var _ = id.inC.held()) {
             setPair(MemorySegment.NULL);
-            int errno = VerbsAccess.get().destroy(pair);
-            if (errno != 0) {
+            int result = (int) Ibv.DESTROY_QP.call(pair);
+            if (result != 0) {
+                int errno = Failures.errnoOf(result);
                 setPair(MemorySegment.ofAddress(pair));
                 throw CmFailures.failure(RdmaCm.DESTROY_QP, errno, id.toString(), "");
             }

@@ -1,5 +1,10 @@
 package dev.verbena.internal;
 
+import dev.verbena.internal.raw.ibv_qp_attr;
+import dev.verbena.internal.raw.rdma_h;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
 /** The exported functions of {@code libibverbs} that are called. */
 public final class Ibv {
     public static final CFunction GET_DEVICE_LIST = function("ibv_get_device_list");
@@ -77,7 +82,24 @@ public final class Ibv {
     public static final CFunction INIT_AH_FROM_WC = function("ibv_init_ah_from_wc");
     public static final CFunction DESTROY_AH = function("ibv_destroy_ah");
 
+    /** Initialises the class of the struct early: the end of a connection must not be the first to need it. */
+    private static final long QP_ATTR_BYTES = ibv_qp_attr.sizeof();
+
     private Ibv() {}
+
+    /**
+     * Changes a queue pair to {@code IBV_QPS_ERR}, so that its requests end. Any thread may call this.
+     *
+     * @param pair the {@code struct ibv_qp}, which the caller keeps from being destroyed
+     * @return 0, or an error number
+     */
+    public static int failQueuePair(long pair) {
+        try (Arena scratch = Arena.ofConfined()) {
+            MemorySegment attributes = scratch.allocate(QP_ATTR_BYTES, Long.BYTES);
+            ibv_qp_attr.qp_state(attributes, rdma_h.IBV_QPS_ERR);
+            return (int) MODIFY_QP.call(pair, attributes.address(), rdma_h.IBV_QP_STATE);
+        }
+    }
 
     private static CFunction function(String name) {
         return new CFunction(NativeLibraries.VERBS, name);

@@ -4,6 +4,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.LocalMemory;
@@ -206,7 +207,7 @@ final class RdmaLink extends Link {
 
     @Override
     void prepared() {
-        verbs.forgetUser(pair);
+        ObjectLifetime.of(pair).forgetUser();
     }
 
     @Override

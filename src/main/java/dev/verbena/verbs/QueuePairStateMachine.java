@@ -43,11 +43,6 @@ final class QueuePairStateMachine {
     /** The number of times that the device is asked for the state before a failure counts as old. */
     private static final int QUERIES = 3;
 
-    /** Initialised with the first queue pair: the end of a connection must not be the first to need their classes. */
-    private static final int STATE_BIT = Attribute.STATE.bit;
-
-    private static final long ATTRIBUTES_BYTES = ibv_qp_attr.sizeof();
-
     private final QueuePair queuePair;
     private final ObjectLifetime lifetime;
     private final Context context;
@@ -99,15 +94,6 @@ final class QueuePairStateMachine {
     /** Returns the state as far as this process knows it, also of a closed queue pair. */
     QueuePairState lastKnown() {
         return state;
-    }
-
-    /** Changes a queue pair to ERR in C. Returns 0, or an error number. The caller keeps the queue pair from being destroyed. */
-    static int fail(long pair) {
-        try (Arena scratch = Arena.ofConfined()) {
-            MemorySegment attributes = scratch.allocate(ATTRIBUTES_BYTES, Long.BYTES);
-            ibv_qp_attr.qp_state(attributes, QueuePairState.ERR.code());
-            return (int) Ibv.MODIFY_QP.call(pair, attributes.address(), STATE_BIT);
-        }
     }
 
     /** Notes the state that the queue pair is in, also when another library has changed it. */

@@ -5,9 +5,6 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.EnumCodec;
-import dev.verbena.internal.Ibv;
-import dev.verbena.internal.failures.Failures;
-import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.device.QueuePairType;
@@ -115,12 +112,6 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
-    public int destroy(long pair) {
-        int result = (int) Ibv.DESTROY_QP.call(pair);
-        return result == 0 ? 0 : Failures.errnoOf(result);
-    }
-
-    @Override
     public long address(Context context) {
         return context.address();
     }
@@ -148,11 +139,6 @@ final class VerbsSecrets implements VerbsAccess {
     @Override
     public void noteState(QueuePair pair, QueuePairState state) {
         pair.states.known(state);
-    }
-
-    @Override
-    public int fail(long pair) {
-        return QueuePairStateMachine.fail(pair);
     }
 
     @Override
@@ -212,11 +198,6 @@ final class VerbsSecrets implements VerbsAccess {
     @Override
     public void takeOver(Completions cursor) {
         cursor.takeOver();
-    }
-
-    @Override
-    public void forgetUser(QueuePair pair) {
-        ObjectLifetime.of(pair).forgetUser();
     }
 
     @Override

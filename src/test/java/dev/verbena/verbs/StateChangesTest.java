@@ -9,6 +9,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.Ibv;
 import dev.verbena.internal.raw.ibv_port_attr;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.support.Await;
@@ -77,7 +78,7 @@ class StateChangesTest {
     @Test
     void refusedChangeOfAPairThatHasFailedSaysSo() {
         pair.connect(pair.endpoint());
-        assertThat(VerbsAccess.get().fail(pair.address)).isZero();
+        assertThat(Ibv.failQueuePair(pair.address)).isZero();
         assertThat(ibv_qp_attr.qp_state(Fenced.given("ibv_modify_qp"))).isEqualTo(QueuePairState.ERR.code());
         Fenced.fail("ibv_modify_qp", 1, Errno.EINVAL);
         assertThatExceptionOfType(VerbsException.class)
@@ -85,7 +86,7 @@ class StateChangesTest {
                 .withMessageContaining("The queue pair is in ERR, not in RTS: its state has changed");
         assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
         Fenced.fail("ibv_modify_qp", 1, Errno.EBUSY);
-        assertThat(VerbsAccess.get().fail(pair.address)).isEqualTo(Errno.EBUSY);
+        assertThat(Ibv.failQueuePair(pair.address)).isEqualTo(Errno.EBUSY);
     }
 
     @Test

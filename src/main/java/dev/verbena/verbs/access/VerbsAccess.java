@@ -176,14 +176,6 @@ public interface VerbsAccess {
      */
     CompletionChannel shareCompletionChannel(Context context, VerbsArena arena);
 
-    /**
-     * Destroys a queue pair in C ({@code ibv_destroy_qp}).
-     *
-     * @param pair the {@code struct ibv_qp}, which nothing else uses
-     * @return 0, or an error number
-     */
-    int destroy(long pair);
-
     /** Returns the {@code struct ibv_context} of a context. */
     long address(Context context);
 
@@ -201,15 +193,6 @@ public interface VerbsAccess {
 
     /** Notes the state of a queue pair that another library, or the kernel, changed. */
     void noteState(QueuePair pair, QueuePairState state);
-
-    /**
-     * Changes a queue pair to {@link QueuePairState#ERR} in C, so that its requests end. Any thread may call this. The Java
-     * object is not changed: see {@link #noteState}.
-     *
-     * @param pair the {@code struct ibv_qp}, which the caller keeps
-     * @return 0, or an error number
-     */
-    int fail(long pair);
 
     /**
      * Waits as {@link CompletionQueue#await} does, until an attempt finds something or throws.
@@ -262,9 +245,6 @@ public interface VerbsAccess {
 
     /** Gives a cursor to the calling thread, which has made sure that no other thread is using it. */
     void takeOver(Completions cursor);
-
-    /** Forgets which thread has posted to a queue pair first, if that thread posts no more: see {@code SharedGuard}. */
-    void forgetUser(QueuePair pair);
 
     /** Reads a {@code struct ibv_ah_attr}. */
     AddressVector readPath(MemorySegment struct);

@@ -21,7 +21,6 @@ import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
-import dev.verbena.verbs.PostedFieldsTest.Way;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -229,7 +228,7 @@ class CompletionRulesTest {
     /** Another thread may hold the lock of an extended queue while it runs Java code, and must reach its safepoint. */
     @ParameterizedTest
     @MethodSource("ways")
-    void sharedExtendedQueueIsNeverPolledCritically(Way way) {
+    void sharedExtendedQueueIsNeverPolledCritically(PostWay way) {
         try (Loopback other = way.connected()) {
             boolean confined = way.arena() == ArenaKind.CONFINED;
             for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
@@ -246,13 +245,13 @@ class CompletionRulesTest {
         }
     }
 
-    static Stream<Way> ways() {
-        return PostedFieldsTest.ways().filter(way -> !way.extended() && way.apart());
+    static Stream<PostWay> ways() {
+        return PostWay.ways().filter(way -> !way.extended() && way.apart());
     }
 
     @ParameterizedTest
     @MethodSource("ways")
-    void cursorsReturnAllCompletions(Way way) {
+    void cursorsReturnAllCompletions(PostWay way) {
         try (Loopback other = way.connected()) {
             for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
                 CompletionQueueOptions options = CompletionQueueOptions.of(8).pollingCalls(calls);

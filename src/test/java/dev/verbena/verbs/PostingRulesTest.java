@@ -1,9 +1,9 @@
 package dev.verbena.verbs;
 
-import static dev.verbena.verbs.PostedFieldsTest.done;
-import static dev.verbena.verbs.PostedFieldsTest.local;
-import static dev.verbena.verbs.PostedFieldsTest.receives;
-import static dev.verbena.verbs.PostedFieldsTest.remote;
+import static dev.verbena.verbs.PostWay.done;
+import static dev.verbena.verbs.PostWay.local;
+import static dev.verbena.verbs.PostWay.receives;
+import static dev.verbena.verbs.PostWay.remote;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -17,26 +17,24 @@ import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
-import dev.verbena.support.PostedRequest;
-import dev.verbena.support.PostedRequest.Piece;
-import dev.verbena.verbs.PostedFieldsTest.Way;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The rules of batches and posts, by each way to the driver: see {@link PostedFieldsTest}. */
+/** The rules of batches and posts, by each way to the driver: see {@link PostMatrixTest}. */
 @FencedTest
 class PostingRulesTest {
-    static Stream<Way> ways() {
-        return PostedFieldsTest.ways();
+    static Stream<PostWay> ways() {
+        return PostWay.ways();
     }
 
     private static MemorySegment bytes(int length) {
@@ -60,7 +58,7 @@ class PostingRulesTest {
 
     @ParameterizedTest
     @MethodSource("ways")
-    void operationsOfAMixedBatchAreKnownWhenTheyFail(Way way) throws InterruptedException {
+    void operationsOfAMixedBatchAreKnownWhenTheyFail(PostWay way) throws InterruptedException {
         try (Loopback loopback = way.connected()) {
             SendBatch batch = loopback.left.pair.sendBatch(4);
             batch.send(1, local(loopback, 1)) // no receive: all wait
@@ -71,65 +69,6 @@ class PostingRulesTest {
             batch.post();
             assertThat(flushed(loopback, 4))
                     .containsExactly(Operation.SEND, Operation.SEND_WITH_IMMEDIATE, Operation.SEND, Operation.SEND);
-        }
-    }
-
-    @ParameterizedTest
-    @MethodSource("ways")
-    void operationsOfTheFirstMixedBatchAreKnownWhenTheyFail(Way way) throws InterruptedException {
-        try (Loopback loopback = way.connected()) {
-            loopback.left
-                    .pair
-                    .sendBatch(2)
-                    .send(1, local(loopback, 1))
-                    .send(2, local(loopback, 2))
-                    .immediate(3)
-                    .post();
-            assertThat(flushed(loopback, 2)).containsExactly(Operation.SEND, Operation.SEND_WITH_IMMEDIATE);
-        }
-    }
-
-    /** The batch for single requests is a new one when others were posted before. */
-    @ParameterizedTest
-    @MethodSource("ways")
-    void singleRequestsAfterABatchAreWhole(Way way) throws InterruptedException {
-        try (Loopback loopback = way.connected()) {
-            QueuePair pair = loopback.left.pair;
-            receives(loopback, 3);
-            pair.sendBatch(1).send(1, local(loopback, 1)).post();
-            pair.sendBatch(1).send(2, local(loopback, 2)).post();
-            pair.postSend(3, local(loopback, 3));
-            assertThat(PostedRequest.last().operation()).isEqualTo(Operation.SEND);
-            assertThat(PostedRequest.last().flags()).isEqualTo(SendBatch.SIGNALED);
-            assertThat(PostedRequest.last().pieces()).containsExactly(PostedFieldsTest.piece(loopback, 3));
-            done(loopback, 1, 2, 3);
-            pair.receiveBatch(1).receive(1, local(loopback, 1)).post();
-            pair.postReceive(4, local(loopback, 4));
-            assertThat(PostedRequest.last().pieces()).containsExactly(PostedFieldsTest.piece(loopback, 4));
-        }
-    }
-
-    @ParameterizedTest
-    @MethodSource("ways")
-    void singleRequestsWithImmediateDataAreWhole(Way way) throws InterruptedException {
-        for (boolean write : new boolean[] {true, false}) {
-            try (Loopback loopback = way.connected()) {
-                receives(loopback, 4);
-                for (int i = 0; i < 4; i++) {
-                    if (write) {
-                        loopback.left.pair.postWriteImmediate(i, local(loopback, i), remote(loopback, i), 70 + i);
-                        assertThat(PostedRequest.last().remote())
-                                .containsExactly(
-                                        remote(loopback, i).address(),
-                                        remote(loopback, i).key());
-                    } else {
-                        loopback.left.pair.postSendImmediate(i, local(loopback, i), 70 + i);
-                    }
-                    assertThat(PostedRequest.last().immediate()).isEqualTo(70 + i);
-                    assertThat(PostedRequest.last().pieces()).containsExactly(PostedFieldsTest.piece(loopback, i));
-                    done(loopback, i);
-                }
-            }
         }
     }
 
@@ -148,7 +87,7 @@ class PostingRulesTest {
             }
             for (int i = 0; i < 3; i++) {
                 assertThat(Memory.getLong(batch.pieceOf(i)))
-                        .isEqualTo(PostedFieldsTest.piece(loopback, i).address());
+                        .isEqualTo(local(loopback, i).address());
             }
             assertThat(Memory.getLong(batch.refused)).isZero();
             assertThatThrownBy(batch::post).isInstanceOf(PostException.class).hasMessageContaining("EINVAL");
@@ -157,7 +96,7 @@ class PostingRulesTest {
 
     @ParameterizedTest
     @MethodSource("ways")
-    void operationsAreKnownAfterManyOfAnotherKind(Way way) throws InterruptedException {
+    void operationsAreKnownAfterManyOfAnotherKind(PostWay way) throws InterruptedException {
         try (Loopback loopback = way.connected(options -> options.sendDepth(4))) {
             SendBatch writes = loopback.left.pair.sendBatch(2);
             writes.write(1, local(loopback, 1), remote(loopback, 1));
@@ -182,7 +121,7 @@ class PostingRulesTest {
     /** A batch writes its requests into the log before C sees them: those that C never saw leave it again. */
     @ParameterizedTest
     @MethodSource("ways")
-    void batchThatIsNotPostedLeavesNoTrace(Way way) throws InterruptedException {
+    void batchThatIsNotPostedLeavesNoTrace(PostWay way) throws InterruptedException {
         try (Loopback loopback = way.connected()) {
             QueuePair pair = loopback.left.pair;
             pair.postSend(1, local(loopback, 1)); // waits for a receive
@@ -204,7 +143,7 @@ class PostingRulesTest {
     /** A queue pair that is made with writes with immediate data begins them as writes. */
     @ParameterizedTest
     @MethodSource("ways")
-    void operationThatWasNotAskedForIsRefusedEachTime(Way way) {
+    void operationThatWasNotAskedForIsRefusedEachTime(PostWay way) {
         if (!way.extended()) {
             return;
         }
@@ -230,31 +169,10 @@ class PostingRulesTest {
         }
     }
 
-    @ParameterizedTest
-    @MethodSource("ways")
-    void refusedBatchKeepsItsData(Way way) throws InterruptedException {
-        try (Loopback loopback = way.connected(options -> options.inlineSize(67))) {
-            SendBatch batch = loopback.left.pair.sendBatch(1);
-            batch.writeInline(1, bytes(batchSize(loopback)), loopback.right.buffer.remote());
-            for (int i = 0; i < 2; i++) {
-                Fenced.fail("ibv_post_send", 1, Errno.ENOMEM);
-                assertThatThrownBy(batch::post).isInstanceOf(PostException.class);
-            }
-            batch.post();
-            done(loopback, 1);
-            MemorySegment written = loopback.right.buffer.segment().asSlice(0, batchSize(loopback));
-            assertThat(written.mismatch(bytes(batchSize(loopback)))).isEqualTo(-1);
-        }
-    }
-
-    private static int batchSize(Loopback loopback) {
-        return loopback.left.pair.capabilities().inlineSize();
-    }
-
     /** Some drivers do not name the refused request: then it is the first, not that of an earlier post. */
     @ParameterizedTest
     @MethodSource("ways")
-    void refusalWithoutAPlaceMeansTheFirstRequest(Way way) {
+    void refusalWithoutAPlaceMeansTheFirstRequest(PostWay way) {
         try (Loopback loopback = way.connected(options -> options.sendDepth(4).receiveDepth(4))) {
             SendBatch batch = loopback.left.pair.sendBatch(6);
             ReceiveBatch receives = loopback.left.pair.receiveBatch(6);
@@ -277,67 +195,7 @@ class PostingRulesTest {
 
     @ParameterizedTest
     @MethodSource("ways")
-    void fullBatchRefusesEachRequest(Way way) {
-        try (Loopback loopback = way.connected()) {
-            LocalMemory local = local(loopback, 1);
-            RemoteMemory remote = remote(loopback, 1);
-            SendBatch batch = loopback.left.pair.sendBatch(1).send(1, local);
-            ReceiveBatch receives = loopback.left.pair.receiveBatch(1).receive(1, local);
-            for (Runnable add : List.<Runnable>of(
-                    () -> batch.send(2, local),
-                    () -> batch.send(2),
-                    () -> batch.write(2, local, remote),
-                    () -> batch.read(2, local, remote),
-                    () -> batch.sendInline(2, bytes(60)),
-                    () -> batch.writeInline(2, bytes(60), remote),
-                    () -> batch.fetchAndAdd(2, local, remote, 1),
-                    () -> batch.localInvalidate(2, 3),
-                    () -> receives.receive(2, local),
-                    () -> receives.receive(2))) {
-                assertThatThrownBy(add::run)
-                        .isInstanceOf(IllegalStateException.class)
-                        .hasMessageContaining("The batch is full: it was made for 1 requests");
-            }
-            assertThat(batch.size()).isOne();
-            assertThat(receives.size()).isOne();
-            assertThat(batch).hasToString(batch.path.verb() + " batch of 1 (of 1) for " + loopback.left.pair);
-            assertThat(loopback.left
-                            .pair
-                            .sendBatch(7)
-                            .send(1, local)
-                            .send(2, local)
-                            .toString())
-                    .contains("batch of 2 (of 7)");
-            batch.post();
-            assertThat(PostedRequest.last().id()).isEqualTo(1);
-        }
-    }
-
-    @Test
-    void emptyBatchNamesNoDestination() {
-        try (Loopback loopback = Loopback.connected()) {
-            QueuePair pair = loopback.domain.createQueuePair(QueuePair.ud(loopback.left.queue));
-            AddressHandle path = loopback.domain.createAddressHandle(pair.pathTo(pair.endpoint()));
-            SendBatch batch = pair.sendBatch(1);
-            assertThatThrownBy(() -> batch.to(path, 1, 2))
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("The batch is empty");
-            QueuePair xrc = loopback.domain.createQueuePair(QueuePair.xrcSend(loopback.left.queue));
-            assertThatThrownBy(() -> xrc.sendBatch(1).toShared(1))
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("The batch is empty");
-            assertThatThrownBy(() -> pair.receiveBatch(1).and(local(loopback, 1)))
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("The batch is empty");
-            assertThatThrownBy(() -> pair.receiveBatch(1).range(local(loopback, 1), 0, 1))
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("The batch is empty");
-        }
-    }
-
-    @ParameterizedTest
-    @MethodSource("ways")
-    void requestsForgetTheDestinationsOfEarlierOnes(Way way) {
+    void requestsForgetTheDestinationsOfEarlierOnes(PostWay way) {
         try (Loopback loopback = way.connected()) {
             QueuePair pair = loopback.domain.createQueuePair(QueuePair.ud(loopback.left.queue));
             pair.toReady(7);
@@ -371,114 +229,10 @@ class PostingRulesTest {
         }
     }
 
-    @Test
-    void invalidationIsChangedInPlace() {
-        try (Loopback loopback = Loopback.connected()) {
-            receives(loopback, 1);
-            SendBatch batch = loopback.left.pair.sendBatch(2).send(1, local(loopback, 1));
-            batch.invalidate(5).invalidate(6).post();
-            assertThat(PostedRequest.last().operation()).isEqualTo(Operation.SEND_WITH_INVALIDATE);
-            assertThat(PostedRequest.last().invalidatedKey()).isEqualTo(6);
-            batch.write(2, local(loopback, 1), remote(loopback, 1));
-            assertThatThrownBy(() -> batch.invalidate(7))
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("RDMA_WRITE");
-        }
-    }
-
-    @Test
-    void atomicsTakeEightBytesOnly() {
-        try (Loopback loopback = Loopback.connected(
-                VerbsArena.ofConfined(),
-                QueuePairAttributes.none(),
-                options -> options.sendSge(3).operations(Set.of(QueuePairOptions.OfferedOperation.values())))) {
-            SendBatch batch = loopback.left.pair.sendBatch(4);
-            RemoteMemory remote = loopback.right.buffer.remote();
-            batch.fetchAndAdd(1, local(loopback, 1), remote, 1);
-            assertThatThrownBy(() -> batch.and(loopback.left.buffer.slice(0, 1)))
-                    .isInstanceOf(IndexOutOfBoundsException.class)
-                    .hasMessageContaining("at most 0");
-            assertThatThrownBy(() -> batch.atomicWrite(1, 2, remote.slice(8, 7)))
-                    .isInstanceOf(IndexOutOfBoundsException.class);
-            assertThatThrownBy(() -> batch.atomicWrite(1, 2, remote.slice(4, 8)))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("multiple of 8");
-            assertThat(batch.size()).isOne();
-            batch.clear().write(1, local(loopback, 1), remote.slice(0, 20));
-            assertThatThrownBy(() -> batch.range(loopback.left.buffer, 0, 21))
-                    .isInstanceOf(IndexOutOfBoundsException.class)
-                    .hasMessageContaining("at most 20")
-                    .hasMessageContaining("got 21");
-            long most = loopback.context.port(1).maxMessageSize();
-            batch.clear().send(1, local(loopback, 1));
-            MemoryRegion tooLong = loopback.domain
-                    .registerAddressSpace(AccessFlag.LOCAL_WRITE)
-                    .region(MemorySegment.NULL.reinterpret(most + 1));
-            assertThatThrownBy(() -> batch.range(tooLong, 0, most + 1))
-                    .isInstanceOf(IndexOutOfBoundsException.class)
-                    .hasMessageContaining("at most " + most);
-            assertThatThrownBy(() -> batch.send(2, tooLong)).isInstanceOf(IndexOutOfBoundsException.class);
-            assertThat(batch.size()).isOne();
-        }
-    }
-
-    @Test
-    void inlineDataBeyondTheLimitIsRefused() {
-        try (Loopback loopback = Loopback.connected(
-                VerbsArena.ofConfined(),
-                QueuePairAttributes.none(),
-                options -> options.inlineSize(64).tsoHeader(200))) {
-            int most = loopback.left.pair.capabilities().inlineSize();
-            SendBatch batch = loopback.left.pair.sendBatch(1);
-            assertThatThrownBy(() -> batch.sendInline(1, bytes(most + 1)))
-                    .isInstanceOf(IndexOutOfBoundsException.class)
-                    .hasMessageContaining("at most " + most + " for this queue pair, got " + (most + 1));
-            assertThat(batch.size()).isZero();
-        }
-    }
-
-    @Test
-    void bindingRefusesAWindowOfAnotherDomain() {
-        try (Loopback loopback = Loopback.connected()) {
-            ProtectionDomain other = loopback.context.allocateProtectionDomain();
-            MemoryWindow window = other.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
-            MemoryRegion region =
-                    loopback.domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.MW_BIND);
-            SendBatch batch = loopback.left.pair.sendBatch(1);
-            assertThatThrownBy(() -> batch.bind(1, window, region, Set.of()))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("another");
-            assertThat(batch.size()).isZero();
-        }
-    }
-
-    @Test
-    void receivesOfMoreThanFourGigabytesAreRefused() {
-        try (Loopback loopback = Loopback.connected()) {
-            long tooLong = 1L << 32;
-            MemoryRegion region = loopback.domain
-                    .registerAddressSpace(AccessFlag.LOCAL_WRITE)
-                    .region(MemorySegment.NULL.reinterpret(tooLong));
-            ReceiveBatch batch = loopback.left.pair.receiveBatch(2);
-            assertThatThrownBy(() -> batch.receive(1, region)).isInstanceOf(IndexOutOfBoundsException.class);
-            assertThatThrownBy(() -> loopback.left.pair.postReceive(1, region))
-                    .isInstanceOf(IndexOutOfBoundsException.class)
-                    .hasMessageContaining("4 GiB - 1")
-                    .hasMessageContaining("got " + tooLong);
-            assertThat(batch.size()).isZero();
-            batch.receive(1, region.slice(0, tooLong - 1));
-            assertThatThrownBy(() -> batch.range(region, 0, tooLong)).isInstanceOf(IndexOutOfBoundsException.class);
-            assertThatThrownBy(() -> batch.and(region)).isInstanceOf(IndexOutOfBoundsException.class);
-            assertThat(batch.range(region, 1, tooLong - 1)).isSameAs(batch);
-            batch.post();
-            assertThat(PostedRequest.last().pieces()).containsExactly(new Piece(1, -1, region.localKey()));
-        }
-    }
-
     /** C does not notice that a region of an address space is closed. */
     @ParameterizedTest
     @MethodSource("ways")
-    void closedRegionOfAnAddressSpaceIsRefused(Way way) {
+    void closedRegionOfAnAddressSpaceIsRefused(PostWay way) {
         try (Loopback loopback = way.connected()) {
             AddressSpace space = loopback.domain.registerAddressSpace(AccessFlag.LOCAL_WRITE);
             LocalMemory local = local(loopback, 1);
@@ -539,7 +293,7 @@ class PostingRulesTest {
     @ParameterizedTest
     @EnumSource(ArenaKind.class)
     void eachMethodOfABatchRefusesASecondThread(ArenaKind kind) throws Throwable {
-        try (Loopback loopback = new Way("post", kind, true, true).connected(options -> options.tsoHeader(8))) {
+        try (Loopback loopback = new PostWay("post", kind, true, true).connected(options -> options.tsoHeader(8))) {
             LocalMemory local = local(loopback, 1);
             RemoteMemory remote = remote(loopback, 1);
             MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
@@ -604,7 +358,7 @@ class PostingRulesTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void driversGetPiecesOfAnyLength(boolean equalPieces) throws InterruptedException {
-        try (Loopback loopback = new Way("none", ArenaKind.CONFINED, true, false).connected()) {
+        try (Loopback loopback = new PostWay("none", ArenaKind.CONFINED, true, false).connected()) {
             QueuePair pair = loopback.left.pair;
             ExtendedSends sends = sends(loopback, pair, equalPieces);
             SendBatch batch = pair.sendBatch(4);
@@ -622,15 +376,12 @@ class PostingRulesTest {
             assertThat(posted)
                     .extracting(PostedRequest::isExtended)
                     .containsExactly(!equalPieces, !equalPieces, true, true);
-            assertThat(posted).extracting(PostedRequest::id).containsExactly(1L, 2L, 3L, 4L);
-            int key = here.localKey();
-            assertThat(posted.getFirst().pieces())
-                    .containsExactly(new Piece(here.address(), 5, key), new Piece(here.address() + 64, 6, key));
-            assertThat(posted.get(1).pieces())
+            assertThat(posted.stream().map(request -> request.text(loopback)))
                     .containsExactly(
-                            new Piece(here.address(), 6, key),
-                            new Piece(here.address() + 64, 6, key),
-                            new Piece(here.address() + 128, 5, key));
+                            "1 RDMA_WRITE signaled left+0:5 left+64:6 to right+4224",
+                            "2 RDMA_WRITE signaled left+0:6 left+64:6 left+128:5 to right+4352",
+                            "3 RDMA_WRITE signaled left+0:7 to right+4480",
+                            "4 RDMA_WRITE signaled left+0:7 left+64:7 to right+4608");
             done(loopback, 1, 2, 3, 4);
             for (int run = 1; run <= (equalPieces ? 2 : 1); run++) {
                 Fenced.fail("ibv_post_send", run, Errno.ENOMEM);
@@ -646,7 +397,7 @@ class PostingRulesTest {
     @Test
     void refusedRequestWithinARunIsReported() {
         try (Loopback loopback =
-                new Way("none", ArenaKind.CONFINED, true, false).connected(options -> options.sendDepth(4))) {
+                new PostWay("none", ArenaKind.CONFINED, true, false).connected(options -> options.sendDepth(4))) {
             QueuePair pair = loopback.left.pair;
             ExtendedSends sends = sends(loopback, pair, true);
             SendBatch batch = pair.sendBatch(6);
@@ -668,7 +419,7 @@ class PostingRulesTest {
     /** Soft-RoCE gets runs of requests by two functions: the first refused one is that of its run. */
     @ParameterizedTest
     @MethodSource("ways")
-    void refusedRunLeavesTheRunsBeforeItPosted(Way way) throws InterruptedException {
+    void refusedRunLeavesTheRunsBeforeItPosted(PostWay way) throws InterruptedException {
         try (Loopback loopback = way.connected()) {
             MemoryRegion here = loopback.left.buffer;
             SendBatch batch = loopback.left.pair.sendBatch(4);
@@ -706,20 +457,105 @@ class PostingRulesTest {
 
     @ParameterizedTest
     @MethodSource("ways")
-    void postBeforeTheStateAllowsItIsRefusedForMixedBatches(Way way) {
+    void postsBeforeTheStateAllowsThemAreRefused(PostWay way) {
         VerbsArena arena = way.arena().make();
         try (Loopback loopback = way.make(() -> Loopback.unconnected(arena, way::options))) {
-            SendBatch mixed = loopback.left
-                    .pair
-                    .sendBatch(2)
-                    .send(1, local(loopback, 1))
-                    .write(2, local(loopback, 1), remote(loopback, 1));
+            QueuePair pair = loopback.left.pair;
+            SendBatch mixed =
+                    pair.sendBatch(2).send(1, local(loopback, 1)).write(2, local(loopback, 1), remote(loopback, 1));
+            SendBatch batch = pair.sendBatch(1).send(1, local(loopback, 1));
+            ReceiveBatch receives = pair.receiveBatch(1).receive(1, local(loopback, 1));
             for (int i = 0; i < 2; i++) {
-                assertThatThrownBy(mixed::post)
-                        .isInstanceOf(IllegalStateException.class)
-                        .isNotInstanceOf(PostException.class);
+                for (ThrowingCallable post : List.<ThrowingCallable>of(
+                        mixed::post,
+                        batch::post,
+                        receives::post,
+                        () -> pair.postSend(1, local(loopback, 1)),
+                        () -> pair.postReceive(1, local(loopback, 1)))) {
+                    assertThatThrownBy(post)
+                            .isInstanceOf(IllegalStateException.class)
+                            .isNotInstanceOf(PostException.class)
+                            .hasMessageContaining("RESET");
+                }
             }
             assertThat(Fenced.calls("ibv_post_send")).isZero();
+        }
+    }
+
+    /** The request that is refused was logged before, because it might have completed at once. */
+    @ParameterizedTest
+    @MethodSource("ways")
+    void refusedRequestsLeaveNoTrace(PostWay way) throws InterruptedException {
+        try (Loopback loopback = way.connected()) {
+            QueuePair pair = loopback.left.pair;
+            receives(loopback, 1);
+            pair.postSend(1, local(loopback, 1));
+            pair.postWrite(2, local(loopback, 2), remote(loopback, 2)); // from now on each request is logged
+            pair.postWrite(3, local(loopback, 3), remote(loopback, 3));
+            done(loopback, 1, 2, 3);
+            pair.postSend(4, local(loopback, 4)); // waits for a receive
+            pair.postRead(5, local(loopback, 5), remote(loopback, 5)); // stands behind it
+            for (long id = 4; id <= 5; id++) {
+                Fenced.fail("ibv_post_send", 1, Errno.ENOMEM);
+                long same = id;
+                PostException refused = catchThrowableOfType(
+                        PostException.class, () -> pair.postWrite(same, local(loopback, 2), remote(loopback, 2)));
+                assertThat(refused.posted()).isZero();
+                assertThat(refused.errno()).isEqualTo(Errno.ENOMEM);
+                assertThat(refused).hasMessageContaining("send queue is full");
+                assertThat(refused).hasMessageContaining(way.extended() ? "ibv_wr_complete" : "ibv_post_send");
+            }
+            pair.fail();
+            WorkCompletion send = loopback.left.next();
+            assertThat(send.id()).isEqualTo(4);
+            assertThat(send.operation()).isEqualTo(Operation.SEND);
+            WorkCompletion read = loopback.left.next();
+            assertThat(read.id()).isEqualTo(5);
+            assertThat(read.operation()).isEqualTo(Operation.RDMA_READ);
+            assertThat(loopback.left.queue.poll()).isNull();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("ways")
+    void refusedReceivesAreReported(PostWay way) {
+        try (Loopback loopback = way.connected()) {
+            QueuePair pair = loopback.right.pair;
+            LocalMemory local = loopback.right.buffer.slice(0, 8);
+            ReceiveBatch batch = pair.receiveBatch(2).receive(1, local).receive(2, local);
+            for (int i = 0; i < 3; i++) {
+                pair.postReceive(i, local);
+                Fenced.fail("ibv_post_recv", 1, Errno.ENOMEM);
+                assertThatThrownBy(() -> pair.postReceive(9, local))
+                        .isInstanceOf(PostException.class)
+                        .hasMessageContaining("ibv_post_recv")
+                        .hasMessageContaining("receive queue is full");
+                Fenced.fail("ibv_post_recv", 1, Errno.ENOMEM);
+                PostException refused = catchThrowableOfType(PostException.class, batch::post);
+                assertThat(refused.posted()).isZero();
+                assertThat(batch.post()).isEqualTo(2);
+            }
+        }
+    }
+
+    /** The provider takes the requests that fit; by the functions of an extended queue pair, all or none. */
+    @ParameterizedTest
+    @MethodSource("ways")
+    void partOfABatchIsReported(PostWay way) throws InterruptedException {
+        try (Loopback loopback = way.connected(options -> options.sendDepth(4))) {
+            QueuePair pair = loopback.left.pair;
+            SendBatch batch = pair.sendBatch(6);
+            for (int i = 0; i < 6; i++) {
+                batch.send(i, local(loopback, i)); // no receive: all wait
+            }
+            PostException refused = catchThrowableOfType(PostException.class, batch::post);
+            assertThat(refused.posted()).isEqualTo(way.extended() ? 0 : 4);
+            assertThat(refused).hasMessageContaining("6");
+            pair.fail();
+            for (int i = 0; i < (way.extended() ? 0 : 4); i++) {
+                assertThat(loopback.left.next().id()).isEqualTo(i);
+            }
+            assertThat(loopback.left.queue.poll()).isNull();
         }
     }
 }

@@ -251,27 +251,36 @@ class CompletionRulesTest {
 
     @ParameterizedTest
     @MethodSource("ways")
-    void cursorsReturnAllCompletions(PostWay way) {
+    void cursorsReturnAllCompletions(PostWay way) throws InterruptedException {
         try (Loopback other = way.connected()) {
             for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
                 CompletionQueueOptions options = CompletionQueueOptions.of(8).pollingCalls(calls);
+                CompletionQueueOptions more = way.arena() == ArenaKind.CONFINED ? options.singleThreaded() : options;
                 for (CompletionQueue queue : List.of(
                         other.context.createCompletionQueue(options),
+                        other.context.createCompletionQueue(more.ignoreOverrun()),
                         other.context.createCompletionQueue(options.fields(CompletionField.standard())))) {
                     QueuePair pair = other.domain.createQueuePair(QueuePair.rc(queue));
                     pair.connect(pair.endpoint());
+                    for (int capacity : new int[] {0, -1}) {
+                        assertThatIllegalArgumentException().isThrownBy(() -> queue.completions(capacity));
+                    }
                     List<Completions> cursors = new ArrayList<>(List.of(queue.completions(3)));
                     if (queue.isExtended()) {
                         cursors.add(queue.extendedCompletions(3));
                     }
                     for (Completions done : cursors) {
                         assertThat(done).hasToString("cursor over " + queue + ", 0 fetched");
+                        assertThatIllegalStateException().isThrownBy(done::id).withMessageContaining("call next()");
                         for (int i = 0; i < 5; i++) {
                             pair.postWrite(i, other.left.buffer.slice(0, 8), other.right.buffer.remote());
                         }
                         List<Long> ids = new ArrayList<>();
                         assertThat(done.poll()).isEqualTo(3);
                         assertThat(done).hasToString("cursor over " + queue + ", 3 fetched");
+                        assertThatIllegalStateException()
+                                .isThrownBy(done::status)
+                                .withMessageContaining("call next()");
                         while (done.next()) {
                             ids.add(done.id());
                         }
@@ -283,7 +292,18 @@ class CompletionRulesTest {
                         assertThat(done.poll()).isZero();
                         assertThat(done.next()).isFalse();
                         assertThatIllegalStateException().isThrownBy(done::id).withMessageContaining("call next()");
+                        pair.postWrite(6, other.left.buffer.slice(0, 8), other.right.buffer.remote());
+                        assertThat(done.await(Loopback.DEADLINE)).isEqualTo(1);
+                        assertThat(done.next()).isTrue();
+                        assertThat(done.orThrow().isReceive() || done.hasImmediate())
+                                .isFalse();
                     }
+                    pair.postReceive(7, other.left.buffer);
+                    pair.postSend(8, other.left.buffer.slice(0, 8));
+                    assertThat(queue.poll()).isNotNull();
+                    assertThat(queue.await(Loopback.DEADLINE).orThrow().isSuccess())
+                            .isTrue();
+                    assertThat(queue.poll()).isNull();
                 }
             }
         }

@@ -1,11 +1,9 @@
 package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.Await;
@@ -155,41 +153,6 @@ class ExtendedCompletionQueueTest {
     }
 
     @Test
-    void cursorRefusesUnrequestedFieldsBeforeC() {
-        CompletionQueue queue = extended(CompletionField.BYTE_LENGTH);
-        QueuePair pair = toItself(queue);
-        MemoryRegion buffer = buffer();
-        pair.postReceive(1, buffer);
-        pair.postSend(1, buffer.slice(0, 5));
-        ExtendedCompletions done = queue.extendedCompletions(1);
-        do {
-            pollUntilFound(done);
-            done.next();
-        } while (!done.isReceive());
-
-        assertThat(done.byteLength()).isEqualTo(5);
-        for (Runnable field : new Runnable[] {
-            done::immediate,
-            done::invalidatedKey,
-            done::queuePairNumber,
-            done::sourceQueuePair,
-            done::sourceLid,
-            done::serviceLevel,
-            done::pathBits,
-            done::timestamp,
-            done::wallClockNanos,
-            done::vlan,
-            done::flowTag,
-            done::tag,
-            done::tagData,
-            done::pkeyIndex
-        }) {
-            assertThatThrownBy(field::run).isInstanceOf(UnsupportedVerbException.class);
-        }
-        assertThat(done.completion().queuePairNumber()).as("not known").isZero();
-    }
-
-    @Test
     void failedCompletionIsNotedForItsQueuePair() {
         CompletionQueue queue = standard();
         QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
@@ -312,16 +275,6 @@ class ExtendedCompletionQueueTest {
         assertThat(failed).isFalse();
         for (int i = 0; i < count; i++) {
             assertThat(seen.get(i)).as("completion %d", i).isEqualTo(1);
-        }
-    }
-
-    @Test
-    void singleThreadedQueueNeedsAConfinedArena() {
-        CompletionQueueOptions options = CompletionQueueOptions.of(4).singleThreaded();
-        try (VerbsArena shared = VerbsArena.ofShared()) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> context.createCompletionQueue(options, shared))
-                    .withMessageContaining("ofConfined");
         }
     }
 

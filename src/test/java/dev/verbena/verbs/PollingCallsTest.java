@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.raw.ibv_context;
@@ -74,27 +73,5 @@ class PollingCallsTest {
         }
         assertThat(forbidden.calls()).isSameAs(ExtendedCalls.PLAIN);
         assertThat(forbidden.calls(true)).isSameAs(ExtendedCalls.PLAIN);
-    }
-
-    @Test
-    void optionsKeepTheKindOfCalls() {
-        CompletionQueueOptions plain =
-                CompletionQueueOptions.of(8).pollingCalls(CompletionQueueOptions.PollingCalls.PLAIN);
-        assertThat(CompletionQueueOptions.POLLING_CALLS.of(CompletionQueueOptions.of(8)))
-                .isEqualTo(CompletionQueueOptions.PollingCalls.BY_DRIVER);
-        assertThat(CompletionQueueOptions.POLLING_CALLS.of(plain)).isEqualTo(CompletionQueueOptions.PollingCalls.PLAIN);
-        assertThat(plain).isNotEqualTo(CompletionQueueOptions.of(8)).hasToString("capacity 8, polling calls PLAIN");
-        for (CompletionQueueOptions changed : new CompletionQueueOptions[] {
-            plain.capacity(9),
-            plain.channel(null),
-            plain.completionVector(1),
-            plain.fields(CompletionField.BYTE_LENGTH),
-            plain.singleThreaded(),
-            plain.parentDomain(null)
-        }) {
-            assertThat(CompletionQueueOptions.POLLING_CALLS.of(changed))
-                    .isEqualTo(CompletionQueueOptions.PollingCalls.PLAIN);
-        }
-        assertThatNullPointerException().isThrownBy(() -> plain.pollingCalls(null));
     }
 }

@@ -25,10 +25,7 @@ import dev.verbena.verbs.device.Mtu;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -38,7 +35,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -190,25 +186,6 @@ class RareObjectsTest {
     }
 
     @Test
-    void deviceMemoryChecksItsRanges() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> loopback.context.allocateDeviceMemory(0))
-                .withMessageContaining("at least 1");
-        assertThatIllegalArgumentException().isThrownBy(() -> loopback.context.allocateDeviceMemory(64, 3));
-        try (DeviceMemory memory = loopback.context.allocateDeviceMemory(1)) {
-            MemorySegment two = loopback.arena.allocate(2);
-            assertThat(memory.length()).isEqualTo(1);
-            assertThatThrownBy(() -> memory.write(0, two)).isInstanceOf(IndexOutOfBoundsException.class);
-            assertThatThrownBy(() -> memory.write(1, two.asSlice(0, 1))).isInstanceOf(IndexOutOfBoundsException.class);
-            assertThatThrownBy(() -> memory.read(0, two)).isInstanceOf(IndexOutOfBoundsException.class);
-            two.set(ValueLayout.JAVA_BYTE, 0, (byte) 5);
-            memory.write(0, two.asSlice(0, 1));
-            memory.read(0, two.asSlice(1, 1));
-            assertThat(two.get(ValueLayout.JAVA_BYTE, 1)).isEqualTo((byte) 5);
-        }
-    }
-
-    @Test
     void refusedRateLimitNamesItsVerbAndKeepsNothing() {
         QueuePair pair = loopback.left.pair;
         Fenced.fail("ibv_modify_qp_rate_limit", 1, Errno.EOPNOTSUPP);
@@ -280,43 +257,6 @@ class RareObjectsTest {
                 .hasMessageContaining(loopback.left.queue.toString());
         assertThat(done.poll()).isZero();
         assertThat(done.next()).isFalse();
-    }
-
-    @Test
-    void batchShowsItsCapacity() {
-        SendBatch batch = loopback.left.pair.sendBatch(3).send(1, loopback.left.buffer);
-        assertThat(batch.toString()).contains("1 (of 3)").contains(loopback.left.pair.toString());
-    }
-
-    @ParameterizedTest
-    @EnumSource
-    void completionsArriveByAllPollingCalls(CompletionQueueOptions.PollingCalls calls) throws InterruptedException {
-        try (VerbsArena arena = VerbsArena.ofConfined()) {
-            for (CompletionQueueOptions options : List.of(
-                    CompletionQueueOptions.of(16),
-                    CompletionQueueOptions.of(16).fields(CompletionField.standard()),
-                    CompletionQueueOptions.of(16).singleThreaded().ignoreOverrun())) {
-                CompletionQueue queue = loopback.context.createCompletionQueue(options.pollingCalls(calls), arena);
-                QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(queue), arena);
-                pair.connect(pair.endpoint());
-                pair.postReceive(1, loopback.left.buffer);
-                pair.postSend(2, loopback.left.buffer.slice(0, 8));
-                Completions done = queue.completions(4);
-                List<Long> ids = new ArrayList<>();
-                while (ids.size() < 2) {
-                    done.await(Loopback.DEADLINE);
-                    while (done.next()) {
-                        ids.add(done.orThrow().id());
-                    }
-                }
-                assertThat(ids).as("%s", options).containsExactlyInAnyOrder(1L, 2L);
-                assertThat(queue.poll()).isNull();
-                pair.postReceive(3, loopback.left.buffer);
-                pair.postSend(4, loopback.left.buffer.slice(0, 8));
-                assertThat(queue.poll()).isNotNull();
-                assertThat(queue.await(Loopback.DEADLINE).orThrow().isSuccess()).isTrue();
-            }
-        }
     }
 
     @Test
@@ -463,54 +403,6 @@ class RareObjectsTest {
                 .isEqualTo(5);
     }
 
-    /** Each reader, with the fields of which one is enough for it. */
-    @Test
-    void extendedCursorRefusesFieldsThatWereNotAskedFor() throws Exception {
-        Map<String, CompletionField> readers = new TreeMap<>(Map.ofEntries(
-                Map.entry("byteLength", CompletionField.BYTE_LENGTH),
-                Map.entry("immediate", CompletionField.IMMEDIATE),
-                Map.entry("invalidatedKey", CompletionField.IMMEDIATE),
-                Map.entry("sourceQueuePair", CompletionField.SOURCE_QUEUE_PAIR),
-                Map.entry("sourceLid", CompletionField.SOURCE_LID),
-                Map.entry("serviceLevel", CompletionField.SERVICE_LEVEL),
-                Map.entry("pathBits", CompletionField.PATH_BITS),
-                Map.entry("timestamp", CompletionField.TIMESTAMP),
-                Map.entry("wallClockNanos", CompletionField.WALL_CLOCK),
-                Map.entry("vlan", CompletionField.VLAN),
-                Map.entry("flowTag", CompletionField.FLOW_TAG),
-                Map.entry("tag", CompletionField.TAG_MATCHING),
-                Map.entry("tagData", CompletionField.TAG_MATCHING)));
-        for (Map.Entry<String, CompletionField> each : readers.entrySet()) {
-            Method reader = ExtendedCompletions.class.getMethod(each.getKey());
-            CompletionField other = each.getValue() == CompletionField.BYTE_LENGTH
-                    ? CompletionField.IMMEDIATE
-                    : CompletionField.BYTE_LENGTH;
-            try (VerbsArena arena = VerbsArena.ofConfined()) {
-                CompletionQueue queue = loopback.context.createCompletionQueue(
-                        CompletionQueueOptions.of(8).fields(other), arena);
-                QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(queue), arena);
-                pair.connect(pair.endpoint());
-                pair.postReceive(1, loopback.left.buffer);
-                pair.postSendImmediate(2, loopback.left.buffer.slice(0, 8), 3);
-                ExtendedCompletions done = queue.extendedCompletions(4);
-                assertThat(done.poll()).isEqualTo(2);
-                done.next();
-                assertThatThrownBy(() -> call(reader, done))
-                        .as(each.getKey())
-                        .isInstanceOf(UnsupportedVerbException.class)
-                        .hasMessageContaining(each.getValue().toString());
-            }
-        }
-    }
-
-    private static Object call(Method reader, Object cursor) throws Throwable {
-        try {
-            return reader.invoke(cursor);
-        } catch (InvocationTargetException e) {
-            throw e.getCause();
-        }
-    }
-
     @Test
     void alternatePathIsDescribedForC() {
         AddressVector path = AddressVector.of(3).serviceLevel(5).destinationLid(0x123);
@@ -583,27 +475,6 @@ class RareObjectsTest {
         assertThat(WorkStatus.LOCAL_ACCESS_ERROR.hint()).isEqualTo("the local memory needs LOCAL_WRITE");
         assertThat(WorkStatus.REMOTE_INVALID_REQUEST_ERROR.meaning()).isEqualTo("the peer found the request invalid");
         assertThat(WorkStatus.MW_BIND_ERROR.meaning()).isEqualTo("a memory window could not be bound");
-    }
-
-    @Test
-    void plainCursorCountsItsCompletions() throws InterruptedException {
-        Completions done = loopback.left.queue.completions(4);
-        assertThat(done.poll()).isZero();
-        assertThat(done.next()).isFalse();
-        assertThatIllegalStateException().isThrownBy(done::id);
-        for (int i = 0; i < 3; i++) {
-            loopback.left.pair.postWrite(10 + i, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote());
-        }
-        assertThat(done.await(Loopback.DEADLINE)).isEqualTo(3);
-        List<Long> ids = new ArrayList<>();
-        while (done.next()) {
-            ids.add(done.id());
-            assertThat(done.hasImmediate()).isFalse();
-            assertThat(done.isReceive()).isFalse();
-            done.orThrow();
-        }
-        assertThat(ids).containsExactly(10L, 11L, 12L);
-        assertThatIllegalArgumentException().isThrownBy(() -> loopback.left.queue.completions(0));
     }
 
     private interface Post {

@@ -468,6 +468,9 @@ class StructsForCTest {
         assertThat(ibv_alloc_dm_attr.log_align_req(Fenced.given("ibv_alloc_dm")))
                 .as("any alignment")
                 .isZero();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> context.allocateDeviceMemory(0))
+                .withMessageContaining("at least 1");
         for (long alignment : new long[] {0, -1, 3, Long.MIN_VALUE}) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> context.allocateDeviceMemory(100, alignment))
@@ -490,6 +493,9 @@ class StructsForCTest {
                 .isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> memory.read(-1, MemorySegment.ofArray(read)))
                 .isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> memory.write(15, MemorySegment.ofArray(new byte[2])))
+                .isInstanceOf(IndexOutOfBoundsException.class);
+        memory.write(15, MemorySegment.ofArray(new byte[1]));
         assertThat(Fenced.calls("ibv_memcpy_from_dm")).isEqualTo(1);
         Fenced.fail("ibv_memcpy_from_dm", 1, Errno.EINVAL);
         assertThatThrownBy(() -> memory.read(3, MemorySegment.ofArray(read)))

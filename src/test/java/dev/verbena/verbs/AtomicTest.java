@@ -15,12 +15,10 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Atomics that are done, and those that are not allowed. */
+/** Atomics that are not allowed. */
 @DeviceTest
 @Mlx5Too
 class AtomicTest {
-    private static final int ROUNDS = 10;
-
     private Loopback loopback;
     private Loopback.Side left;
     private Loopback.Side right;
@@ -38,34 +36,6 @@ class AtomicTest {
     @AfterEach
     void close() {
         loopback.close();
-    }
-
-    @Twin("test_atomic.AtomicTest.test_atomic_cmp_and_swap")
-    @Test
-    void compareAndSwapExchangesTheValue() throws Exception {
-        connect();
-        for (int i = 0; i < ROUNDS; i++) {
-            left.pair.postCompareAndSwap(i, left.buffer, right.buffer.remote(), i, i + 1);
-            left.done();
-            assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i);
-            assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i + 1);
-        }
-        left.pair.postCompareAndSwap(99, left.buffer, right.buffer.remote(), 0, 77);
-        left.done();
-        assertThat(right.buffer.segment().get(JAVA_LONG, 0))
-                .as("another value was expected")
-                .isEqualTo(ROUNDS);
-    }
-
-    @Twin("test_atomic.AtomicTest.test_atomic_fetch_and_add")
-    @Test
-    void fetchAndAddReturnsTheOldValue() throws Exception {
-        connect();
-        for (int i = 0; i < ROUNDS; i++) {
-            left.pair.postFetchAndAdd(i, left.buffer, right.buffer.remote(), 5);
-            left.done();
-            assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(5L * i);
-        }
     }
 
     private WorkStatus statusOfAnAtomic(LocalMemory local, RemoteMemory remote) throws Exception {

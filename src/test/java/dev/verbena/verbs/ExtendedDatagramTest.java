@@ -148,10 +148,4 @@ class ExtendedDatagramTest {
         }
         assertThatIllegalStateException().isThrownBy(() -> batch.and(buffer.slice(4096, 8)));
     }
-
-    @Test
-    void postSendRefusesADatagramWithoutAddressBeforeC() {
-        SendBatch batch = pair.sendBatch(1).send(1, buffer.slice(0, 8));
-        assertThatIllegalStateException().isThrownBy(batch::post);
-    }
 }

@@ -5,9 +5,7 @@ import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.COMPARE_AND_SW
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.FETCH_AND_ADD;
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_READ;
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE;
-import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE_WITH_IMMEDIATE;
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.SEND;
-import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.SEND_WITH_IMMEDIATE;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -75,135 +73,6 @@ class ExtendedQueuePairTest {
         return new String(region.segment().asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
     }
 
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_send")
-    @Test
-    @Mlx5Too
-    void extendedSendArrives() throws Exception {
-        connect(SEND);
-        for (int i = 0; i < ROUNDS; i++) {
-            left.buffer.segment().copyFrom(text("message " + i));
-            right.pair.postReceive(i, right.buffer);
-            left.pair.postSend(1000 + i, left.buffer.slice(0, 12));
-            WorkCompletion sent = left.done();
-            assertThat(sent.id()).isEqualTo(1000 + i);
-            assertThat(sent.opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
-            assertThat(right.done().byteLength()).isEqualTo(12);
-            assertThat(read(right.buffer, 12)).startsWith("message " + i);
-        }
-    }
-
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_send_imm")
-    @Test
-    @Mlx5Too
-    void extendedSendImmediateNeedsNoPlainSends() throws Exception {
-        connect(SEND_WITH_IMMEDIATE);
-        for (int i = 0; i < ROUNDS; i++) {
-            right.pair.postReceive(i, right.buffer);
-            left.pair.postSendImmediate(i, left.buffer.slice(0, 5), 0x01020300 + i);
-            left.done();
-            WorkCompletion received = right.done();
-            assertThat(received.immediate()).isEqualTo(0x01020300 + i);
-            assertThat(received.byteLength()).isEqualTo(5);
-        }
-        assertThatIllegalStateException()
-                .isThrownBy(() -> left.pair.postSend(1, left.buffer.slice(0, 5)))
-                .withMessageContaining("was made without SEND");
-    }
-
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write")
-    @Test
-    @Mlx5Too
-    void extendedWriteStoresInRemoteMemory() throws Exception {
-        connect(RDMA_WRITE);
-        for (int i = 0; i < ROUNDS; i++) {
-            left.buffer.segment().set(JAVA_LONG, 0, i);
-            left.pair.postWrite(
-                    i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote());
-            assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_WRITE);
-            assertThat(right.buffer.segment().get(JAVA_LONG, 64)).isEqualTo(i);
-        }
-    }
-
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_imm")
-    @Test
-    @Mlx5Too
-    void extendedWriteDeliversImmediateData() throws Exception {
-        connect(RDMA_WRITE_WITH_IMMEDIATE);
-        for (int i = 0; i < ROUNDS; i++) {
-            right.pair.postReceive(i, right.buffer.slice(0, 8));
-            left.buffer.segment().set(JAVA_LONG, 0, i);
-            left.pair.postWriteImmediate(
-                    i, left.buffer.slice(0, 8), right.buffer.slice(64, 8).remote(), -i);
-            left.done();
-            WorkCompletion received = right.done();
-            assertThat(received.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE_RDMA_WITH_IMMEDIATE);
-            assertThat(received.immediate()).isEqualTo(-i);
-            assertThat(right.buffer.segment().get(JAVA_LONG, 64)).isEqualTo(i);
-        }
-    }
-
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_length")
-    @Test
-    void extendedWriteOfNoBytesChangesNothing() throws Exception {
-        connect(RDMA_WRITE);
-        for (int i = 0; i < ROUNDS; i++) {
-            left.pair.postWrite(i, left.buffer.slice(0, 0), right.buffer.remote());
-            assertThat(left.done().id()).isEqualTo(i);
-        }
-        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isZero();
-    }
-
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read")
-    @Test
-    @Mlx5Too
-    void extendedReadFetchesRemoteMemory() throws Exception {
-        connect(RDMA_READ);
-        for (int i = 0; i < ROUNDS; i++) {
-            right.buffer.segment().set(JAVA_LONG, 8, i);
-            left.pair.postRead(i, left.buffer.slice(0, 16), right.buffer.remote());
-            assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_READ);
-            assertThat(left.buffer.segment().get(JAVA_LONG, 8)).isEqualTo(i);
-        }
-    }
-
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read_zero_size")
-    @Test
-    void extendedReadOfNoBytesChangesNothing() throws Exception {
-        connect(RDMA_READ);
-        right.buffer.segment().fill((byte) 's');
-        for (int i = 0; i < ROUNDS; i++) {
-            left.pair.postRead(i, left.buffer.slice(0, 0), right.buffer.remote());
-            assertThat(left.done().id()).isEqualTo(i);
-        }
-        assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isZero();
-    }
-
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_cmp_swp")
-    @Test
-    @Mlx5Too
-    void extendedCompareAndSwapExchangesTheValue() throws Exception {
-        connect(COMPARE_AND_SWAP);
-        for (int i = 0; i < ROUNDS; i++) {
-            left.pair.postCompareAndSwap(i, left.buffer, right.buffer.remote(), i, i + 1);
-            assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.COMPARE_AND_SWAP);
-            assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i);
-            assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i + 1);
-        }
-    }
-
-    @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_fetch_add")
-    @Test
-    @Mlx5Too
-    void extendedFetchAndAddReturnsTheOldValue() throws Exception {
-        connect(FETCH_AND_ADD);
-        for (int i = 0; i < ROUNDS; i++) {
-            left.pair.postFetchAndAdd(i, left.buffer, right.buffer.remote(), 3);
-            assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.FETCH_AND_ADD);
-            assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(3L * i);
-        }
-        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(3L * ROUNDS);
-    }
-
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write")
     @Test
     void atomicWriteArrives() throws Exception {
@@ -224,17 +93,6 @@ class ExtendedQueuePairTest {
             left.done();
             assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(i);
         }
-    }
-
-    @Test
-    void atomicWriteRefusesUnalignedAddresses() {
-        connect(ATOMIC_WRITE);
-        assertThatIllegalArgumentException()
-                .isThrownBy(() ->
-                        left.pair.postAtomicWrite(1, 5, right.buffer.slice(4, 8).remote()));
-        assertThatThrownBy(() ->
-                        left.pair.postAtomicWrite(1, 5, right.buffer.slice(0, 4).remote()))
-                .isInstanceOf(IndexOutOfBoundsException.class);
     }
 
     private MemoryRegion flushable() {
@@ -362,19 +220,6 @@ class ExtendedQueuePairTest {
         assertThat(right.buffer.segment().asSlice(8, 5).toArray(JAVA_BYTE))
                 .asString()
                 .isEqualTo("three");
-    }
-
-    @Test
-    void inlineDataBeyondTheLimitIsRefused() {
-        connect(RDMA_WRITE);
-        int most = left.pair.capabilities().inlineSize();
-        SendBatch batch = left.pair.sendBatch(1);
-        batch.writeInline(1, MemorySegment.ofArray(new byte[most]), right.buffer.remote());
-        assertThatThrownBy(() -> batch.andInline(text("x")))
-                .isInstanceOf(IndexOutOfBoundsException.class)
-                .hasMessageContaining("inlineSize()");
-        SendBatch plain = left.pair.sendBatch(1).write(1, left.buffer.slice(0, 8), right.buffer.remote());
-        assertThatIllegalStateException().isThrownBy(() -> plain.andInline(text("x")));
     }
 
     @Test
@@ -548,14 +393,6 @@ class ExtendedQueuePairTest {
         for (Thread thread : threads) {
             assertThat(thread.join(Loopback.DEADLINE)).isTrue();
         }
-    }
-
-    @Test
-    void postSendIsRefusedBeforeConnect() {
-        loopback = Loopback.unconnected(VerbsArena.ofConfined(), options -> options.operations(SEND));
-        assertThatIllegalStateException()
-                .isThrownBy(() -> loopback.left.pair.postSend(1, loopback.left.buffer))
-                .withMessageContaining("RESET");
     }
 
     @ParameterizedTest

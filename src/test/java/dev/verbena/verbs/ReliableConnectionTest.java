@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.DeviceTest;
@@ -13,7 +12,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What moves over a reliable connection, and how it is reported. */
+/** Messages in batches, of many packets and inline over a reliable connection; {@link TrafficTest} has each operation. */
 @DeviceTest
 @Mlx5Too
 class ReliableConnectionTest {
@@ -39,98 +38,6 @@ class ReliableConnectionTest {
 
     private static String read(MemoryRegion region, int length) {
         return new String(region.segment().asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
-    }
-
-    @Test
-    void sendFillsThePostedReceive() throws Exception {
-        left.buffer.segment().copyFrom(text("verbena"));
-        right.pair.postReceive(1, right.buffer);
-        left.pair.postSend(2, left.buffer.slice(0, 7));
-
-        WorkCompletion sent = left.done();
-        assertThat(sent.id()).isEqualTo(2);
-        assertThat(sent.opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
-        WorkCompletion received = right.done();
-        assertThat(received.id()).isEqualTo(1);
-        assertThat(received.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE);
-        assertThat(received.byteLength()).isEqualTo(7);
-        assertThat(received.queuePairNumber()).isEqualTo(right.pair.number());
-        assertThat(read(right.buffer, 7)).isEqualTo("verbena");
-    }
-
-    @Test
-    void immediateDataKeepsItsValue() throws Exception {
-        right.pair.postReceive(1, right.buffer);
-        left.pair.postSendImmediate(2, left.buffer.slice(0, 1), 0x01020384);
-
-        left.done();
-        WorkCompletion received = right.done();
-        assertThat(received.hasImmediate()).isTrue();
-        assertThat(received.immediate()).isEqualTo(0x01020384);
-    }
-
-    @Test
-    void writeStoresInThePeersMemory() throws Exception {
-        left.buffer.segment().copyFrom(text("written"));
-        left.pair.postWrite(
-                3, left.buffer.slice(0, 7), right.buffer.slice(100, 7).remote());
-
-        assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_WRITE);
-        assertThat(right.buffer.segment().asSlice(100, 7).toArray(JAVA_BYTE))
-                .asString()
-                .isEqualTo("written");
-        assertThat(right.queue.poll()).as("the peer is told nothing").isNull();
-    }
-
-    @Test
-    void writeWithImmediateUsesUpAReceive() throws Exception {
-        right.pair.postReceive(4, right.buffer.slice(0, 1));
-        left.buffer.segment().copyFrom(text("with"));
-        left.pair.postWriteImmediate(
-                5, left.buffer.slice(0, 4), right.buffer.slice(8, 4).remote(), -2);
-
-        left.done();
-        WorkCompletion received = right.done();
-        assertThat(received.opcode()).isEqualTo(WorkCompletion.Opcode.RECEIVE_RDMA_WITH_IMMEDIATE);
-        assertThat(received.immediate()).isEqualTo(-2);
-        assertThat(right.buffer.segment().asSlice(8, 4).toArray(JAVA_BYTE))
-                .asString()
-                .isEqualTo("with");
-    }
-
-    @Test
-    void readFetchesThePeersMemory() throws Exception {
-        right.buffer.segment().copyFrom(text("remote"));
-        left.pair.postRead(6, left.buffer.slice(0, 6), right.buffer.remote());
-
-        WorkCompletion read = left.done();
-        assertThat(read.opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_READ);
-        assertThat(read(left.buffer, 6)).isEqualTo("remote");
-    }
-
-    @Test
-    void fetchAndAddAddsAndReturnsTheOldValue() throws Exception {
-        right.buffer.segment().set(JAVA_LONG, 0, 40);
-        left.pair.postFetchAndAdd(7, left.buffer, right.buffer.remote(), 2);
-
-        assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.FETCH_AND_ADD);
-        assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(40);
-        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(42);
-    }
-
-    @Test
-    void compareAndSwapSwapsOnlyTheExpectedValue() throws Exception {
-        right.buffer.segment().set(JAVA_LONG, 0, 5);
-        left.pair.postCompareAndSwap(8, left.buffer, right.buffer.remote(), 4, 9);
-        assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.COMPARE_AND_SWAP);
-        assertThat(right.buffer.segment().get(JAVA_LONG, 0))
-                .as("another value was expected")
-                .isEqualTo(5);
-
-        left.pair.postCompareAndSwap(9, left.buffer, right.buffer.remote(), 5, 9);
-        left.done();
-        assertThat(left.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(5);
-        assertThat(right.buffer.segment().get(JAVA_LONG, 0)).isEqualTo(9);
     }
 
     @Test

@@ -85,7 +85,7 @@ public final class Report {
     /** The tests that use only objects of their own. Others add and remove devices, or join multicast groups. */
     static final String SAFE_TESTS =
             "verbs[.](AddressHandle|Atomic|Completion|DatagramTest|DeviceCapabilities|DeviceQuery"
-                    + "|Extended|MemoryKinds|MemoryRegion|MemoryWindow|QueuePair|ReliableConnection|SharedReceive)";
+                    + "|Extended|MemoryKinds|MemoryRegion|MemoryWindow|QueuePair|ReliableConnection|SharedReceive|Traffic)";
 
     private static final Duration STOPPING = Duration.ofSeconds(10);
 

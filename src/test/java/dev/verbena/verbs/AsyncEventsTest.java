@@ -4,11 +4,9 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
@@ -18,22 +16,18 @@ import dev.verbena.verbs.device.Port;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a device tells without being asked. */
+/** Events that a device raises. {@link EventsFromCTest} has the rules of waits and listeners. */
 @DeviceTest
 class AsyncEventsTest {
-    private static final Duration SHORT = Duration.ofMillis(50);
     private static final int WRITES = 40;
 
     private VerbsArena arena;
@@ -43,11 +37,7 @@ class AsyncEventsTest {
 
     @BeforeEach
     void open() {
-        open(VerbsArena.ofShared());
-    }
-
-    private void open(VerbsArena opened) {
-        arena = opened;
+        arena = VerbsArena.ofShared();
         context = TestDevice.get().open(arena);
         domain = context.allocateProtectionDomain();
         buffer = domain.register(arena.allocate(64, 64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
@@ -55,9 +45,7 @@ class AsyncEventsTest {
 
     @AfterEach
     void close() {
-        if (arena.scope().isAlive()) {
-            arena.close();
-        }
+        arena.close();
     }
 
     /** A completion queue that lost completions, and how many. */
@@ -125,17 +113,6 @@ class AsyncEventsTest {
     }
 
     @Test
-    void overrunEventsAreSeparateForEachQueue() throws Exception {
-        Overrun first = overrun();
-        Overrun second = overrun();
-        List<AsyncEvent> events = take(first.lost() + second.lost());
-        assertThat(events)
-                .extracting(event -> ((AsyncEvent.OfCompletionQueue) event).queue())
-                .contains(first.queue(), second.queue())
-                .hasSizeLessThan(first.lost());
-    }
-
-    @Test
     void queueCloseSucceedsWithUnreadEvents() throws Exception {
         Overrun overrun = overrun();
         overrun.pair().close();
@@ -143,22 +120,6 @@ class AsyncEventsTest {
         assertThat(context.events().poll())
                 .as("an event of a queue that is gone")
                 .isNull();
-    }
-
-    @Test
-    void queueCloseSucceedsWithEventsReadButNotReturned() throws Exception {
-        Overrun first = overrun();
-        Overrun second = overrun();
-        assertThat(context.events().await(DEADLINE))
-                .as("and takes the others from C too")
-                .isInstanceOfSatisfying(
-                        AsyncEvent.OfCompletionQueue.class,
-                        event -> assertThat(event.queue()).isSameAs(first.queue()));
-        second.pair().close();
-        second.queue().close();
-        for (AsyncEvent left; (left = context.events().poll()) != null; ) {
-            assertThat(((AsyncEvent.OfCompletionQueue) left).queue()).isSameAs(first.queue());
-        }
     }
 
     @Test
@@ -276,150 +237,22 @@ class AsyncEventsTest {
         assertThat(process.waitFor()).as(output).isZero();
     }
 
-    // Waiting
-
-    @Test
-    void awaitEndsAtItsTimeoutWithoutEvents() {
-        assertThat(context.events().poll()).isNull();
-        assertThatThrownBy(() -> context.events().await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
-    }
-
-    /** A thread that waits for an event, and what it ended with. */
-    private final class Waiter {
-        private final AtomicReference<Object> ended = new AtomicReference<>();
-        private final Thread thread;
-
-        Waiter(Thread.Builder builder) {
-            thread = builder.start(() -> {
-                try {
-                    ended.set(context.events().await(DEADLINE));
-                } catch (Throwable t) {
-                    ended.set(t);
-                }
-            });
-            Await.until("a thread that waits", () -> Await.isAsleep(thread) || ended.get() != null);
-        }
-
-        Object result() throws InterruptedException {
-            Await.end(thread);
-            return ended.get();
-        }
-    }
-
     @Test
     void awaitGivesEachThreadAnEvent() throws Exception {
-        Waiter first = new Waiter(Thread.ofPlatform());
-        Waiter second = new Waiter(Thread.ofVirtual());
+        EventWaiter first = new EventWaiter(Thread.ofPlatform(), context);
+        EventWaiter second = new EventWaiter(Thread.ofVirtual(), context);
         overrun();
         overrun();
-        assertThat(List.of(first.result(), second.result()))
+        assertThat(List.of(first.end(), second.end()))
                 .allSatisfy(event -> assertThat(event).isInstanceOf(AsyncEvent.OfCompletionQueue.class));
     }
 
     @Test
-    void contextCloseEndsTheWait() throws Exception {
-        Waiter platform = new Waiter(Thread.ofPlatform());
-        Waiter virtual = new Waiter(Thread.ofVirtual());
-        arena.close();
-        assertThat(List.of(platform.result(), virtual.result()))
-                .allSatisfy(ended -> assertThat((Throwable) ended)
-                        .isInstanceOf(IllegalStateException.class)
-                        .hasMessageContaining("closed"));
-    }
-
-    @Test
-    void interruptEndsTheWait() throws Exception {
-        Waiter waiter = new Waiter(Thread.ofPlatform());
-        waiter.thread.interrupt();
-        assertThat(waiter.result()).isInstanceOf(InterruptedException.class);
-    }
-
-    // Listeners
-
-    @Test
-    void listenersRunOnADaemonThreadOfTheContext() throws Exception {
-        BlockingQueue<AsyncEvent> first = new LinkedBlockingQueue<>();
-        BlockingQueue<AsyncEvent> second = new LinkedBlockingQueue<>();
-        AtomicReference<Thread> thread = new AtomicReference<>();
-        context.events().subscribe(event -> {
-            thread.set(Thread.currentThread());
-            first.add(event);
-        });
-        context.events().subscribe(second::add);
+    void listenerReceivesTheEvent() throws Exception {
+        BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
+        context.events().subscribe(told::add);
         Overrun overrun = overrun();
-        AsyncEvent event = first.poll(60, SECONDS);
+        AsyncEvent event = told.poll(DEADLINE.toSeconds(), SECONDS);
         assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(overrun.queue());
-        assertThat(second.poll(60, SECONDS)).isSameAs(event);
-        assertThat(thread.get().isDaemon()).isTrue();
-        assertThat(thread.get().getName()).contains(context.device().name());
-    }
-
-    @Test
-    void listenersReceiveEventsOfAConfinedContext() throws Exception {
-        arena.close();
-        open(VerbsArena.ofConfined());
-        BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
-        context.events().subscribe(told::add);
-        Overrun overrun = overrun();
-        assertThat(((AsyncEvent.OfCompletionQueue) told.poll(60, SECONDS)).queue())
-                .isSameAs(overrun.queue());
-    }
-
-    @Test
-    void listenerThatThrowsDoesNotEndTheOthers() throws Exception {
-        BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
-        CountDownLatch reported = new CountDownLatch(1);
-        context.events().subscribe(event -> {
-            Thread.currentThread().setUncaughtExceptionHandler((thread, thrown) -> reported.countDown());
-            throw new IllegalArgumentException("a listener's own trouble");
-        });
-        context.events().subscribe(told::add);
-        overrun();
-        assertThat(told.poll(60, SECONDS)).isNotNull();
-        assertThat(reported.await(60, SECONDS)).isTrue();
-    }
-
-    @Test
-    void pollIsRefusedWhileThereIsAListener() throws Exception {
-        Waiter before = new Waiter(Thread.ofPlatform());
-        try (AsyncEvents.Subscription listening = context.events().subscribe(event -> {})) {
-            assertThat(listening).isNotNull();
-            assertThatThrownBy(context.events()::poll)
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("listener");
-            assertThat((Throwable) before.result())
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("listener");
-        }
-        assertThat(context.events().poll()).isNull();
-    }
-
-    @Test
-    void listenerThreadEndsWithTheLastSubscription() throws Exception {
-        AsyncEvents.Subscription first = context.events().subscribe(event -> {});
-        AsyncEvents.Subscription second = context.events().subscribe(event -> {});
-        List<Thread> threads = listening();
-        assertThat(threads).hasSize(1);
-        first.close();
-        first.close();
-        assertThat(threads).allMatch(Thread::isAlive);
-        second.close();
-        threads.getFirst().join(60_000);
-        assertThat(threads).noneMatch(Thread::isAlive);
-    }
-
-    @Test
-    void listenerThreadEndsWithTheContext() throws Exception {
-        context.events().subscribe(event -> {});
-        List<Thread> threads = listening();
-        arena.close();
-        threads.getFirst().join(60_000);
-        assertThat(threads).noneMatch(Thread::isAlive);
-    }
-
-    private static List<Thread> listening() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("verbena-async-events"))
-                .toList();
     }
 }

@@ -20,7 +20,9 @@ import dev.verbena.verbs.access.VerbsAccess;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -222,7 +224,47 @@ class EventsFromCTest {
         }
     }
 
+    @Test
+    void contextCloseEndsAllWaits() throws Exception {
+        EventWaiter platform = new EventWaiter(Thread.ofPlatform(), context);
+        EventWaiter virtual = new EventWaiter(Thread.ofVirtual(), context);
+        arena.close();
+        assertThat(List.of(platform.end(), virtual.end()))
+                .allSatisfy(end -> assertThat((Throwable) end)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("closed"));
+    }
+
+    @Test
+    void interruptEndsTheWait() throws Exception {
+        EventWaiter waiter = new EventWaiter(Thread.ofPlatform(), context);
+        waiter.interrupt();
+        assertThat(waiter.end()).isInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void listenerEndsTheWait() throws Exception {
+        EventWaiter waiter = new EventWaiter(Thread.ofPlatform(), context);
+        try (AsyncEvents.Subscription _ = context.events().subscribe(event -> {})) {
+            assertThat((Throwable) waiter.end())
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("listener");
+        }
+        assertThat(context.events().poll()).isNull();
+    }
+
     // Listeners
+
+    @Test
+    void listenersReceiveEventsOfAConfinedContext() throws Exception {
+        try (VerbsArena confined = VerbsArena.ofConfined()) {
+            Context own = TestDevice.get().open(confined);
+            BlockingQueue<AsyncEvent> events = new LinkedBlockingQueue<>();
+            own.events().subscribe(events::add);
+            Fenced.raise(own, rdma_h.IBV_EVENT_PORT_ERR());
+            assertThat(take(events)).isEqualTo(new AsyncEvent.OfPort(own, AsyncEvent.Type.PORT_ERR, 10, 1));
+        }
+    }
 
     @Test
     void listenersGetEachEventInOrder() throws Exception {
@@ -234,7 +276,11 @@ class EventsFromCTest {
             thread.set(Thread.currentThread());
             first.add(event);
         });
-        AsyncEvents.Subscription two = context.events().subscribe(second::add);
+        Set<Thread> threads = ConcurrentHashMap.newKeySet();
+        AsyncEvents.Subscription two = context.events().subscribe(event -> {
+            threads.add(Thread.currentThread());
+            second.add(event);
+        });
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
         Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), pair);
         for (BlockingQueue<AsyncEvent> events : List.of(first, second)) {
@@ -242,6 +288,7 @@ class EventsFromCTest {
             assertThat(take(events)).isInstanceOf(AsyncEvent.OfQueuePair.class);
         }
         Await.until("a listener that sleeps until the next event", () -> Await.isAsleep(thread.get()));
+        assertThat(threads).containsExactly(thread.get());
         assertThat(thread.get().isDaemon()).isTrue();
         assertThat(thread.get().getName()).isEqualTo("verbena-async-events-fenced0");
         assertThatIllegalStateException()
@@ -335,48 +382,28 @@ class EventsFromCTest {
     void eventsOfADeviceGoToAllContextsOverIt() throws Throwable {
         Context first = adopt();
         Context second = adopt();
-        AtomicReference<Object> told = new AtomicReference<>();
-        Thread waiter = Thread.ofPlatform().start(() -> {
-            try {
-                told.set(second.events().await(Loopback.DEADLINE));
-            } catch (Throwable t) {
-                told.set(t);
-            }
-        });
-
-        Await.until("a thread that waits", () -> Await.isAsleep(waiter) || told.get() != null);
+        EventWaiter waiter = new EventWaiter(Thread.ofPlatform(), second);
         QueuePair own = first.allocateProtectionDomain().createQueuePair(QueuePair.rc(first.createCompletionQueue(4)));
         Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), own);
         assertThat(first.events().await(Loopback.DEADLINE))
                 .as("an object belongs to one context")
                 .isEqualTo(new AsyncEvent.OfQueuePair(first, AsyncEvent.Type.COMM_EST, 4, own));
-        assertThat(told).hasNullValue();
+        assertThat(waiter.isWaiting()).isTrue();
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
         assertThat(first.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
-        Await.end(waiter);
-        assertThat(told.get()).isEqualTo(new AsyncEvent.OfPort(second, AsyncEvent.Type.PORT_ERR, 10, 1));
+        assertThat(waiter.end()).isEqualTo(new AsyncEvent.OfPort(second, AsyncEvent.Type.PORT_ERR, 10, 1));
     }
 
     @Test
     void contextThatLeavesEndsItsWaitsOnly() throws Throwable {
         Context first = adopt();
         Context second = adopt();
-        AtomicReference<Object> told = new AtomicReference<>();
-        Thread waiter = Thread.ofPlatform().start(() -> {
-            try {
-                told.set(first.events().await(Loopback.DEADLINE));
-            } catch (Throwable t) {
-                told.set(t);
-            }
-        });
-        Await.until("a thread that waits", () -> Await.isAsleep(waiter) || told.get() != null);
+        EventWaiter waiter = new EventWaiter(Thread.ofPlatform(), first);
         assertThat(second.events().poll()).isNull();
         first.close();
-        Await.end(waiter);
-        assertThat(told.get())
-                .isInstanceOfSatisfying(
-                        IllegalStateException.class,
-                        closed -> assertThat(closed).hasMessageContaining("closed"));
+        assertThat((Throwable) waiter.end())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
         assertThat(second.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
         Context third = adopt();

@@ -25,10 +25,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** How work fails, and what is said about it. Devices differ in the status they give: sets of them are accepted. */
@@ -69,20 +71,6 @@ class FailedCompletionTest {
         return failed;
     }
 
-    @Test
-    void firstFailureIsKnownWithoutReadingItsCompletion() throws Exception {
-        connect();
-        left.pair.postWrite(
-                1,
-                left.buffer.slice(0, 8),
-                new RemoteMemory(right.buffer.remote().address(), 0, 8));
-        Completions done = left.queue.completions(4);
-        assertThat(done.await(Loopback.DEADLINE)).isOne();
-        assertThat(left.pair.firstError()).isEmpty();
-        done.poll();
-        assertThat(left.pair.firstError()).map(WorkCompletion::id).contains(1L);
-    }
-
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void failedOperationIsKnownAmongManyKinds(boolean oneQueue) throws Exception {
@@ -107,68 +95,74 @@ class FailedCompletionTest {
         assertThat(sends.await(Loopback.DEADLINE).operation()).isEqualTo(Operation.SEND);
     }
 
-    @Test
-    @Fault("bad-remote-key")
-    void wrongRemoteKeyIsARemoteAccessError() throws Exception {
-        connect();
+    /** A request for memory of the peer that it may not use so. */
+    private record Refusal(
+            String name,
+            Operation operation,
+            Function<FailedCompletionTest, RemoteMemory> memory,
+            WorkStatus... accepted) {
+        void post(QueuePair pair, MemoryRegion here, RemoteMemory there) {
+            switch (operation) {
+                case RDMA_WRITE -> pair.postWrite(1, here.slice(0, 8), there);
+                case RDMA_READ -> pair.postRead(1, here.slice(0, 8), there);
+                default -> pair.postFetchAndAdd(1, here, there, 1);
+            }
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    static List<Refusal> refusals() {
+        return List.of(
+                new Refusal("wrong key", Operation.RDMA_WRITE, all -> all.wrongKey(), REMOTE_ACCESS_ERROR),
+                new Refusal("beyond the region", Operation.RDMA_READ, all -> all.beyond(), REMOTE_ACCESS_ERROR),
+                new Refusal("closed region", Operation.RDMA_READ, all -> all.closed(), REMOTE_ACCESS_ERROR),
+                new Refusal(
+                        "no REMOTE_WRITE",
+                        Operation.RDMA_WRITE,
+                        all -> all.peersMemory(LOCAL_WRITE, REMOTE_READ).remote(),
+                        REMOTE_ACCESS_ERROR),
+                new Refusal(
+                        "no REMOTE_READ",
+                        Operation.RDMA_READ,
+                        all -> all.peersMemory(LOCAL_WRITE, REMOTE_WRITE).remote(),
+                        REMOTE_ACCESS_ERROR),
+                new Refusal(
+                        "no REMOTE_ATOMIC",
+                        Operation.FETCH_AND_ADD,
+                        all -> all.peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ)
+                                .remote(),
+                        REMOTE_ACCESS_ERROR,
+                        REMOTE_INVALID_REQUEST_ERROR));
+    }
+
+    private RemoteMemory wrongKey() {
         RemoteMemory memory = right.buffer.remote();
-        RemoteMemory wrong = new RemoteMemory(memory.address(), memory.key() ^ 0x00ffff00, memory.length());
-        left.pair.postWrite(1, left.buffer.slice(0, 8), wrong);
-        failure(1, Operation.RDMA_WRITE, REMOTE_ACCESS_ERROR);
+        return new RemoteMemory(memory.address(), memory.key() ^ 0x00ffff00, memory.length());
     }
 
-    @Test
-    @Fault("remote-range")
-    void remoteRangeBeyondTheRegionIsARemoteAccessError() throws Exception {
-        connect();
+    private RemoteMemory beyond() {
         RemoteMemory memory = right.buffer.remote();
-        RemoteMemory beyond = new RemoteMemory(memory.address() + memory.length() - 4, memory.key(), 8);
-        left.pair.postRead(2, left.buffer.slice(0, 8), beyond);
-        failure(2, Operation.RDMA_READ, REMOTE_ACCESS_ERROR);
+        return new RemoteMemory(memory.address() + memory.length() - 4, memory.key(), 8);
     }
 
-    @Test
-    @Fault("no-remote-write")
-    void writeFailsWithoutRemoteWriteAccess() throws Exception {
-        connect();
-        left.pair.postWrite(
-                3,
-                left.buffer.slice(0, 8),
-                peersMemory(LOCAL_WRITE, REMOTE_READ).remote());
-        failure(3, Operation.RDMA_WRITE, REMOTE_ACCESS_ERROR);
-    }
-
-    @Test
-    @Fault("no-remote-read")
-    void readFailsWithoutRemoteReadAccess() throws Exception {
-        connect();
-        left.pair.postRead(
-                4,
-                left.buffer.slice(0, 8),
-                peersMemory(LOCAL_WRITE, REMOTE_WRITE).remote());
-        failure(4, Operation.RDMA_READ, REMOTE_ACCESS_ERROR);
-    }
-
-    @Test
-    void atomicFailsWithoutRemoteAtomicAccess() throws Exception {
-        connect();
-        left.pair.postFetchAndAdd(
-                5,
-                left.buffer,
-                peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ).remote(),
-                1);
-        failure(5, Operation.FETCH_AND_ADD, REMOTE_ACCESS_ERROR, REMOTE_INVALID_REQUEST_ERROR);
-    }
-
-    @Test
-    @Fault("closed-region")
-    void writeFailsAfterTheRegionIsClosed() throws Exception {
-        connect();
+    private RemoteMemory closed() {
         MemoryRegion gone = peersMemory(LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ);
         RemoteMemory remote = gone.remote();
         gone.close();
-        left.pair.postRead(6, left.buffer.slice(0, 8), remote);
-        failure(6, Operation.RDMA_READ, REMOTE_ACCESS_ERROR);
+        return remote;
+    }
+
+    @ParameterizedTest
+    @MethodSource("refusals")
+    @Fault({"bad-remote-key", "remote-range", "closed-region", "no-remote-write", "no-remote-read"})
+    void requestForMemoryOfThePeerFails(Refusal refusal) throws Exception {
+        connect();
+        refusal.post(left.pair, left.buffer, refusal.memory.apply(this));
+        failure(1, refusal.operation, refusal.accepted);
     }
 
     @Test
@@ -299,12 +293,10 @@ class FailedCompletionTest {
 
     /** One request that fails and two behind it. */
     private void postThreeOfWhichTheFirstFails() {
-        RemoteMemory memory = right.buffer.remote();
-        RemoteMemory wrong = new RemoteMemory(memory.address(), memory.key() ^ 0x00ffff00, memory.length());
         left.pair
                 .sendBatch(3)
-                .write(21, left.buffer.slice(0, 8), wrong)
-                .read(22, left.buffer.slice(0, 8), memory)
+                .write(21, left.buffer.slice(0, 8), wrongKey())
+                .read(22, left.buffer.slice(0, 8), right.buffer.remote())
                 .send(23, left.buffer.slice(0, 8))
                 .post();
     }
@@ -379,17 +371,6 @@ class FailedCompletionTest {
         left.pair.postWrite(31, left.buffer.slice(0, 8), right.buffer.remote());
         assertThat(left.done().id()).isEqualTo(31);
         assertThat(left.pair.state()).isEqualTo(QueuePairState.RTS);
-    }
-
-    @Test
-    void latestUseOfAnIdIsRemembered() throws Exception {
-        connect(QueuePairAttributes.none().rnrRetry(0));
-        for (int i = 0; i < 200; i++) { // many more than the queue holds
-            left.pair.postWrite(40, left.buffer.slice(0, 8), right.buffer.remote());
-            left.done();
-        }
-        left.pair.postSend(40, left.buffer.slice(0, 8));
-        failure(40, Operation.SEND, RNR_RETRY_EXCEEDED);
     }
 
     @Test

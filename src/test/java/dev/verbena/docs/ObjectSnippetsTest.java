@@ -8,6 +8,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Unsupported;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
@@ -15,8 +16,8 @@ import dev.verbena.verbs.QueuePairState;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -44,51 +45,92 @@ class ObjectSnippetsTest {
         }
     }
 
-    /** An example that needs what some devices lack. */
     private interface Feature {
         void use(Loopback loopback, MemoryRegion buffer, Path file) throws Exception;
     }
 
-    private static Stream<Named<Feature>> features() {
+    /** An example that needs what some devices lack: then this function refuses, and the message has these words. */
+    private record Example(String name, String function, Feature feature, String... words) {
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
+    private static Stream<Example> examples() {
         return Stream.of(
-                Named.of(
+                new Example(
                         "reregister",
+                        "ibv_rereg_mr",
                         (all, buffer, file) -> ObjectSnippets.reregister(buffer, all.arena.allocate(8192, 4096))),
-                Named.of("flow", (all, buffer, file) -> ObjectSnippets.flow(all.left.pair)),
-                Named.of("deviceMemory", (all, buffer, file) -> ObjectSnippets.deviceMemory(all.context, all.domain)),
-                Named.of("workQueue", (all, buffer, file) -> ObjectSnippets.workQueue(all.domain, all.left.queue)),
-                Named.of(
+                new Example("flow", "ibv_create_flow", (all, buffer, file) -> ObjectSnippets.flow(all.left.pair)),
+                new Example(
+                        "deviceMemory",
+                        "ibv_alloc_dm",
+                        (all, buffer, file) -> ObjectSnippets.deviceMemory(all.context, all.domain)),
+                new Example(
+                        "workQueue",
+                        "ibv_create_wq",
+                        (all, buffer, file) -> ObjectSnippets.workQueue(all.domain, all.left.queue)),
+                new Example(
+                        "receiveHash",
+                        "ibv_create_wq",
+                        (all, buffer, file) -> ObjectSnippets.receiveHash(
+                                all.context,
+                                all.domain,
+                                List.of(ObjectSnippets.workQueue(all.domain, all.left.queue)),
+                                new byte[40])),
+                new Example(
                         "xrc",
-                        (all, buffer, file) -> ObjectSnippets.xrc(all.context, all.domain, all.left.queue, file)),
-                Named.of("count", (all, buffer, file) -> ObjectSnippets.count(all.context, all.left.pair)),
-                Named.of("threadDomain", (all, buffer, file) -> ObjectSnippets.threadDomain(all.domain)),
-                Named.of("tags", (all, buffer, file) -> ObjectSnippets.tags(all.domain, all.left.queue, buffer)),
-                Named.of(
+                        "ibv_open_xrcd",
+                        (all, buffer, file) -> ObjectSnippets.xrc(all.context, all.domain, all.left.queue, file),
+                        "no extended reliable connections"),
+                new Example(
+                        "count",
+                        "ibv_create_counters",
+                        (all, buffer, file) -> ObjectSnippets.count(all.context, all.left.pair)),
+                new Example(
+                        "threadDomain", "ibv_alloc_td", (all, buffer, file) -> ObjectSnippets.threadDomain(all.domain)),
+                new Example(
+                        "tags",
+                        "ibv_create_srq_ex",
+                        (all, buffer, file) -> ObjectSnippets.tags(all.domain, all.left.queue, buffer),
+                        "no shared receive queue of this kind"),
+                new Example(
                         "dmaHandle",
+                        "ibv_alloc_dmah",
                         (all, buffer, file) -> ObjectSnippets.dmaHandle(all.domain, all.arena.allocate(4096, 4096))),
-                Named.of(
+                new Example(
                         "regionOptions",
+                        "ibv_alloc_dmah",
                         (all, buffer, file) ->
                                 ObjectSnippets.regionOptions(all.domain, all.arena.allocate(4096, 4096))),
-                Named.of("driverBuffer", (all, buffer, file) -> ObjectSnippets.driverBuffer(all.domain)),
-                Named.of(
+                new Example(
+                        "driverBuffer",
+                        "ibv_alloc_parent_domain",
+                        (all, buffer, file) -> ObjectSnippets.driverBuffer(all.domain)),
+                new Example(
                         "completionCounter",
+                        "ibv_create_comp_cntr",
                         (all, buffer, file) -> ObjectSnippets.completionCounter(
                                 all.domain.createQueuePair(QueuePair.rc(all.left.queue)),
                                 all.right.pair.endpoint(),
                                 buffer.slice(0, 8),
                                 all.right.buffer.remote())),
-                Named.of("limitRate", (all, buffer, file) -> ObjectSnippets.limitRate(all.left.pair)));
+                new Example(
+                        "limitRate",
+                        "ibv_modify_qp_rate_limit",
+                        (all, buffer, file) -> ObjectSnippets.limitRate(all.left.pair)));
     }
 
     @ParameterizedTest
-    @MethodSource("features")
-    void featureWorks(Feature feature, @TempDir Path folder) throws Exception {
+    @MethodSource("examples")
+    void featureWorks(Example example, @TempDir Path folder) throws Exception {
         Path file = Files.createFile(folder.resolve("xrc"));
         try (Loopback loopback = Loopback.unconnected(VerbsArena.ofConfined(), options -> options)) {
-            feature.use(loopback, loopback.domain.register(loopback.arena.allocate(4096, 4096)), file);
+            example.feature.use(loopback, loopback.domain.register(loopback.arena.allocate(4096, 4096)), file);
         } catch (UnsupportedVerbException e) {
-            abort("the device lacks it: " + e.getMessage());
+            Unsupported.aborts(example.function, e, example.words);
         }
     }
 

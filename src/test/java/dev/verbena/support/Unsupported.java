@@ -23,8 +23,7 @@ public final class Unsupported {
         try {
             return feature.get();
         } catch (UnsupportedVerbException e) {
-            assertSaysSo(verb, e, words);
-            return abort("the device lacks it: " + e.getMessage());
+            return aborts(verb, e, words);
         }
     }
 
@@ -33,9 +32,14 @@ public final class Unsupported {
         try {
             feature.run();
         } catch (UnsupportedVerbException e) {
-            assertSaysSo(verb, e, words);
-            abort("the device lacks it: " + e.getMessage());
+            aborts(verb, e, words);
         }
+    }
+
+    /** Aborts the test if the exception says that the device lacks a feature. */
+    public static <T> T aborts(String verb, UnsupportedVerbException e, String... words) {
+        assertSaysSo(verb, e, words);
+        return abort("the device lacks it: " + e.getMessage());
     }
 
     /** Returns true if the device lacks a feature and the exception says so. */

@@ -44,6 +44,7 @@ class AddressSpaceTest {
         owner.close();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> loopback.domain.registerAddressSpace(access))
+                .withMessageContaining("peers can't get rights over the whole address space")
                 .withMessageContaining(access.name());
     }
 

@@ -10,7 +10,6 @@ import static dev.verbena.verbs.AccessFlag.RELAXED_ORDERING;
 import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
 import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
-import static dev.verbena.verbs.AccessFlag.ZERO_BASED;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -21,6 +20,7 @@ import dev.verbena.internal.Errno;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Twin;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -124,18 +124,12 @@ class MemoryRegionTest {
             value = AccessFlag.class,
             names = {"REMOTE_WRITE", "REMOTE_ATOMIC"})
     @Fault("remote-without-local")
+    @Twin("test_mr.MRTest.test_reg_mr_bad_flags")
     void registerRefusesRemoteWriteWithoutLocalWrite(AccessFlag flag) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> domain.register(memory(), flag))
                 .withMessageContaining("LOCAL_WRITE")
                 .withMessageContaining(flag.toString());
-    }
-
-    @Test
-    void registerRefusesZeroBasedAndNamesRegisterAt() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.register(memory(), LOCAL_WRITE, ZERO_BASED))
-                .withMessageContaining("address(0)");
     }
 
     @Test
@@ -275,40 +269,5 @@ class MemoryRegionTest {
         assertThatThrownBy(() -> region.fill((byte) 1))
                 .isInstanceOf(UnsupportedOperationException.class)
                 .hasMessageContaining("read-only");
-    }
-
-    @Test
-    void sliceIsWithinItsRegion() {
-        MemoryRegion region = domain.register(memory(), LOCAL_WRITE, REMOTE_READ);
-        LocalMemory slice = region.slice(100, 50);
-        assertThat(slice.address()).isEqualTo(region.address() + 100);
-        assertThat(slice.length()).isEqualTo(50);
-        assertThat(slice.region()).isSameAs(region);
-        assertThat(slice.segment().address()).isEqualTo(region.address() + 100);
-        assertThat(slice.segment().byteSize()).isEqualTo(50);
-        assertThat(slice.remote()).isEqualTo(new RemoteMemory(region.address() + 100, region.remoteKey(), 50));
-        assertThat(slice.slice(10, 40).address()).isEqualTo(region.address() + 110);
-        assertThat(region.slice(SIZE, 0).length()).isZero();
-    }
-
-    static Stream<long[]> outside() {
-        return Stream.of(
-                new long[] {-1, 1},
-                new long[] {0, SIZE + 1},
-                new long[] {SIZE, 1},
-                new long[] {0, -1},
-                new long[] {1, Long.MAX_VALUE},
-                new long[] {Long.MAX_VALUE, Long.MAX_VALUE});
-    }
-
-    @ParameterizedTest
-    @MethodSource("outside")
-    void sliceRefusesRangesOutsideTheRegion(long[] range) {
-        MemoryRegion region = domain.register(memory(), LOCAL_WRITE);
-        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> region.slice(range[0], range[1]));
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> region.slice(0, SIZE).slice(range[0], range[1]));
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> region.remote().slice(range[0], range[1]));
     }
 }

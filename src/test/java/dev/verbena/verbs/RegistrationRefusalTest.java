@@ -22,6 +22,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -213,12 +214,26 @@ class RegistrationRefusalTest {
 
     @Test
     void sliceIsWithinItsRegionAndNamesItsBytes() {
-        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE);
+        MemoryRegion region = domain.register(memory, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_READ);
         LocalMemory slice = region.slice(100, 50);
         assertThat(slice).hasToString("bytes 100 to 150 of " + region);
         assertThat(slice.slice(10, 40)).hasToString("bytes 110 to 150 of " + region);
-        for (long[] range : new long[][] {{-1, 1}, {0, 4097}, {4096, 1}, {0, -1}}) {
-            assertThatThrownBy(() -> region.slice(range[0], range[1])).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThat(slice.slice(10, 40).address()).isEqualTo(memory.address() + 110);
+        assertThat(slice.address()).isEqualTo(memory.address() + 100);
+        assertThat(slice.length()).isEqualTo(50);
+        assertThat(slice.region()).isSameAs(region);
+        assertThat(slice.segment()).isEqualTo(memory.asSlice(100, 50));
+        assertThat(slice.remote()).isEqualTo(new RemoteMemory(memory.address() + 100, region.remoteKey(), 50));
+        LocalMemory all = region.slice(0, 4096);
+        for (long[] range : new long[][] {
+            {-1, 1}, {0, 4097}, {4096, 1}, {0, -1}, {1, Long.MAX_VALUE}, {Long.MAX_VALUE, Long.MAX_VALUE}
+        }) {
+            for (ThrowingCallable sliced : List.<ThrowingCallable>of(
+                    () -> region.slice(range[0], range[1]),
+                    () -> all.slice(range[0], range[1]),
+                    () -> region.remote().slice(range[0], range[1]))) {
+                assertThatThrownBy(sliced).isInstanceOf(IndexOutOfBoundsException.class);
+            }
         }
         assertThat(region.slice(4096, 0).length()).isZero();
         slice.fill((byte) 7);
@@ -280,12 +295,18 @@ class RegistrationRefusalTest {
         assertThatIllegalArgumentException().isThrownBy(() -> region.reregister(RegionChange.of(foreign)));
         assertThatIllegalArgumentException().isThrownBy(() -> region.reregister(RegionChange.of(memory.asReadOnly())));
         assertThatIllegalArgumentException()
+                .isThrownBy(() -> region.reregister(RegionChange.of(MemorySegment.ofArray(new byte[8]))))
+                .withMessageContaining("heap");
+        assertThatIllegalArgumentException()
                 .isThrownBy(() -> region.reregister(RegionChange.of(AccessFlag.REMOTE_WRITE)));
         assertThat(Fenced.calls("ibv_rereg_mr")).isZero();
         assertThat(region.isOpen()).isTrue();
         MemoryRegion readOnly = domain.register(memory.asReadOnly(), AccessFlag.REMOTE_READ);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> readOnly.reregister(RegionChange.of(AccessFlag.LOCAL_WRITE)));
+        readOnly.close();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> readOnly.reregister(RegionChange.of(AccessFlag.REMOTE_READ)));
     }
 
     private static void failChange(int code, int errno) {

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.RefusedByC.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -77,15 +78,11 @@ class ContextQueriesTest {
 
     @Test
     void refusedQueryOfADeviceNamesTheFunctionThatWasCalled() {
-        Fenced.fail("ibv_query_device_ex", 1, Errno.EINVAL);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(context::attributes)
-                .withMessageStartingWith("ibv_query_device_ex(fenced0): EINVAL");
+        assertRefused("ibv_query_device_ex", Errno.EINVAL, context::attributes)
+                .hasMessageStartingWith("ibv_query_device_ex(fenced0): EINVAL");
         Fenced.fail("ibv_query_device_ex", 1, Errno.EOPNOTSUPP);
-        Fenced.fail("ibv_query_device", 1, Errno.EINVAL);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(context::attributes)
-                .withMessageStartingWith("ibv_query_device(fenced0): EINVAL");
+        assertRefused("ibv_query_device", Errno.EINVAL, context::attributes)
+                .hasMessageStartingWith("ibv_query_device(fenced0): EINVAL");
     }
 
     @Test
@@ -186,10 +183,8 @@ class ContextQueriesTest {
         assertThatExceptionOfType(UnsupportedVerbException.class)
                 .isThrownBy(context::rawClock)
                 .withMessageContaining("no clock that can be read");
-        Fenced.fail("ibv_query_rt_values_ex", 1, Errno.EINVAL);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(context::rawClock)
-                .withMessageStartingWith("ibv_query_rt_values_ex(fenced0): EINVAL");
+        assertRefused("ibv_query_rt_values_ex", Errno.EINVAL, context::rawClock)
+                .hasMessageStartingWith("ibv_query_rt_values_ex(fenced0): EINVAL");
     }
 
     // Ports
@@ -224,11 +219,9 @@ class ContextQueriesTest {
                     .withMessageStartingWith("ibv_query_port(fenced0, port " + number + "): EINVAL")
                     .withMessageContaining("Ports are numbered from 1 to 1");
         }
-        Fenced.fail("ibv_query_port", 1, Errno.EIO);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> context.port(1))
-                .withMessageContaining("EIO")
-                .withMessageNotContaining("numbered");
+        assertRefused("ibv_query_port", Errno.EIO, () -> context.port(1))
+                .hasMessageContaining("EIO")
+                .hasMessageNotContaining("numbered");
         for (int number : new int[] {-1, 256, 257}) {
             Fenced.calm();
             assertThatIllegalArgumentException().isThrownBy(() -> context.port(number));
@@ -357,11 +350,9 @@ class ContextQueriesTest {
         AddressVector global = path.globalRoute(GlobalRoute.to(Gid.parse("fe80::1"), 0));
         assertThat(context.resolve(global)).isEqualTo(new EthernetAddress(0x0213_2435_4657L, 0x123));
         assertThat(ibv_ah_attr.sl(Fenced.given("ibv_resolve_eth_l2_from_gid"))).isEqualTo((byte) 3);
-        Fenced.fail("ibv_resolve_eth_l2_from_gid", 1, Errno.ETIMEDOUT);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> context.resolve(global))
-                .withMessageStartingWith("ibv_resolve_eth_l2_from_gid(fenced0, " + global + "): ETIMEDOUT")
-                .withMessageContaining("on the network of this GID");
+        assertRefused("ibv_resolve_eth_l2_from_gid", Errno.ETIMEDOUT, () -> context.resolve(global))
+                .hasMessageStartingWith("ibv_resolve_eth_l2_from_gid(fenced0, " + global + "): ETIMEDOUT")
+                .hasMessageContaining("on the network of this GID");
     }
 
     // Contexts of others

@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.RefusedByC.assertRefused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -66,11 +67,9 @@ class StateChangesTest {
                 .withMessageContaining(hint)
                 .satisfies(refused -> assertThat(refused.errno()).isEqualTo(errno));
         assertThat(pair.state()).isEqualTo(QueuePairState.INIT);
-        Fenced.fail("ibv_modify_qp", 1, HOST_IS_DOWN);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> pair.connect(pair.endpoint()))
-                .withMessageNotContaining("GID index")
-                .withMessageNotContaining("network");
+        assertRefused("ibv_modify_qp", HOST_IS_DOWN, () -> pair.connect(pair.endpoint()))
+                .hasMessageNotContaining("GID index")
+                .hasMessageNotContaining("network");
         pair.connect(pair.endpoint());
         pair.close(); // no call has kept the pair open
     }
@@ -80,10 +79,8 @@ class StateChangesTest {
         pair.connect(pair.endpoint());
         assertThat(Ibv.failQueuePair(pair.address)).isZero();
         assertThat(ibv_qp_attr.qp_state(Fenced.given("ibv_modify_qp"))).isEqualTo(QueuePairState.ERR.code());
-        Fenced.fail("ibv_modify_qp", 1, Errno.EINVAL);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> pair.modify(QueuePairAttributes.to(QueuePairState.SQD)))
-                .withMessageContaining("The queue pair is in ERR, not in RTS: its state has changed");
+        assertRefused("ibv_modify_qp", Errno.EINVAL, () -> pair.modify(QueuePairAttributes.to(QueuePairState.SQD)))
+                .hasMessageContaining("The queue pair is in ERR, not in RTS: its state has changed");
         assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
         Fenced.fail("ibv_modify_qp", 1, Errno.EBUSY);
         assertThat(Ibv.failQueuePair(pair.address)).isEqualTo(Errno.EBUSY);
@@ -152,10 +149,8 @@ class StateChangesTest {
         assertThat(found.sendPsn()).isEqualTo(pair.endpoint().packetSequenceNumber());
         assertThat(found.receivePsn()).isEqualTo(pair.endpoint().packetSequenceNumber());
         assertThat(found.destinationQueuePair()).isEqualTo(pair.number());
-        Fenced.fail("ibv_query_qp", 1, Errno.EINVAL);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(pair::query)
-                .withMessageStartingWith("ibv_query_qp(" + pair + "): EINVAL");
+        assertRefused("ibv_query_qp", Errno.EINVAL, pair::query)
+                .hasMessageStartingWith("ibv_query_qp(" + pair + "): EINVAL");
         pair.close();
     }
 
@@ -385,20 +380,18 @@ class StateChangesTest {
                 .isThrownBy(() -> domain.createQueuePair(options))
                 .withMessageStartingWith("ibv_create_qp(fenced0, " + options + "): EINVAL")
                 .withMessageContaining("at most 16384 work requests a queue, 16 pieces of memory a request");
-        Fenced.fail("ibv_create_qp", 1, Errno.EPERM);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.createQueuePair(QueuePair.rawPacket(queue)))
-                .withMessageContaining("CAP_NET_RAW");
-        Fenced.fail("ibv_create_qp_ex", 1, Errno.EOPNOTSUPP);
-        assertThatExceptionOfType(UnsupportedVerbException.class)
-                .isThrownBy(() ->
-                        domain.createQueuePair(QueuePair.rc(queue).operations(QueuePairOptions.OfferedOperation.SEND)))
-                .withMessageStartingWith("ibv_create_qp_ex(")
-                .withMessageContaining("no queue pair of this kind");
-        Fenced.fail("ibv_create_qp", 1, Errno.ENOMEM);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> domain.createQueuePair(QueuePair.rc(queue)))
-                .withMessageNotContaining("iWARP");
+        assertRefused("ibv_create_qp", Errno.EPERM, () -> domain.createQueuePair(QueuePair.rawPacket(queue)))
+                .hasMessageContaining("CAP_NET_RAW");
+        assertRefused(
+                        "ibv_create_qp_ex",
+                        Errno.EOPNOTSUPP,
+                        () -> domain.createQueuePair(
+                                QueuePair.rc(queue).operations(QueuePairOptions.OfferedOperation.SEND)))
+                .isInstanceOf(UnsupportedVerbException.class)
+                .hasMessageStartingWith("ibv_create_qp_ex(")
+                .hasMessageContaining("no queue pair of this kind");
+        assertRefused("ibv_create_qp", Errno.ENOMEM, () -> domain.createQueuePair(QueuePair.rc(queue)))
+                .hasMessageNotContaining("iWARP");
     }
 
     // Windows

@@ -26,14 +26,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Calls: replies are matched, late ones are dropped, and each call ends. */
 @FencedTest
-@Timeout(120)
-class CallTest {
+class CallTest extends ConnectedTest {
     private static final Duration SHORT = Duration.ofMillis(20);
 
     private static Message request(Channel on, long value) throws InterruptedException {
@@ -70,41 +68,33 @@ class CallTest {
     @ParameterizedTest
     @EnumSource(NodeOptions.Progress.class)
     void callReturnsTheReply(NodeOptions.Progress progress) throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.progress(progress).closeTimeout(SHORT))) {
-            NodePair.Ends ends = nodes.connect();
-            Future<?> served = nodes.start(() -> {
-                serve(ends.server(), 20);
-                return null;
-            });
-            for (int i = 0; i < 20; i++) {
-                assertThat(call(ends.client(), i)).isEqualTo(i + 1);
-            }
-            end(served);
+        use(SMALL.progress(progress).closeTimeout(SHORT));
+        Future<?> served = nodes.run(() -> serve(ends.server(), 20));
+        for (int i = 0; i < 20; i++) {
+            assertThat(call(ends.client(), i)).isEqualTo(i + 1);
         }
+        end(served);
     }
 
     @Test
     void repliesInAnyOrderAreMatched() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            List<Future<Long>> calls = new ArrayList<>();
-            for (int i = 0; i < SMALL.calls(); i++) {
-                long value = 10 * i;
-                calls.add(nodes.start(() -> call(ends.client(), value)));
+        List<Future<Long>> calls = new ArrayList<>();
+        for (int i = 0; i < SMALL.calls(); i++) {
+            long value = 10 * i;
+            calls.add(nodes.start(() -> call(ends.client(), value)));
+        }
+        List<Message> replies = new ArrayList<>();
+        for (int i = 0; i < SMALL.calls(); i++) {
+            try (Message request = ends.server().receive(DEADLINE)) {
+                Message reply = request.reply().length(Long.BYTES);
+                reply.segment().set(ValueLayout.JAVA_LONG, 0, value(request) + 1);
+                replies.add(reply);
             }
-            List<Message> replies = new ArrayList<>();
-            for (int i = 0; i < SMALL.calls(); i++) {
-                try (Message request = ends.server().receive(DEADLINE)) {
-                    Message reply = request.reply().length(Long.BYTES);
-                    reply.segment().set(ValueLayout.JAVA_LONG, 0, value(request) + 1);
-                    replies.add(reply);
-                }
-            }
-            Collections.reverse(replies);
-            replies.forEach(Message::send);
-            for (int i = 0; i < SMALL.calls(); i++) {
-                assertThat(end(calls.get(i))).isEqualTo(10 * i + 1);
-            }
+        }
+        Collections.reverse(replies);
+        replies.forEach(Message::send);
+        for (int i = 0; i < SMALL.calls(); i++) {
+            assertThat(end(calls.get(i))).isEqualTo(10 * i + 1);
         }
     }
 
@@ -112,344 +102,297 @@ class CallTest {
     @Test
     void manyVirtualThreadsCallInBothDirections() throws Exception {
         long before = Fenced.receiverNotReady();
-        try (NodePair nodes = new NodePair(SMALL.window(3).sends(2).calls(5))) {
-            NodePair.Ends ends = nodes.connect();
-            int count = 150;
-            AtomicInteger right = new AtomicInteger();
-            List<Thread> threads = new ArrayList<>();
-            for (Channel side : List.of(ends.client(), ends.server())) {
-                for (int i = 0; i < count; i++) {
-                    int value = i;
-                    threads.add(Thread.ofVirtual().start(() -> {
-                        try {
-                            if (call(side, value) == value + 1) {
-                                right.incrementAndGet();
-                            }
-                        } catch (InterruptedException e) {
-                            throw new AssertionError(e);
-                        }
-                    }));
-                }
+        use(SMALL.window(3).sends(2).calls(5));
+        int count = 150;
+        AtomicInteger right = new AtomicInteger();
+        List<Thread> threads = new ArrayList<>();
+        for (Channel side : List.of(ends.client(), ends.server())) {
+            for (int i = 0; i < count; i++) {
+                int value = i;
                 threads.add(Thread.ofVirtual().start(() -> {
                     try {
-                        serve(side, count);
+                        if (call(side, value) == value + 1) {
+                            right.incrementAndGet();
+                        }
                     } catch (InterruptedException e) {
                         throw new AssertionError(e);
                     }
                 }));
             }
-            for (Thread thread : threads) {
-                Await.end(thread);
-            }
-            assertThat(right).hasValue(2 * count);
+            threads.add(Thread.ofVirtual().start(() -> {
+                try {
+                    serve(side, count);
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            }));
         }
+        for (Thread thread : threads) {
+            Await.end(thread);
+        }
+        assertThat(right).hasValue(2 * count);
         assertThat(Fenced.receiverNotReady()).isEqualTo(before);
     }
 
     @Test
     void lateReplyIsDropped() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.calls(1))) {
-            NodePair.Ends ends = nodes.connect();
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> ends.client().call(request(ends.client(), 1), SHORT))
-                    .withMessageContaining("The peer has not answered");
-            Future<Long> second = nodes.start(() -> call(ends.client(), 2));
-            try (Message late = ends.server().receive(DEADLINE)) {
-                answer(late, 100);
-            }
-            serve(ends.server(), 1);
-            assertThat(end(second)).as("not the reply to the first").isEqualTo(3);
+        use(SMALL.calls(1));
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> ends.client().call(request(ends.client(), 1), SHORT))
+                .withMessageContaining("The peer has not answered");
+        Future<Long> second = nodes.start(() -> call(ends.client(), 2));
+        try (Message late = ends.server().receive(DEADLINE)) {
+            answer(late, 100);
         }
+        serve(ends.server(), 1);
+        assertThat(end(second)).as("not the reply to the first").isEqualTo(3);
     }
 
     @Test
     void callThatIsNotSentInTimeLeavesTheRequestToTheProgram() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            for (int i = 0; i < SMALL.window(); i++) {
-                NodePair.send(ends.client(), i);
-            }
-            Message request = request(ends.client(), 8);
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> ends.client().call(request, SHORT))
-                    .withMessageContaining("The peer has not closed earlier messages");
-            assertThat(value(request)).isEqualTo(8);
-            for (int i = 0; i < SMALL.window(); i++) {
-                assertThat(NodePair.receive(ends.server())).isEqualTo(i);
-            }
-            Future<Message> reply = nodes.start(() -> ends.client().call(request, DEADLINE));
-            serve(ends.server(), 1);
-            assertThat(value(end(reply))).isEqualTo(9);
+        for (int i = 0; i < SMALL.window(); i++) {
+            NodePair.send(ends.client(), i);
         }
+        Message request = request(ends.client(), 8);
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> ends.client().call(request, SHORT))
+                .withMessageContaining("The peer has not closed earlier messages");
+        assertThat(value(request)).isEqualTo(8);
+        for (int i = 0; i < SMALL.window(); i++) {
+            assertThat(NodePair.receive(ends.server())).isEqualTo(i);
+        }
+        Future<Message> reply = nodes.start(() -> ends.client().call(request, DEADLINE));
+        serve(ends.server(), 1);
+        assertThat(value(end(reply))).isEqualTo(9);
     }
 
     @Test
     void refusedRequestsAreTypedErrorsAndTheChannelGoesOn() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<Message> refused = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
-            try (Message request = ends.server().receive(DEADLINE)) {
-                request.refuse("no such key: für 1");
-            }
-            assertThat(refused)
-                    .failsWithin(DEADLINE)
-                    .withThrowableThat()
-                    .withCauseInstanceOf(CallException.class)
-                    .withMessageContaining("no such key: für 1");
-            Future<Message> ignored = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
-            ends.server().receive(DEADLINE).close();
-            assertThat(ignored)
-                    .failsWithin(DEADLINE)
-                    .withThrowableThat()
-                    .withCauseInstanceOf(CallException.class)
-                    .withMessageContaining("without a reply");
-            Future<Message> dropped = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
-            try (Message request = ends.server().receive(DEADLINE)) {
-                request.reply().close();
-            }
-            assertThat(dropped).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(CallException.class);
-            Future<Long> good = nodes.start(() -> call(ends.client(), 4));
-            serve(ends.server(), 1);
-            assertThat(end(good)).isEqualTo(5);
+        Future<Message> refused = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
+        try (Message request = ends.server().receive(DEADLINE)) {
+            request.refuse("no such key: für 1");
         }
+        assertThat(refused)
+                .failsWithin(DEADLINE)
+                .withThrowableThat()
+                .withCauseInstanceOf(CallException.class)
+                .withMessageContaining("no such key: für 1");
+        Future<Message> ignored = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
+        ends.server().receive(DEADLINE).close();
+        assertThat(ignored)
+                .failsWithin(DEADLINE)
+                .withThrowableThat()
+                .withCauseInstanceOf(CallException.class)
+                .withMessageContaining("without a reply");
+        Future<Message> dropped = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
+        try (Message request = ends.server().receive(DEADLINE)) {
+            request.reply().close();
+        }
+        assertThat(dropped).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(CallException.class);
+        Future<Long> good = nodes.start(() -> call(ends.client(), 4));
+        serve(ends.server(), 1);
+        assertThat(end(good)).isEqualTo(5);
     }
 
     @Test
     void longRefusalIsCutToTheSizeOfMessages() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<Message> refused = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
-            try (Message request = ends.server().receive(DEADLINE)) {
-                request.refuse("x".repeat(10_000));
-            }
-            assertThat(refused)
-                    .failsWithin(DEADLINE)
-                    .withThrowableThat()
-                    .withCauseInstanceOf(CallException.class)
-                    .withMessageContaining("x".repeat(SMALL.messageSize()));
+        Future<Message> refused = nodes.start(() -> ends.client().call(request(ends.client(), 1), DEADLINE));
+        try (Message request = ends.server().receive(DEADLINE)) {
+            request.refuse("x".repeat(10_000));
         }
+        assertThat(refused)
+                .failsWithin(DEADLINE)
+                .withThrowableThat()
+                .withCauseInstanceOf(CallException.class)
+                .withMessageContaining("x".repeat(SMALL.messageSize()));
     }
 
     @Test
     void requestsAndRepliesAreUsedOnce() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<Long> called = nodes.start(() -> call(ends.client(), 1));
-            Message request = ends.server().receive(DEADLINE);
-            assertThat(request.isRequest()).isTrue();
-            Message reply = request.reply().length(Long.BYTES);
-            assertThat(request.isRequest()).isFalse();
-            assertThatIllegalStateException()
-                    .isThrownBy(request::reply)
-                    .withMessageContaining("The request has its reply");
-            assertThatIllegalStateException().isThrownBy(() -> request.refuse("no"));
-            assertThatIllegalStateException().isThrownBy(request::send);
-            assertThatIllegalStateException().isThrownBy(() -> ends.server().tryCall(reply));
-            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryCall(reply));
-            reply.segment().set(ValueLayout.JAVA_LONG, 0, 6);
-            reply.send();
-            assertThatIllegalStateException().isThrownBy(reply::send);
-            assertThatIllegalStateException().isThrownBy(reply::segment);
-            request.close();
-            assertThatIllegalStateException().isThrownBy(request::reply);
-            assertThat(end(called)).isEqualTo(6);
-            NodePair.send(ends.client(), 3);
-            try (Message plain = ends.server().receive(DEADLINE)) {
-                assertThat(plain.isRequest()).isFalse();
-                assertThatIllegalStateException().isThrownBy(plain::reply).withMessageContaining("no request");
-            }
+        Future<Long> called = nodes.start(() -> call(ends.client(), 1));
+        Message request = ends.server().receive(DEADLINE);
+        assertThat(request.isRequest()).isTrue();
+        Message reply = request.reply().length(Long.BYTES);
+        assertThat(request.isRequest()).isFalse();
+        assertThatIllegalStateException().isThrownBy(request::reply).withMessageContaining("The request has its reply");
+        assertThatIllegalStateException().isThrownBy(() -> request.refuse("no"));
+        assertThatIllegalStateException().isThrownBy(request::send);
+        assertThatIllegalStateException().isThrownBy(() -> ends.server().tryCall(reply));
+        assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryCall(reply));
+        reply.segment().set(ValueLayout.JAVA_LONG, 0, 6);
+        reply.send();
+        assertThatIllegalStateException().isThrownBy(reply::send);
+        assertThatIllegalStateException().isThrownBy(reply::segment);
+        request.close();
+        assertThatIllegalStateException().isThrownBy(request::reply);
+        assertThat(end(called)).isEqualTo(6);
+        NodePair.send(ends.client(), 3);
+        try (Message plain = ends.server().receive(DEADLINE)) {
+            assertThat(plain.isRequest()).isFalse();
+            assertThatIllegalStateException().isThrownBy(plain::reply).withMessageContaining("no request");
         }
     }
 
     @Test
     void ticketsOfEndedCallsAreRefused() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Channel client = ends.client();
-            long first = client.tryCall(request(client, 1));
-            assertThat(client.pollReply(first)).isNull();
-            serve(ends.server(), 1);
-            Message[] reply = new Message[1];
-            Await.until("the reply has come", () -> (reply[0] = client.pollReply(first)) != null);
-            assertThat(value(reply[0])).isEqualTo(2);
-            assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
-            reply[0].close();
-            long second = client.tryCall(request(client, 5));
-            assertThat((int) second).as("the same number").isEqualTo((int) first);
-            assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
-            client.forget(first); // does nothing
-            serve(ends.server(), 1);
-            Await.until("the reply has come", () -> (reply[0] = client.pollReply(second)) != null);
-            assertThat(value(reply[0])).isEqualTo(6);
-            for (long wrong :
-                    new long[] {0, -1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32 | 77, 1L << 32 | SMALL.calls()}) {
-                assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(wrong));
-                client.forget(wrong);
-            }
+        Channel client = ends.client();
+        long first = client.tryCall(request(client, 1));
+        assertThat(client.pollReply(first)).isNull();
+        serve(ends.server(), 1);
+        Message[] reply = new Message[1];
+        Await.until("the reply has come", () -> (reply[0] = client.pollReply(first)) != null);
+        assertThat(value(reply[0])).isEqualTo(2);
+        assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
+        reply[0].close();
+        long second = client.tryCall(request(client, 5));
+        assertThat((int) second).as("the same number").isEqualTo((int) first);
+        assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
+        client.forget(first); // does nothing
+        serve(ends.server(), 1);
+        Await.until("the reply has come", () -> (reply[0] = client.pollReply(second)) != null);
+        assertThat(value(reply[0])).isEqualTo(6);
+        for (long wrong : new long[] {0, -1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32 | 77, 1L << 32 | SMALL.calls()}) {
+            assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(wrong));
+            client.forget(wrong);
         }
     }
 
     @Test
     void closingEndsCallsOfBothSides() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            List<Future<Long>> calls = new ArrayList<>();
-            for (int i = 0; i < 2 * SMALL.calls(); i++) { // more than can be open
-                calls.add(nodes.start(() -> call(ends.client(), 1)));
-            }
-            Message request = ends.server().receive(DEADLINE);
-            Future<Long> back = nodes.start(() -> call(ends.server(), 1));
-            ends.client().receive(DEADLINE);
-            ends.client().close();
-            for (Future<Long> call : calls) {
-                assertThat(call)
-                        .failsWithin(DEADLINE)
-                        .withThrowableThat()
-                        .withCauseInstanceOf(IllegalStateException.class);
-            }
-            assertThat(back).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ChannelException.class);
-            assertThatExceptionOfType(ChannelException.class).isThrownBy(request::reply);
-            request.close();
+        List<Future<Long>> calls = new ArrayList<>();
+        for (int i = 0; i < 2 * SMALL.calls(); i++) { // more than can be open
+            calls.add(nodes.start(() -> call(ends.client(), 1)));
         }
+        Message request = ends.server().receive(DEADLINE);
+        Future<Long> back = nodes.start(() -> call(ends.server(), 1));
+        ends.client().receive(DEADLINE);
+        ends.client().close();
+        for (Future<Long> call : calls) {
+            assertThat(call).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(IllegalStateException.class);
+        }
+        assertThat(back).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ChannelException.class);
+        assertThatExceptionOfType(ChannelException.class).isThrownBy(request::reply);
+        request.close();
     }
 
     /** Calls of both sides race with the close of either: each ends, and no buffer, window or credit is left behind. */
     @Test
     void closeBesideCallsEndsEachCall() throws Exception {
-        int live = Fenced.liveObjects();
-        try (NodePair nodes = new NodePair()) {
-            for (int round = 0; round < 20; round++) {
-                NodePair.Ends ends = nodes.connect();
-                List<Future<?>> work = new ArrayList<>();
-                for (Channel side : List.of(ends.client(), ends.server())) {
-                    side.listen((channel, request) -> answer(request, value(request) + 1));
-                    for (int t = 0; t < 3; t++) {
-                        work.add(nodes.start(() -> {
-                            try {
-                                for (int i = 0; ; i++) {
-                                    assertThat(call(side, i)).isEqualTo(i + 1);
-                                }
-                            } catch (ChannelException | IllegalStateException | CallException end) {
-                                return end; // a request that was dropped by the close is a fault
+        pair(SMALL);
+        for (int round = 0; round < 20; round++) {
+            ends = nodes.connect();
+            List<Future<?>> work = new ArrayList<>();
+            for (Channel side : List.of(ends.client(), ends.server())) {
+                side.listen((channel, request) -> answer(request, value(request) + 1));
+                for (int t = 0; t < 3; t++) {
+                    work.add(nodes.start(() -> {
+                        try {
+                            for (int i = 0; ; i++) {
+                                assertThat(call(side, i)).isEqualTo(i + 1);
                             }
-                        }));
-                    }
+                        } catch (ChannelException | IllegalStateException | CallException end) {
+                            return end; // a request that was dropped by the close is a fault
+                        }
+                    }));
                 }
-                call(ends.client(), round);
-                (round % 2 == 0 ? ends.client() : ends.server()).close();
-                for (Future<?> each : work) {
-                    end(each);
-                }
-                ends.client().close();
-                ends.server().close();
             }
+            call(ends.client(), round);
+            (round % 2 == 0 ? ends.client() : ends.server()).close();
+            for (Future<?> each : work) {
+                end(each);
+            }
+            ends.client().close();
+            ends.server().close();
         }
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
     }
 
     @Test
     void handlerThatRepliesBesideTheCloseIsNoFailure() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            CountDownLatch asked = new CountDownLatch(1);
-            CountDownLatch closing = new CountDownLatch(1);
-            ends.server().listen((channel, request) -> {
-                Message reply = request.reply().length(0);
-                asked.countDown();
-                assertThat(closing.await(DEADLINE.toSeconds(), TimeUnit.SECONDS))
-                        .isTrue();
-                reply.send();
-            });
-            Future<?> called = nodes.start(() -> {
-                assertThatExceptionOfType(ChannelException.class).isThrownBy(() -> call(ends.client(), 1));
-                ends.client().close();
-                return null;
-            });
-            assertThat(asked.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-            Future<?> close = nodes.start(() -> {
-                ends.server().close();
-                return null;
-            });
-            Await.until("closing", () -> ends.server().toString().endsWith("(closed)"));
-            closing.countDown();
-            end(close); // which throws what close() throws
-            end(called);
-        }
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch closing = new CountDownLatch(1);
+        ends.server().listen((channel, request) -> {
+            Message reply = request.reply().length(0);
+            asked.countDown();
+            assertThat(closing.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            reply.send();
+        });
+        Future<?> called = nodes.run(() -> {
+            assertThatExceptionOfType(ChannelException.class).isThrownBy(() -> call(ends.client(), 1));
+            ends.client().close();
+        });
+        assertThat(asked.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        Future<?> close = nodes.run(() -> ends.server().close());
+        Await.until("closing", () -> ends.server().toString().endsWith("(closed)"));
+        closing.countDown();
+        end(close); // which throws what close() throws
+        end(called);
     }
 
     @Test
     void nodesWithoutCallsSaySo() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL, SMALL.calls(0))) {
-            NodePair.Ends ends = nodes.connect();
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> ends.client().call(request(ends.client(), 1), DEADLINE))
-                    .withMessageContaining("NodeOptions.calls()");
-            NodePair.send(ends.client(), 7);
-            assertThat(NodePair.receive(ends.server())).isEqualTo(7);
-        }
+        use(SMALL, SMALL.calls(0));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> ends.client().call(request(ends.client(), 1), DEADLINE))
+                .withMessageContaining("NodeOptions.calls()");
+        NodePair.send(ends.client(), 7);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(7);
     }
 
     @Test
     void replyThatDriverRefusesCanBeSentAgain() throws Exception {
         NodeOptions caller = SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(SHORT);
-        try (NodePair nodes = new NodePair(SMALL.closeTimeout(SHORT), caller)) {
-            NodePair.Ends ends = nodes.connect();
-            Future<Long> called = nodes.start(() -> call(ends.client(), 1));
-            try (Message request = ends.server().receive(DEADLINE)) {
-                Message reply = request.reply().length(Long.BYTES);
-                reply.segment().set(ValueLayout.JAVA_LONG, 0, 2);
-                Fenced.fail("ibv_post_send", 1, 12);
-                assertThatExceptionOfType(VerbsException.class).isThrownBy(reply::send);
-                reply.send();
-            }
-            assertThat(end(called)).isEqualTo(2);
+        use(SMALL.closeTimeout(SHORT), caller);
+        Future<Long> called = nodes.start(() -> call(ends.client(), 1));
+        try (Message request = ends.server().receive(DEADLINE)) {
+            Message reply = request.reply().length(Long.BYTES);
+            reply.segment().set(ValueLayout.JAVA_LONG, 0, 2);
+            Fenced.fail("ibv_post_send", 1, 12);
+            assertThatExceptionOfType(VerbsException.class).isThrownBy(reply::send);
+            reply.send();
         }
+        assertThat(end(called)).isEqualTo(2);
     }
 
     /** The object that a thread keeps of a closed message does not become the message of another thread. */
     @Test
     void staleMessageStaysStaleWhenItsMemoryIsLentAgain() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.sends(1).window(1))) {
-            NodePair.Ends ends = nodes.connect();
-            Message stale = ends.client().message(DEADLINE);
-            stale.close();
-            Message other = ends.client().message(DEADLINE);
-            assertThatIllegalStateException().isThrownBy(stale::segment);
-            assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(stale));
-            stale.close(); // does not give back the memory of the other
-            other.length(0);
-            ends.client().send(other, DEADLINE);
-            Message received = ends.server().receive(DEADLINE);
+        use(SMALL.sends(1).window(1));
+        Message stale = ends.client().message(DEADLINE);
+        stale.close();
+        Message other = ends.client().message(DEADLINE);
+        assertThatIllegalStateException().isThrownBy(stale::segment);
+        assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(stale));
+        stale.close(); // does not give back the memory of the other
+        other.length(0);
+        ends.client().send(other, DEADLINE);
+        Message received = ends.server().receive(DEADLINE);
+        received.close();
+        NodePair.send(ends.client(), 3);
+        try (Message next = ends.server().receive(DEADLINE)) {
             received.close();
-            NodePair.send(ends.client(), 3);
-            try (Message next = ends.server().receive(DEADLINE)) {
-                received.close();
-                assertThatIllegalStateException().isThrownBy(received::segment);
-                assertThat(value(next)).isEqualTo(3);
-            }
+            assertThatIllegalStateException().isThrownBy(received::segment);
+            assertThat(value(next)).isEqualTo(3);
         }
     }
 
     /** Requests are handed out while replies can be sent, also after earlier calls. */
     @Test
     void allCallsCanBeOpenAgainAfterOneHasEnded() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.window(8))) {
-            NodePair.Ends ends = nodes.connect();
-            for (int round = 0; round < 2; round++) {
-                List<Future<Long>> calls = new ArrayList<>();
-                int count = round == 0 ? 1 : SMALL.calls();
-                for (int i = 0; i < count; i++) {
-                    calls.add(nodes.start(() -> call(ends.client(), 7)));
-                }
-                List<Message> requests = new ArrayList<>();
-                for (int i = 0; i < count; i++) {
-                    requests.add(ends.server().receive(DEADLINE));
-                }
-                requests.forEach(request -> answer(request, 8));
-                requests.forEach(Message::close);
-                for (Future<Long> call : calls) {
-                    assertThat(end(call)).isEqualTo(8);
-                }
+        use(SMALL.window(8));
+        for (int round = 0; round < 2; round++) {
+            List<Future<Long>> calls = new ArrayList<>();
+            int count = round == 0 ? 1 : SMALL.calls();
+            for (int i = 0; i < count; i++) {
+                calls.add(nodes.start(() -> call(ends.client(), 7)));
+            }
+            List<Message> requests = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                requests.add(ends.server().receive(DEADLINE));
+            }
+            requests.forEach(request -> answer(request, 8));
+            requests.forEach(Message::close);
+            for (Future<Long> call : calls) {
+                assertThat(end(call)).isEqualTo(8);
             }
         }
     }
@@ -457,142 +400,125 @@ class CallTest {
     /** A number that was taken for a request that is not sent is free again. */
     @Test
     void callsThatAreNotSentTakeNoNumber() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.calls(1))) {
-            NodePair.Ends ends = nodes.connect();
-            for (int i = 0; i < SMALL.window(); i++) {
-                NodePair.send(ends.client(), i);
-            }
-            Message request = request(ends.client(), 8);
-            for (int i = 0; i < 3; i++) {
-                assertThatExceptionOfType(VerbsTimeoutException.class)
-                        .isThrownBy(() -> ends.client().call(request, SHORT))
-                        .withMessageContaining("has not closed earlier messages");
-                assertThat(ends.client().tryCall(request)).isZero();
-            }
-            for (int i = 0; i < SMALL.window(); i++) {
-                NodePair.receive(ends.server());
-            }
-            Await.until("credits", () -> ends.client().toString().contains("4 credits"));
-            Fenced.fail("ibv_post_send", 1, 12);
-            assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(() -> ends.client().tryCall(request));
-            assertThat(ends.client().toString()).contains("4 credits");
-            assertThat(nodes.client.statistics().calls()).isZero();
-            assertThat(ends.client().tryCall(request)).isNotZero();
-            assertThat(nodes.client.statistics().calls()).isOne();
-            serve(ends.server(), 1);
+        use(SMALL.calls(1));
+        for (int i = 0; i < SMALL.window(); i++) {
+            NodePair.send(ends.client(), i);
         }
+        Message request = request(ends.client(), 8);
+        for (int i = 0; i < 3; i++) {
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> ends.client().call(request, SHORT))
+                    .withMessageContaining("has not closed earlier messages");
+            assertThat(ends.client().tryCall(request)).isZero();
+        }
+        for (int i = 0; i < SMALL.window(); i++) {
+            NodePair.receive(ends.server());
+        }
+        Await.until("credits", () -> ends.client().toString().contains("4 credits"));
+        Fenced.fail("ibv_post_send", 1, 12);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> ends.client().tryCall(request));
+        assertThat(ends.client().toString()).contains("4 credits");
+        assertThat(nodes.client.statistics().calls()).isZero();
+        assertThat(ends.client().tryCall(request)).isNotZero();
+        assertThat(nodes.client.statistics().calls()).isOne();
+        serve(ends.server(), 1);
     }
 
     @Test
     void requestsOfOtherChannelsAreRefusedThoughNoCallIsPossible() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.calls(1))) {
-            NodePair.Ends ends = nodes.connect();
-            NodePair.Ends others = nodes.connect();
-            assertThat(ends.client().tryCall(request(ends.client(), 1))).isNotZero();
-            assertThat(ends.client().tryCall(request(ends.client(), 1))).isZero();
-            Message other = request(others.client(), 1);
-            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryCall(other));
-        }
+        use(SMALL.calls(1));
+        NodePair.Ends others = nodes.connect();
+        assertThat(ends.client().tryCall(request(ends.client(), 1))).isNotZero();
+        assertThat(ends.client().tryCall(request(ends.client(), 1))).isZero();
+        Message other = request(others.client(), 1);
+        assertThatIllegalArgumentException().isThrownBy(() -> ends.client().tryCall(other));
     }
 
     /** Methods that wait return new objects: what a thread keeps of one never becomes another message. */
     @Test
     void repliesOfCallsAreNewObjects() throws Exception {
         int calls = 30; // more than the channel has receives
-        try (NodePair nodes = new NodePair(SMALL.window(1).calls(1))) {
-            NodePair.Ends ends = nodes.connect();
-            Future<?> served = nodes.start(() -> {
-                serve(ends.server(), calls);
-                return null;
-            });
-            Set<Message> all = Collections.newSetFromMap(new IdentityHashMap<>());
-            for (int i = 0; i < calls; i++) {
-                Message reply = ends.client().call(request(ends.client(), i), DEADLINE);
-                assertThat(value(reply)).isEqualTo(i + 1);
-                reply.close();
-                all.add(reply);
-            }
-            assertThat(all).hasSize(calls);
-            end(served);
+        use(SMALL.window(1).calls(1));
+        Future<?> served = nodes.run(() -> serve(ends.server(), calls));
+        Set<Message> all = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (int i = 0; i < calls; i++) {
+            Message reply = ends.client().call(request(ends.client(), i), DEADLINE);
+            assertThat(value(reply)).isEqualTo(i + 1);
+            reply.close();
+            all.add(reply);
         }
+        assertThat(all).hasSize(calls);
+        end(served);
     }
 
     /** Methods that allocate nothing return one object for each buffer. */
     @Test
     void programsThatPollGetTheSameObjectsAgain() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.window(1).sends(1).calls(1))) {
-            NodePair.Ends ends = nodes.connect();
-            Set<Object> requests = Collections.newSetFromMap(new IdentityHashMap<>());
-            Set<Object> received = Collections.newSetFromMap(new IdentityHashMap<>());
-            Set<Object> replies = Collections.newSetFromMap(new IdentityHashMap<>());
-            Set<Object> answers = Collections.newSetFromMap(new IdentityHashMap<>());
-            for (int i = 0; i < 30; i++) {
-                Message[] next = new Message[1];
-                Await.until("a free message", () -> (next[0] = ends.client().pollMessage()) != null);
-                requests.add(next[0]);
-                next[0].length(8).segment().set(ValueLayout.JAVA_LONG, 0, i);
-                MemorySegment bytes = next[0].segment();
-                assertThat(next[0].segment()).isSameAs(bytes);
-                long[] ticket = new long[1];
-                Message request = next[0];
-                Await.until("credit", () -> (ticket[0] = ends.client().tryCall(request)) != 0);
-                Await.until("request", () -> (next[0] = ends.server().pollReceive()) != null);
-                received.add(next[0]);
-                try (Message asked = next[0]) {
-                    Message reply = asked.reply().length(8);
-                    replies.add(reply);
-                    reply.segment().set(ValueLayout.JAVA_LONG, 0, value(asked) + 1);
-                    reply.send();
-                }
-                Await.until("reply", () -> (next[0] = ends.client().pollReply(ticket[0])) != null);
-                answers.add(next[0]);
-                assertThat(value(next[0])).isEqualTo(i + 1);
-                next[0].close();
+        use(SMALL.window(1).sends(1).calls(1));
+        Set<Object> requests = Collections.newSetFromMap(new IdentityHashMap<>());
+        Set<Object> received = Collections.newSetFromMap(new IdentityHashMap<>());
+        Set<Object> replies = Collections.newSetFromMap(new IdentityHashMap<>());
+        Set<Object> answers = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (int i = 0; i < 30; i++) {
+            Message[] next = new Message[1];
+            Await.until("a free message", () -> (next[0] = ends.client().pollMessage()) != null);
+            requests.add(next[0]);
+            next[0].length(8).segment().set(ValueLayout.JAVA_LONG, 0, i);
+            MemorySegment bytes = next[0].segment();
+            assertThat(next[0].segment()).isSameAs(bytes);
+            long[] ticket = new long[1];
+            Message request = next[0];
+            Await.until("credit", () -> (ticket[0] = ends.client().tryCall(request)) != 0);
+            Await.until("request", () -> (next[0] = ends.server().pollReceive()) != null);
+            received.add(next[0]);
+            try (Message asked = next[0]) {
+                Message reply = asked.reply().length(8);
+                replies.add(reply);
+                reply.segment().set(ValueLayout.JAVA_LONG, 0, value(asked) + 1);
+                reply.send();
             }
-            assertThat(requests).hasSizeLessThanOrEqualTo(2);
-            assertThat(replies).hasSizeLessThanOrEqualTo(2);
-            assertThat(received).hasSizeLessThanOrEqualTo(6);
-            assertThat(answers).hasSizeLessThanOrEqualTo(6);
+            Await.until("reply", () -> (next[0] = ends.client().pollReply(ticket[0])) != null);
+            answers.add(next[0]);
+            assertThat(value(next[0])).isEqualTo(i + 1);
+            next[0].close();
         }
+        assertThat(requests).hasSizeLessThanOrEqualTo(2);
+        assertThat(replies).hasSizeLessThanOrEqualTo(2);
+        assertThat(received).hasSizeLessThanOrEqualTo(6);
+        assertThat(answers).hasSizeLessThanOrEqualTo(6);
     }
 
     @Test
     void replyIsSentWithoutACredit() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<Long> called = nodes.start(() -> call(ends.client(), 1));
-            try (Message request = ends.server().receive(DEADLINE)) {
-                for (int i = 0; i < SMALL.window(); i++) {
-                    NodePair.send(ends.server(), i);
-                }
-                Message reply = request.reply().length(Long.BYTES);
-                reply.segment().set(ValueLayout.JAVA_LONG, 0, 3);
-                assertThat(ends.server().trySend(reply)).isTrue();
+        Future<Long> called = nodes.start(() -> call(ends.client(), 1));
+        try (Message request = ends.server().receive(DEADLINE)) {
+            for (int i = 0; i < SMALL.window(); i++) {
+                NodePair.send(ends.server(), i);
             }
-            assertThat(end(called)).isEqualTo(3);
+            Message reply = request.reply().length(Long.BYTES);
+            reply.segment().set(ValueLayout.JAVA_LONG, 0, 3);
+            assertThat(ends.server().trySend(reply)).isTrue();
         }
+        assertThat(end(called)).isEqualTo(3);
     }
 
     @Test
     void callExceptionHasTheTextOfThePeer() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            for (String text : List.of("no such key", "")) {
-                long ticket = ends.client().tryCall(request(ends.client(), 1));
-                try (Message request = ends.server().receive(DEADLINE)) {
-                    request.refuse(text);
-                }
-                Await.until("the refusal has come", () -> {
-                    try {
-                        return ends.client().pollReply(ticket) != null;
-                    } catch (CallException refused) {
-                        assertThat(refused.reason()).isEqualTo(text);
-                        assertThat(refused.errno()).isZero();
-                        return true;
-                    }
-                });
+        for (String text : List.of("no such key", "")) {
+            long ticket = ends.client().tryCall(request(ends.client(), 1));
+            try (Message request = ends.server().receive(DEADLINE)) {
+                request.refuse(text);
             }
+            Await.until("the refusal has come", () -> {
+                try {
+                    return ends.client().pollReply(ticket) != null;
+                } catch (CallException refused) {
+                    assertThat(refused.reason()).isEqualTo(text);
+                    assertThat(refused.errno()).isZero();
+                    return true;
+                }
+            });
         }
     }
 }

@@ -32,7 +32,6 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -41,8 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Messages of channels: order, flow control, borrowing, and the end. */
 @FencedTest
-@Timeout(120)
-class ChannelTest {
+class ChannelTest extends ConnectedTest {
     private static final Duration SHORT = Duration.ofMillis(20);
 
     /** Nodes that make no progress while the other one closes. */
@@ -52,17 +50,15 @@ class ChannelTest {
     @ParameterizedTest
     @EnumSource(NodeOptions.Progress.class)
     void messagesGoThereAndBack(NodeOptions.Progress progress) throws Exception {
-        try (NodePair nodes = new NodePair(CALLER.progress(progress))) {
-            NodePair.Ends ends = nodes.connect();
-            Future<Long> echoed = nodes.start(() -> {
-                long value = receive(ends.server());
-                send(ends.server(), value + 1);
-                return value;
-            });
-            send(ends.client(), 41);
-            assertThat(receive(ends.client())).isEqualTo(42);
-            assertThat(end(echoed)).isEqualTo(41);
-        }
+        use(CALLER.progress(progress));
+        Future<Long> echoed = nodes.start(() -> {
+            long value = receive(ends.server());
+            send(ends.server(), value + 1);
+            return value;
+        });
+        send(ends.client(), 41);
+        assertThat(receive(ends.client())).isEqualTo(42);
+        assertThat(end(echoed)).isEqualTo(41);
     }
 
     /** Both sides send and receive at once, in several threads. The sizes are those where the proof of credits is tight. */
@@ -77,18 +73,16 @@ class ChannelTest {
             List<Future<?>> work = new ArrayList<>();
             for (Channel side : List.of(ends.client(), ends.server())) {
                 for (int i = 0; i < 2; i++) {
-                    work.add(nodes.start(() -> {
+                    work.add(nodes.run(() -> {
                         for (int m = 0; m < messages; m++) {
                             send(side, m);
                         }
-                        return null;
                     }));
                 }
-                work.add(nodes.start(() -> {
+                work.add(nodes.run(() -> {
                     for (int m = 0; m < 2 * messages; m++) {
                         receive(side);
                     }
-                    return null;
                 }));
             }
             for (Future<?> each : work) {
@@ -100,42 +94,35 @@ class ChannelTest {
 
     @Test
     void messagesOfOneThreadArriveInOrder() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<?> sent = nodes.start(() -> {
-                for (int i = 0; i < 500; i++) {
-                    send(ends.client(), i);
-                }
-                return null;
-            });
+        Future<?> sent = nodes.run(() -> {
             for (int i = 0; i < 500; i++) {
-                assertThat(receive(ends.server())).isEqualTo(i);
+                send(ends.client(), i);
             }
-            end(sent);
+        });
+        for (int i = 0; i < 500; i++) {
+            assertThat(receive(ends.server())).isEqualTo(i);
         }
+        end(sent);
     }
 
     @Test
     void manyVirtualThreadsShareOneChannel() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            int count = 400;
-            List<Thread> threads = new ArrayList<>();
-            AtomicLong sum = new AtomicLong();
-            for (int i = 0; i < count; i++) {
-                int value = i;
-                threads.add(Thread.ofVirtual()
-                        .start(() -> run(() -> {
-                            send(ends.client(), value);
-                            return null;
-                        })));
-                threads.add(Thread.ofVirtual().start(() -> run(() -> sum.addAndGet(receive(ends.server())))));
-            }
-            for (Thread thread : threads) {
-                Await.end(thread);
-            }
-            assertThat(sum.get()).isEqualTo(count * (count - 1L) / 2);
+        int count = 400;
+        List<Thread> threads = new ArrayList<>();
+        AtomicLong sum = new AtomicLong();
+        for (int i = 0; i < count; i++) {
+            int value = i;
+            threads.add(Thread.ofVirtual()
+                    .start(() -> run(() -> {
+                        send(ends.client(), value);
+                        return null;
+                    })));
+            threads.add(Thread.ofVirtual().start(() -> run(() -> sum.addAndGet(receive(ends.server())))));
         }
+        for (Thread thread : threads) {
+            Await.end(thread);
+        }
+        assertThat(sum.get()).isEqualTo(count * (count - 1L) / 2);
     }
 
     private static void run(Callable<?> work) {
@@ -148,382 +135,324 @@ class ChannelTest {
 
     @Test
     void segmentHasTheBytesOfTheMessageAndNoOther() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            for (int length : new int[] {256, 0, 1, 255, 3}) {
-                byte[] bytes = new byte[length];
-                Arrays.fill(bytes, (byte) length);
-                Message message = ends.client().message(DEADLINE).length(length);
-                message.segment().copyFrom(MemorySegment.ofArray(bytes));
-                ends.client().send(message, DEADLINE);
-                try (Message got = ends.server().receive(DEADLINE)) {
-                    assertThat(got.length()).isEqualTo(length);
-                    assertThat(got.segment().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(bytes);
-                }
+        for (int length : new int[] {256, 0, 1, 255, 3}) {
+            byte[] bytes = new byte[length];
+            Arrays.fill(bytes, (byte) length);
+            Message message = ends.client().message(DEADLINE).length(length);
+            message.segment().copyFrom(MemorySegment.ofArray(bytes));
+            ends.client().send(message, DEADLINE);
+            try (Message got = ends.server().receive(DEADLINE)) {
+                assertThat(got.length()).isEqualTo(length);
+                assertThat(got.segment().toArray(ValueLayout.JAVA_BYTE)).isEqualTo(bytes);
             }
         }
     }
 
     @Test
     void sizesOfMessagesAreThoseThatBothNodesAllow() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.messageSize(1000), SMALL.messageSize(100))) {
-            NodePair.Ends ends = nodes.connect();
-            assertThat(ends.client().maxMessageSize()).isEqualTo(100);
-            assertThat(ends.server().maxMessageSize()).isEqualTo(100);
-            Message message = ends.client().message(DEADLINE);
-            assertThat(message.length()).isEqualTo(100);
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> message.length(101))
-                    .withMessageContaining("0 to 100");
-            assertThatIllegalArgumentException().isThrownBy(() -> message.length(-1));
-        }
+        use(SMALL.messageSize(1000), SMALL.messageSize(100));
+        assertThat(ends.client().maxMessageSize()).isEqualTo(100);
+        assertThat(ends.server().maxMessageSize()).isEqualTo(100);
+        Message message = ends.client().message(DEADLINE);
+        assertThat(message.length()).isEqualTo(100);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> message.length(101))
+                .withMessageContaining("0 to 100");
+        assertThatIllegalArgumentException().isThrownBy(() -> message.length(-1));
     }
 
     @Test
     void messagesAreSentOnTheirOwnChannel() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            ends.client().message(DEADLINE).length(1).send();
-            ends.client().message(DEADLINE).length(2).send(DEADLINE);
-            for (int length = 1; length <= 2; length++) {
-                try (Message got = ends.server().receive(DEADLINE)) {
-                    assertThat(got.length()).isEqualTo(length);
-                    assertThatIllegalStateException().isThrownBy(got::send);
-                }
+        ends.client().message(DEADLINE).length(1).send();
+        ends.client().message(DEADLINE).length(2).send(DEADLINE);
+        for (int length = 1; length <= 2; length++) {
+            try (Message got = ends.server().receive(DEADLINE)) {
+                assertThat(got.length()).isEqualTo(length);
+                assertThatIllegalStateException().isThrownBy(got::send);
             }
         }
     }
 
     @Test
     void sendWaitsUntilThePeerClosesMessages() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            for (int i = 0; i < SMALL.window(); i++) {
-                send(ends.client(), i);
-            }
-            Message next = ends.client().message(DEADLINE);
-            assertThat(ends.client().trySend(next)).isFalse();
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> ends.client().send(next, SHORT))
-                    .withMessageContaining("The peer has not closed earlier messages");
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(next::send)
-                    .withMessageContaining("The peer has not closed earlier messages");
-            Message first = ends.server().receive(DEADLINE);
-            Message second = ends.server().receive(DEADLINE);
-            assertThat(ends.client().trySend(next)).as("received, not closed").isFalse();
-            first.close();
-            second.close();
-            ends.client().send(next, DEADLINE);
+        for (int i = 0; i < SMALL.window(); i++) {
+            send(ends.client(), i);
         }
+        Message next = ends.client().message(DEADLINE);
+        assertThat(ends.client().trySend(next)).isFalse();
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> ends.client().send(next, SHORT))
+                .withMessageContaining("The peer has not closed earlier messages");
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(next::send)
+                .withMessageContaining("The peer has not closed earlier messages");
+        Message first = ends.server().receive(DEADLINE);
+        Message second = ends.server().receive(DEADLINE);
+        assertThat(ends.client().trySend(next)).as("received, not closed").isFalse();
+        first.close();
+        second.close();
+        ends.client().send(next, DEADLINE);
     }
 
     @Test
     void messageWaitsUntilOneIsFree() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            List<Message> all = new ArrayList<>();
-            for (int i = 0; i < SMALL.sends(); i++) {
-                all.add(ends.client().message(DEADLINE));
-            }
-            assertThat(ends.client().pollMessage()).isNull();
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> ends.client().message(SHORT));
-            Future<Message> waiting = nodes.start(() -> ends.client().message(DEADLINE));
-            all.getFirst().close();
-            assertThat(end(waiting).length()).isEqualTo(SMALL.messageSize());
+        List<Message> all = new ArrayList<>();
+        for (int i = 0; i < SMALL.sends(); i++) {
+            all.add(ends.client().message(DEADLINE));
         }
+        assertThat(ends.client().pollMessage()).isNull();
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> ends.client().message(SHORT));
+        Future<Message> waiting = nodes.start(() -> ends.client().message(DEADLINE));
+        all.getFirst().close();
+        assertThat(end(waiting).length()).isEqualTo(SMALL.messageSize());
     }
 
     @Test
     void sentAndClosedMessagesAreRefused() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Message sent = ends.client().message(DEADLINE);
-            ends.client().send(sent, DEADLINE);
-            assertThatIllegalStateException().isThrownBy(sent::segment);
-            assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(sent));
-            Message closed = ends.client().message(DEADLINE);
-            closed.close();
-            closed.close();
-            assertThatIllegalStateException().isThrownBy(closed::length).withMessageContaining("closed");
-            assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(closed));
-            Message received = ends.server().receive(DEADLINE);
-            assertThatIllegalStateException().isThrownBy(() -> ends.server().trySend(received));
-            assertThatIllegalStateException().isThrownBy(() -> received.length(1));
-            assertThatIllegalArgumentException().isThrownBy(() -> ends.client().trySend(received));
-            received.close();
-            received.close();
-            assertThatIllegalStateException().isThrownBy(received::segment);
-        }
+        Message sent = ends.client().message(DEADLINE);
+        ends.client().send(sent, DEADLINE);
+        assertThatIllegalStateException().isThrownBy(sent::segment);
+        assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(sent));
+        Message closed = ends.client().message(DEADLINE);
+        closed.close();
+        closed.close();
+        assertThatIllegalStateException().isThrownBy(closed::length).withMessageContaining("closed");
+        assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(closed));
+        Message received = ends.server().receive(DEADLINE);
+        assertThatIllegalStateException().isThrownBy(() -> ends.server().trySend(received));
+        assertThatIllegalStateException().isThrownBy(() -> received.length(1));
+        assertThatIllegalArgumentException().isThrownBy(() -> ends.client().trySend(received));
+        received.close();
+        received.close();
+        assertThatIllegalStateException().isThrownBy(received::segment);
     }
 
     @Test
     void receivedMessageThatIsClosedTwiceReturnsOneCredit() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.window(2))) {
-            NodePair.Ends ends = nodes.connect();
-            for (int i = 0; i < 20; i++) {
-                send(ends.client(), i);
-                Message message = ends.server().receive(DEADLINE);
-                message.close();
-                message.close();
-            }
-            assertThat(ends.client().isOpen()).isTrue();
+        use(SMALL.window(2));
+        for (int i = 0; i < 20; i++) {
+            send(ends.client(), i);
+            Message message = ends.server().receive(DEADLINE);
+            message.close();
+            message.close();
         }
+        assertThat(ends.client().isOpen()).isTrue();
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void closingLosesNothingThatWasAccepted(boolean clientCloses) throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Channel closer = clientCloses ? ends.client() : ends.server();
-            Channel other = clientCloses ? ends.server() : ends.client();
-            for (int i = 0; i < SMALL.window(); i++) {
-                send(closer, i);
-            }
-            closer.close();
-            for (int i = 0; i < SMALL.window(); i++) {
-                assertThat(receive(other)).isEqualTo(i);
-            }
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> other.receive(DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
-            assertThat(other.isOpen()).isFalse();
-            assertThat(closer.cause()).isEmpty();
+        Channel closer = clientCloses ? ends.client() : ends.server();
+        Channel other = clientCloses ? ends.server() : ends.client();
+        for (int i = 0; i < SMALL.window(); i++) {
+            send(closer, i);
         }
+        closer.close();
+        for (int i = 0; i < SMALL.window(); i++) {
+            assertThat(receive(other)).isEqualTo(i);
+        }
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> other.receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+        assertThat(other.isOpen()).isFalse();
+        assertThat(closer.cause()).isEmpty();
     }
 
     @Test
     void bothSidesCanCloseAtOnce() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            for (int i = 0; i < 20; i++) {
-                NodePair.Ends ends = nodes.connect();
-                send(ends.client(), 1);
-                send(ends.server(), 2);
-                Future<?> one = nodes.start(() -> {
-                    ends.client().close();
-                    return null;
-                });
-                ends.server().close();
-                end(one);
-            }
-            assertThat(nodes.client.toString()).contains("0 of 64 channels");
+        pair(SMALL);
+        for (int i = 0; i < 20; i++) {
+            ends = nodes.connect();
+            send(ends.client(), 1);
+            send(ends.server(), 2);
+            Future<?> one = nodes.run(() -> ends.client().close());
+            ends.server().close();
+            end(one);
         }
+        assertThat(nodes.client.toString()).contains("0 of 64 channels");
+    }
+
+    @Test
+    void idleChannelStaysOpen() throws Exception {
+        use(SMALL.alive(NodeClock.ALIVE));
+        new NodeClock(nodes.server).idle(ends.server());
+        send(ends.client(), 3);
+        assertThat(receive(ends.server())).isEqualTo(3);
     }
 
     @Test
     void closingEndsAllWaitsOfThisSide() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            for (int i = 0; i < SMALL.window(); i++) {
-                send(ends.client(), i);
-            }
-            Message extra = ends.client().message(DEADLINE);
-            for (int i = 1; i < SMALL.sends(); i++) {
-                ends.client().message(DEADLINE);
-            }
-            List<Future<?>> waits = List.of(
-                    nodes.start(() -> ends.client().message(DEADLINE)),
-                    nodes.start(() -> ends.client().message(DEADLINE)),
-                    nodes.start(() -> ends.client().receive(DEADLINE)),
-                    nodes.start(() -> ends.client().receive(DEADLINE)),
-                    nodes.start(() -> {
-                        ends.client().send(extra, DEADLINE);
-                        return null;
-                    }));
-            ends.client().close();
-            for (Future<?> wait : waits) {
-                assertThat(wait)
-                        .failsWithin(DEADLINE)
-                        .withThrowableThat()
-                        .withCauseInstanceOf(IllegalStateException.class);
-            }
+        for (int i = 0; i < SMALL.window(); i++) {
+            send(ends.client(), i);
+        }
+        Message extra = ends.client().message(DEADLINE);
+        for (int i = 1; i < SMALL.sends(); i++) {
+            ends.client().message(DEADLINE);
+        }
+        List<Future<?>> waits = List.of(
+                nodes.start(() -> ends.client().message(DEADLINE)),
+                nodes.start(() -> ends.client().message(DEADLINE)),
+                nodes.start(() -> ends.client().receive(DEADLINE)),
+                nodes.start(() -> ends.client().receive(DEADLINE)),
+                nodes.run(() -> ends.client().send(extra, DEADLINE)));
+        ends.client().close();
+        for (Future<?> wait : waits) {
+            assertThat(wait).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(IllegalStateException.class);
         }
     }
 
     @Test
     void peersCloseEndsAllWaitsWithOneReason() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            List<Future<?>> waits = List.of(
-                    nodes.start(() -> ends.client().receive(DEADLINE)),
-                    nodes.start(() -> ends.client().receive(DEADLINE)));
-            ends.server().close();
-            for (Future<?> wait : waits) {
-                assertThat(wait)
-                        .failsWithin(DEADLINE)
-                        .withThrowableThat()
-                        .withCauseInstanceOf(ChannelException.class)
-                        .withMessageContaining("The peer has closed the channel");
-            }
-            VerbsException cause = ends.client().cause().orElseThrow();
-            assertThat(((ChannelException) cause).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> ends.client().message(DEADLINE));
+        List<Future<?>> waits = List.of(
+                nodes.start(() -> ends.client().receive(DEADLINE)),
+                nodes.start(() -> ends.client().receive(DEADLINE)));
+        ends.server().close();
+        for (Future<?> wait : waits) {
+            assertThat(wait)
+                    .failsWithin(DEADLINE)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(ChannelException.class)
+                    .withMessageContaining("The peer has closed the channel");
         }
+        VerbsException cause = ends.client().cause().orElseThrow();
+        assertThat(((ChannelException) cause).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> ends.client().message(DEADLINE));
     }
 
     @Test
     void closingTwiceAndUseAfterCloseAreSafe() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Message held = ends.client().message(DEADLINE);
-            send(ends.server(), 7);
-            Message received = ends.client().receive(DEADLINE);
-            MemorySegment bytes = received.segment();
-            ends.client().close();
-            ends.client().close();
-            assertThatIllegalStateException().isThrownBy(() -> bytes.get(ValueLayout.JAVA_BYTE, 0));
-            held.close();
-            received.close();
-            assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(held));
-            assertThatIllegalStateException().isThrownBy(ends.client()::pollReceive);
-            assertThatIllegalStateException().isThrownBy(ends.client()::pollMessage);
-            assertThatIllegalStateException().isThrownBy(ends.client()::queuePair);
-            assertThat(ends.client().toString()).contains("closed");
-        }
+        Message held = ends.client().message(DEADLINE);
+        send(ends.server(), 7);
+        Message received = ends.client().receive(DEADLINE);
+        MemorySegment bytes = received.segment();
+        ends.client().close();
+        ends.client().close();
+        assertThatIllegalStateException().isThrownBy(() -> bytes.get(ValueLayout.JAVA_BYTE, 0));
+        held.close();
+        received.close();
+        assertThatIllegalStateException().isThrownBy(() -> ends.client().trySend(held));
+        assertThatIllegalStateException().isThrownBy(ends.client()::pollReceive);
+        assertThatIllegalStateException().isThrownBy(ends.client()::pollMessage);
+        assertThatIllegalStateException().isThrownBy(ends.client()::queuePair);
+        assertThat(ends.client().toString()).contains("closed");
     }
 
     @Test
     void sendThatDriverRefusesLeavesTheMessageToTheProgram() throws Exception {
-        try (NodePair nodes = new NodePair(CALLER, SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            Message message = ends.client().message(DEADLINE);
-            Fenced.fail("ibv_post_send", 1, 12);
-            assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(() -> ends.client().trySend(message))
-                    .satisfies(refused -> assertThat(refused.errno()).isEqualTo(12));
-            assertThat(ends.client().toString()).as("the credit is not lost").contains("4 credits, 0 under way");
-            assertThat(ends.client().trySend(message)).isTrue();
-            assertThat(ends.client().toString()).contains("3 credits, 1 under way, 0 arrived");
-            ends.server().receive(DEADLINE).close();
-        }
+        use(CALLER, SMALL);
+        Message message = ends.client().message(DEADLINE);
+        Fenced.fail("ibv_post_send", 1, 12);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(() -> ends.client().trySend(message))
+                .satisfies(refused -> assertThat(refused.errno()).isEqualTo(12));
+        assertThat(ends.client().toString()).as("the credit is not lost").contains("4 credits, 0 under way");
+        assertThat(ends.client().trySend(message)).isTrue();
+        assertThat(ends.client().toString()).contains("3 credits, 1 under way, 0 arrived");
+        ends.server().receive(DEADLINE).close();
     }
 
     @Test
     void interruptEndsAWait() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Thread.currentThread().interrupt();
-            assertThatExceptionOfType(InterruptedException.class)
-                    .isThrownBy(() -> ends.client().receive(DEADLINE));
-        }
+        Thread.currentThread().interrupt();
+        assertThatExceptionOfType(InterruptedException.class)
+                .isThrownBy(() -> ends.client().receive(DEADLINE));
     }
 
     @Test
     void receiveEachEndsWhenThePeerCloses() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            List<Long> received = new ArrayList<>();
-            Future<?> loop = nodes.start(() -> {
-                ends.server()
-                        .receiveEach(message -> received.add(message.segment().get(ValueLayout.JAVA_LONG, 0)));
-                return null;
-            });
-            for (long i = 0; i < 3L * SMALL.window(); i++) { // more than the window: each message was closed
-                send(ends.client(), i);
-            }
-            ends.client().close();
-            end(loop);
-            assertThat(received).hasSize(3 * SMALL.window()).isSorted();
+        List<Long> received = new ArrayList<>();
+        Future<?> loop = nodes.run(() -> ends.server()
+                .receiveEach(message -> received.add(message.segment().get(ValueLayout.JAVA_LONG, 0))));
+        for (long i = 0; i < 3L * SMALL.window(); i++) { // more than the window: each message was closed
+            send(ends.client(), i);
         }
+        ends.client().close();
+        end(loop);
+        assertThat(received).hasSize(3 * SMALL.window()).isSorted();
     }
 
     @Test
     void receiveEachThrowsWhatItsActionThrowsAndTheRequestFails() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<?> loop = nodes.start(() -> {
-                ends.server().receiveEach(message -> {
-                    throw new ArithmeticException("by zero");
-                });
-                return null;
+        Future<?> loop = nodes.run(() -> {
+            ends.server().receiveEach(message -> {
+                throw new ArithmeticException("by zero");
             });
-            Message request = ends.client().message(DEADLINE).length(0);
-            assertThatExceptionOfType(CallException.class)
-                    .isThrownBy(() -> ends.client().call(request, DEADLINE))
-                    .withMessageContaining("without a reply");
-            assertThat(loop).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ArithmeticException.class);
-            assertThat(ends.server().isOpen()).isTrue();
-        }
+        });
+        Message request = ends.client().message(DEADLINE).length(0);
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> ends.client().call(request, DEADLINE))
+                .withMessageContaining("without a reply");
+        assertThat(loop).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ArithmeticException.class);
+        assertThat(ends.server().isOpen()).isTrue();
     }
 
     /** Only a peer that closes is no failure. */
     @Test
     void receiveEachThrowsWhenTheChannelIsLost() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<?> loop = nodes.start(() -> {
-                ends.server().receiveEach(message -> {});
-                return null;
-            });
-            ends.server().core().end(EndReason.FAILED, "on purpose", null);
-            assertThat(loop).failsWithin(DEADLINE).withThrowableThat().withMessageContaining("on purpose");
-        }
+        Future<?> loop = nodes.run(() -> {
+            ends.server().receiveEach(message -> {});
+        });
+        ends.server().core().end(EndReason.FAILED, "on purpose", null);
+        assertThat(loop).failsWithin(DEADLINE).withThrowableThat().withMessageContaining("on purpose");
     }
 
     @Test
     void closedChannelRefusesAllCalls() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Channel channel = ends.client();
-            Message message = channel.message(DEADLINE);
-            RemoteMemory somewhere = new RemoteMemory(0, 0, 8);
-            LocalMemory local = nodes.client.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
-            channel.close();
-            List<ThrowingCallable> calls = List.of(
-                    channel::pollMessage,
-                    channel::pollReceive,
-                    channel::queuePair,
-                    () -> channel.message(DEADLINE),
-                    () -> channel.receive(DEADLINE),
-                    () -> channel.send(message, DEADLINE),
-                    () -> channel.call(message, DEADLINE),
-                    () -> channel.tryCall(message),
-                    () -> channel.callAsync(message),
-                    () -> channel.pollReply(1),
-                    () -> channel.remote("table", DEADLINE),
-                    () -> channel.read(local, somewhere, DEADLINE),
-                    () -> channel.write(local, somewhere, DEADLINE),
-                    () -> channel.fetchAndAdd(somewhere, 1, DEADLINE),
-                    () -> channel.compareAndSwap(somewhere, 1, 1, DEADLINE),
-                    () -> channel.isDone(1),
-                    () -> channel.await(1, DEADLINE),
-                    () -> channel.future(1),
-                    () -> channel.offer(MemorySegment.ofArray(new byte[8]), new byte[0], DEADLINE),
-                    () -> channel.listen((any, received) -> {}));
-            for (ThrowingCallable call : calls) {
-                assertThatIllegalStateException().isThrownBy(call).withMessageContaining("closed");
-            }
+        Channel channel = ends.client();
+        Message message = channel.message(DEADLINE);
+        RemoteMemory somewhere = new RemoteMemory(0, 0, 8);
+        LocalMemory local = nodes.client.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
+        channel.close();
+        List<ThrowingCallable> calls = List.of(
+                channel::pollMessage,
+                channel::pollReceive,
+                channel::queuePair,
+                () -> channel.message(DEADLINE),
+                () -> channel.receive(DEADLINE),
+                () -> channel.send(message, DEADLINE),
+                () -> channel.call(message, DEADLINE),
+                () -> channel.tryCall(message),
+                () -> channel.callAsync(message),
+                () -> channel.pollReply(1),
+                () -> channel.remote("table", DEADLINE),
+                () -> channel.read(local, somewhere, DEADLINE),
+                () -> channel.write(local, somewhere, DEADLINE),
+                () -> channel.fetchAndAdd(somewhere, 1, DEADLINE),
+                () -> channel.compareAndSwap(somewhere, 1, 1, DEADLINE),
+                () -> channel.isDone(1),
+                () -> channel.await(1, DEADLINE),
+                () -> channel.future(1),
+                () -> channel.offer(MemorySegment.ofArray(new byte[8]), new byte[0], DEADLINE),
+                () -> channel.listen((any, received) -> {}));
+        for (ThrowingCallable call : calls) {
+            assertThatIllegalStateException().isThrownBy(call).withMessageContaining("closed");
         }
     }
 
     @Test
     void messagesDescribeThemselves() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Message message = ends.client().message(DEADLINE).length(9);
-            assertThat(message.toString())
-                    .startsWith("message to send, 9 bytes, channel to "
+        Message message = ends.client().message(DEADLINE).length(9);
+        assertThat(message.toString())
+                .startsWith("message to send, 9 bytes, channel to "
+                        + NodePair.own().getAddress().getHostAddress() + ":");
+        assertThat(message.memory().byteSize()).isEqualTo(SMALL.messageSize());
+        assertThat(message.memory().address()).isEqualTo(message.segment().address());
+        long ticket = ends.client().tryCall(message);
+        assertThat(ticket).isNotZero();
+        assertThat(message.toString()).startsWith("closed message, channel to");
+        try (Message request = ends.server().receive(DEADLINE)) {
+            assertThat(request.toString())
+                    .startsWith("received message of 9 bytes, channel from "
                             + NodePair.own().getAddress().getHostAddress() + ":");
-            assertThat(message.memory().byteSize()).isEqualTo(SMALL.messageSize());
-            assertThat(message.memory().address()).isEqualTo(message.segment().address());
-            long ticket = ends.client().tryCall(message);
-            assertThat(ticket).isNotZero();
-            assertThat(message.toString()).startsWith("closed message, channel to");
-            try (Message request = ends.server().receive(DEADLINE)) {
-                assertThat(request.toString())
-                        .startsWith("received message of 9 bytes, channel from "
-                                + NodePair.own().getAddress().getHostAddress() + ":");
-                try (Message reply = request.reply().length(3)) {
-                    assertThat(reply.toString()).startsWith("reply to send, 3 bytes, channel from");
-                }
+            try (Message reply = request.reply().length(3)) {
+                assertThat(reply.toString()).startsWith("reply to send, 3 bytes, channel from");
             }
-            assertThat(ends.client().toString()).contains("(open, ");
-            ends.server().core().end(EndReason.LOST, "", null);
-            assertThat(ends.server().toString()).endsWith("(ended: LOST)");
         }
+        assertThat(ends.client().toString()).contains("(open, ");
+        ends.server().core().end(EndReason.LOST, "", null);
+        assertThat(ends.server().toString()).endsWith("(ended: LOST)");
     }
 
     /** The documented size, and eight bytes for the result of each operation. */
@@ -553,11 +482,9 @@ class ChannelTest {
 
     @Test
     void nodesWithoutOperationsSaySo() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.operations(0))) {
-            NodePair.Ends ends = nodes.connect();
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> ends.client().tryFetchAndAdd(new RemoteMemory(0, 0, 8), 1))
-                    .withMessageContaining("has no operations: see NodeOptions.operations()");
-        }
+        use(SMALL.operations(0));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> ends.client().tryFetchAndAdd(new RemoteMemory(0, 0, 8), 1))
+                .withMessageContaining("has no operations: see NodeOptions.operations()");
     }
 }

@@ -293,11 +293,10 @@ class ExportTest {
         RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
         List<Future<?>> work = new ArrayList<>();
         for (int t = 0; t < 8; t++) {
-            work.add(nodes.start(() -> {
+            work.add(nodes.run(() -> {
                 for (int i = 0; i < 50; i++) {
                     client.fetchAndAdd(at, 1, DEADLINE);
                 }
-                return null;
             }));
         }
         for (Future<?> one : work) {
@@ -316,15 +315,11 @@ class ExportTest {
             assertThat(export.hasKeysOfChannels()).isTrue();
             ends.client().remote("table", DEADLINE);
             Fenced.stop("ibv_close_device");
-            Future<?> closing = nodes.start(() -> {
-                slow.close();
-                return null;
-            });
+            Future<?> closing = nodes.run(() -> slow.close());
             Fenced.awaitStopped("ibv_close_device", 1);
-            end(nodes.start(() -> {
+            end(nodes.run(() -> {
                 ends.client().close();
                 ends.server().close();
-                return null;
             }));
             assertThat(closing.isDone()).isFalse();
             Fenced.calm();
@@ -493,10 +488,7 @@ class ExportTest {
     void threadsCloseExportsAfterOneAnother() throws Exception {
         for (String name : List.of("a", "b")) {
             Export export = nodes.server.export(name, table, AccessFlag.REMOTE_READ);
-            end(nodes.start(() -> {
-                export.close();
-                return null;
-            }));
+            end(nodes.run(() -> export.close()));
         }
     }
 }

@@ -71,11 +71,10 @@ class FileTransferTest {
     }
 
     private Future<?> offer(long position, long size) {
-        return nodes.start(() -> {
+        return nodes.run(() -> {
             try (FileChannel file = FileChannel.open(source)) {
                 ends.client().offer(file, position, size, NOTHING, DEADLINE);
             }
-            return null;
         });
     }
 
@@ -116,12 +115,11 @@ class FileTransferTest {
     @Test
     void mappedMemoryThatCanNotBePinnedIsCopied() throws Exception {
         Fenced.fail(REGISTER, 1, EFAULT);
-        Future<?> offered = nodes.start(() -> {
+        Future<?> offered = nodes.run(() -> {
             try (FileChannel file = FileChannel.open(source)) {
                 MemorySegment data = file.map(FileChannel.MapMode.READ_ONLY, 0, bytes.length, nodes.arena);
                 ends.client().offer(data, NOTHING, DEADLINE);
             }
-            return null;
         });
         Path target = folder.resolve("target");
         try (Transfer transfer = incoming();

@@ -25,14 +25,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Channels in the style of handlers. */
 @FencedTest
-@Timeout(120)
-class HandlerTest {
+class HandlerTest extends ConnectedTest {
     private static final NodeOptions CALLER =
             SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(Duration.ofMillis(20));
 
@@ -56,53 +54,51 @@ class HandlerTest {
 
     @Test
     void handlerAnswersCallsOfManyThreads() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            nodes.server.listen(HandlerTest::echo);
-            List<Channel> clients = new ArrayList<>();
-            for (int i = 0; i < 4; i++) {
-                clients.add(nodes.client.connect(nodes.server.address(), DEADLINE));
-            }
-            AtomicInteger right = new AtomicInteger();
-            List<Thread> threads = new ArrayList<>();
-            for (int i = 0; i < 200; i++) {
-                int value = i;
-                threads.add(Thread.ofVirtual().start(() -> {
-                    try {
-                        if (call(clients.get(value % 4), value) == value) {
-                            right.incrementAndGet();
-                        }
-                    } catch (InterruptedException e) {
-                        throw new AssertionError(e);
-                    }
-                }));
-            }
-            for (Thread thread : threads) {
-                Await.end(thread);
-            }
-            assertThat(right).hasValue(200);
+        pair(SMALL);
+        nodes.server.listen(HandlerTest::echo);
+        List<Channel> clients = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            clients.add(nodes.client.connect(nodes.server.address(), DEADLINE));
         }
+        AtomicInteger right = new AtomicInteger();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            int value = i;
+            threads.add(Thread.ofVirtual().start(() -> {
+                try {
+                    if (call(clients.get(value % 4), value) == value) {
+                        right.incrementAndGet();
+                    }
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            }));
+        }
+        for (Thread thread : threads) {
+            Await.end(thread);
+        }
+        assertThat(right).hasValue(200);
     }
 
     @Test
     void pollingProgramCallsTheHandlersItself() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER)) {
-            Thread me = Thread.currentThread();
-            AtomicBoolean other = new AtomicBoolean();
-            nodes.server.listen((channel, request) -> {
-                other.compareAndSet(false, Thread.currentThread() != me);
-                echo(channel, request);
-            });
-            Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
-            while (!connecting.isDone()) {
-                nodes.server.progress();
-            }
-            Future<Long> called = nodes.start(() -> call(end(connecting), 5));
-            while (!called.isDone()) {
-                nodes.server.progress();
-            }
-            assertThat(end(called)).isEqualTo(5);
-            assertThat(other).isFalse();
+        pair(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER);
+        Thread me = Thread.currentThread();
+        AtomicBoolean other = new AtomicBoolean();
+        nodes.server.listen((channel, request) -> {
+            other.compareAndSet(false, Thread.currentThread() != me);
+            echo(channel, request);
+        });
+        Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+        while (!connecting.isDone()) {
+            nodes.server.progress();
         }
+        Future<Long> called = nodes.start(() -> call(end(connecting), 5));
+        while (!called.isDone()) {
+            nodes.server.progress();
+        }
+        assertThat(end(called)).isEqualTo(5);
+        assertThat(other).isFalse();
     }
 
     /** Tells what happens to a channel, in order. */
@@ -130,337 +126,301 @@ class HandlerTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void handlerGetsOpenMessagesAndEndInOrder(boolean early) throws Exception {
-        int live = Fenced.liveObjects();
-        try (NodePair nodes = new NodePair()) {
-            Diary diary = new Diary();
-            if (early) {
-                nodes.server.listen(diary);
-            }
-            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
-            for (int i = 0; i < 3; i++) {
-                NodePair.send(client, i);
-            }
-            if (!early) {
-                nodes.server.listen(diary);
-            }
-            client.close();
-            assertThat(sleepless(diary.end)).isTrue();
-            assertThat(diary.entries)
-                    .containsExactly("opened", "received 0", "received 1", "received 2", "closed true");
-            Await.until(
-                    "the node has closed the channel",
-                    () -> nodes.server.toString().contains("(0 of"));
-            assertThat(nodes.server.toString()).contains("0 waiting");
+        pair(SMALL);
+        Diary diary = new Diary();
+        if (early) {
+            nodes.server.listen(diary);
         }
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
+        Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+        for (int i = 0; i < 3; i++) {
+            NodePair.send(client, i);
+        }
+        if (!early) {
+            nodes.server.listen(diary);
+        }
+        client.close();
+        assertThat(sleepless(diary.end)).isTrue();
+        assertThat(diary.entries).containsExactly("opened", "received 0", "received 1", "received 2", "closed true");
+        Await.until(
+                "the node has closed the channel", () -> nodes.server.toString().contains("(0 of"));
+        assertThat(nodes.server.toString()).contains("0 waiting");
     }
 
     @Test
     void channelThatProgramMadeCanHaveAHandler() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            NodePair.send(ends.server(), 1);
-            Diary diary = new Diary();
-            ends.client().listen(diary);
-            NodePair.send(ends.server(), 2);
-            assertThatIllegalStateException().isThrownBy(() -> ends.client().listen(diary));
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> ends.client().pollReceive())
-                    .withMessageContaining("handler");
-            ends.server().close();
-            assertThat(sleepless(diary.end)).isTrue();
-            assertThat(diary.entries).containsExactly("received 1", "received 2", "closed true");
-            ends.client().close();
-        }
+        NodePair.send(ends.server(), 1);
+        Diary diary = new Diary();
+        ends.client().listen(diary);
+        NodePair.send(ends.server(), 2);
+        assertThatIllegalStateException().isThrownBy(() -> ends.client().listen(diary));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> ends.client().pollReceive())
+                .withMessageContaining("handler");
+        ends.server().close();
+        assertThat(sleepless(diary.end)).isTrue();
+        assertThat(diary.entries).containsExactly("received 1", "received 2", "closed true");
+        ends.client().close();
     }
 
     @Test
     void nodeWithHandlerHasNoAccept() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            nodes.server.listen(HandlerTest::echo);
-            assertThatIllegalStateException().isThrownBy(() -> nodes.server.accept(DEADLINE));
-            assertThatIllegalStateException().isThrownBy(() -> nodes.server.listen(HandlerTest::echo));
-        }
+        pair(SMALL);
+        nodes.server.listen(HandlerTest::echo);
+        assertThatIllegalStateException().isThrownBy(() -> nodes.server.accept(DEADLINE));
+        assertThatIllegalStateException().isThrownBy(() -> nodes.server.listen(HandlerTest::echo));
     }
 
     @Test
     void handlerThatThrowsFailsTheCallOnly() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            nodes.server.listen((channel, request) -> {
-                if (request.segment().get(ValueLayout.JAVA_LONG, 0) == 13) {
-                    throw new java.io.IOException("of the program");
-                }
-                echo(channel, request);
-            });
-            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
-            assertThatExceptionOfType(CallException.class)
-                    .isThrownBy(() -> call(client, 13))
-                    .withMessageContaining("java.io.IOException"); // HandlerFailureTest: and the message
-            assertThat(call(client, 14)).isEqualTo(14);
-        }
+        pair(SMALL);
+        nodes.server.listen((channel, request) -> {
+            if (request.segment().get(ValueLayout.JAVA_LONG, 0) == 13) {
+                throw new java.io.IOException("of the program");
+            }
+            echo(channel, request);
+        });
+        Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> call(client, 13))
+                .withMessageContaining("java.io.IOException"); // HandlerFailureTest: and the message
+        assertThat(call(client, 14)).isEqualTo(14);
     }
 
     @Test
     void handlerThatThrowsForAMessageEndsItsChannelOnly() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            nodes.server.listen((channel, message) -> {
-                if (!message.isRequest()) {
-                    throw new InterruptedException("of the program");
-                }
-                echo(channel, message);
-            });
-            Channel bad = nodes.client.connect(nodes.server.address(), DEADLINE);
-            Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
-            NodePair.send(bad, 1);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> bad.receive(DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
-            assertThat(call(good, 14)).isEqualTo(14);
-        }
+        pair(SMALL);
+        nodes.server.listen((channel, message) -> {
+            if (!message.isRequest()) {
+                throw new InterruptedException("of the program");
+            }
+            echo(channel, message);
+        });
+        Channel bad = nodes.client.connect(nodes.server.address(), DEADLINE);
+        Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
+        NodePair.send(bad, 1);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> bad.receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
+        assertThat(call(good, 14)).isEqualTo(14);
     }
 
     /** The node's own thread makes progress while its handler waits. */
     @Test
     void handlerMayCallAndWait() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            nodes.server.listen((channel, request) -> {
-                Message reply = request.reply().length(Long.BYTES);
-                reply.segment().set(ValueLayout.JAVA_LONG, 0, call(channel, 1) + 1);
-                reply.send();
-            });
-            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
-            client.listen((channel, request) -> {
-                Message reply = request.reply().length(Long.BYTES);
-                reply.segment().set(ValueLayout.JAVA_LONG, 0, 40);
-                reply.send();
-            });
-            for (int i = 0; i < 10; i++) {
-                assertThat(call(client, 0)).isEqualTo(41);
-            }
+        pair(SMALL);
+        nodes.server.listen((channel, request) -> {
+            Message reply = request.reply().length(Long.BYTES);
+            reply.segment().set(ValueLayout.JAVA_LONG, 0, call(channel, 1) + 1);
+            reply.send();
+        });
+        Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+        client.listen((channel, request) -> {
+            Message reply = request.reply().length(Long.BYTES);
+            reply.segment().set(ValueLayout.JAVA_LONG, 0, 40);
+            reply.send();
+        });
+        for (int i = 0; i < 10; i++) {
+            assertThat(call(client, 0)).isEqualTo(41);
         }
     }
 
     @Test
     void replyCanBeSentLaterByAnotherThread() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            Queue<Message> replies = new ConcurrentLinkedQueue<>();
-            nodes.server.listen(
-                    (channel, request) -> replies.add(request.reply().length(0)));
-            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
-            List<Future<Long>> calls = new ArrayList<>();
-            for (int i = 0; i < SMALL.calls(); i++) {
-                calls.add(nodes.start(() -> {
-                    try (Message reply = client.call(client.message(DEADLINE), DEADLINE)) {
-                        return reply.length();
-                    }
-                }));
-            }
-            Await.until("all requests have come", () -> replies.size() == SMALL.calls());
-            replies.forEach(Message::send);
-            for (Future<Long> call : calls) {
-                assertThat(end(call)).isZero();
-            }
+        pair(SMALL);
+        Queue<Message> replies = new ConcurrentLinkedQueue<>();
+        nodes.server.listen((channel, request) -> replies.add(request.reply().length(0)));
+        Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+        List<Future<Long>> calls = new ArrayList<>();
+        for (int i = 0; i < SMALL.calls(); i++) {
+            calls.add(nodes.start(() -> {
+                try (Message reply = client.call(client.message(DEADLINE), DEADLINE)) {
+                    return reply.length();
+                }
+            }));
+        }
+        Await.until("all requests have come", () -> replies.size() == SMALL.calls());
+        replies.forEach(Message::send);
+        for (Future<Long> call : calls) {
+            assertThat(end(call)).isZero();
         }
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void handlerMayCloseItsChannelOrItsNode(boolean node) throws Exception {
-        int live = Fenced.liveObjects();
-        try (NodePair nodes = new NodePair()) {
-            nodes.server.listen((channel, message) -> {
-                if (node) {
-                    nodes.server.close();
-                } else {
-                    channel.close();
-                }
-            });
-            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
-            NodePair.send(client, 1);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> client.receive(DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
-            if (!node) {
-                NodePair.send(nodes.client.connect(nodes.server.address(), DEADLINE), 1);
+        pair(SMALL);
+        nodes.server.listen((channel, message) -> {
+            if (node) {
+                nodes.server.close();
+            } else {
+                channel.close();
             }
+        });
+        Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+        NodePair.send(client, 1);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> client.receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+        if (!node) {
+            NodePair.send(nodes.client.connect(nodes.server.address(), DEADLINE), 1);
         }
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
     }
 
     /** Another channel works while the memory of a new one is being registered. */
     @Test
     void messagesFlowWhileAnotherPeerIsAccepted() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Fenced.stop("ibv_reg_mr_iova2");
-            Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
-            Fenced.awaitStopped("ibv_reg_mr_iova2", 1);
-            NodePair.send(ends.client(), 3);
-            assertThat(NodePair.receive(ends.server())).isEqualTo(3);
-            Fenced.calm();
-            end(connecting);
-        }
+        Fenced.stop("ibv_reg_mr_iova2");
+        Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+        Fenced.awaitStopped("ibv_reg_mr_iova2", 1);
+        NodePair.send(ends.client(), 3);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(3);
+        Fenced.calm();
+        end(connecting);
     }
 
     /** The driver refuses the failure that the node sends for a handler. */
     @Test
     void handlerThatThrowsWhileTheDriverRefusesEndsItsChannelOnly() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            nodes.server.listen((channel, request) -> {
-                if (request.segment().get(ValueLayout.JAVA_LONG, 0) == 13) {
-                    Fenced.fail("ibv_post_send", 1, 12);
-                    throw new java.io.IOException("of the program");
-                }
-                echo(channel, request);
-            });
-            Channel bad = nodes.client.connect(nodes.server.address(), DEADLINE);
-            Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> call(bad, 13))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
-            assertThat(call(good, 14)).isEqualTo(14);
-        }
+        pair(SMALL);
+        nodes.server.listen((channel, request) -> {
+            if (request.segment().get(ValueLayout.JAVA_LONG, 0) == 13) {
+                Fenced.fail("ibv_post_send", 1, 12);
+                throw new java.io.IOException("of the program");
+            }
+            echo(channel, request);
+        });
+        Channel bad = nodes.client.connect(nodes.server.address(), DEADLINE);
+        Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> call(bad, 13))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
+        assertThat(call(good, 14)).isEqualTo(14);
     }
 
     /** A callback's interrupt of the node's thread does not reach the next callback. */
     @Test
     void handlerThatThrowsWhenItsChannelOpensEndsItAndNoInterruptIsLeft() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            AtomicInteger interrupted = new AtomicInteger();
-            AtomicInteger channels = new AtomicInteger();
-            nodes.server.listen(new Handler() {
-                @Override
-                public void opened(Channel channel) throws Exception {
-                    interrupted.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
-                    if (channels.incrementAndGet() == 1) {
-                        throw new InterruptedException("of the program");
-                    }
-                    Thread.currentThread().interrupt();
+        pair(SMALL);
+        AtomicInteger interrupted = new AtomicInteger();
+        AtomicInteger channels = new AtomicInteger();
+        nodes.server.listen(new Handler() {
+            @Override
+            public void opened(Channel channel) throws Exception {
+                interrupted.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
+                if (channels.incrementAndGet() == 1) {
+                    throw new InterruptedException("of the program");
                 }
-
-                @Override
-                public void received(Channel channel, Message message) {
-                    interrupted.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
-                    echo(channel, message);
-                    Thread.currentThread().interrupt();
-                }
-            });
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> nodes.client
-                            .connect(nodes.server.address(), DEADLINE)
-                            .receive(DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
-            Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
-            for (int i = 0; i < 3; i++) {
-                assertThat(call(good, i)).isEqualTo(i);
+                Thread.currentThread().interrupt();
             }
-            assertThat(interrupted).hasValue(0);
+
+            @Override
+            public void received(Channel channel, Message message) {
+                interrupted.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
+                echo(channel, message);
+                Thread.currentThread().interrupt();
+            }
+        });
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() ->
+                        nodes.client.connect(nodes.server.address(), DEADLINE).receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
+        Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
+        for (int i = 0; i < 3; i++) {
+            assertThat(call(good, i)).isEqualTo(i);
         }
+        assertThat(interrupted).hasValue(0);
     }
 
     @Test
     void interruptOfAHandlerReachesTheProgramThatPolls() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER)) {
-            NodePair.Ends ends = nodes.connect();
-            CountDownLatch called = new CountDownLatch(1);
-            ends.server().listen((channel, message) -> {
-                called.countDown();
-                throw new InterruptedException("of the program");
-            });
-            NodePair.send(ends.client(), 1);
-            Await.until("called", () -> {
-                nodes.server.progress();
-                return called.getCount() == 0 || Thread.currentThread().isInterrupted();
-            });
-            assertThat(Thread.interrupted()).isTrue();
-            assertThat(ends.server().cause().orElseThrow())
-                    .hasMessageContaining("The handler has thrown")
-                    .hasMessageContaining("of the program");
-        }
+        use(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER);
+        CountDownLatch called = new CountDownLatch(1);
+        ends.server().listen((channel, message) -> {
+            called.countDown();
+            throw new InterruptedException("of the program");
+        });
+        NodePair.send(ends.client(), 1);
+        Await.until("called", () -> {
+            nodes.server.progress();
+            return called.getCount() == 0 || Thread.currentThread().isInterrupted();
+        });
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(ends.server().cause().orElseThrow())
+                .hasMessageContaining("The handler has thrown")
+                .hasMessageContaining("of the program");
     }
 
     /** A full window of messages and the end wait when the program polls for the first time. */
     @Test
     void endIsToldAfterAFullWindow() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER)) {
-            NodePair.Ends ends = nodes.connect();
-            Diary diary = new Diary();
-            ends.server().listen(diary);
-            for (int i = 0; i < SMALL.window(); i++) {
-                NodePair.send(ends.client(), i);
-            }
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> ends.client().close());
-            Await.until("the end", () -> {
-                nodes.server.progress();
-                return diary.end.getCount() == 0;
-            });
-            assertThat(diary.entries)
-                    .containsExactly("received 0", "received 1", "received 2", "received 3", "closed true");
+        use(SMALL.closeTimeout(Duration.ofMillis(20)), CALLER);
+        Diary diary = new Diary();
+        ends.server().listen(diary);
+        for (int i = 0; i < SMALL.window(); i++) {
+            NodePair.send(ends.client(), i);
         }
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> ends.client().close());
+        Await.until("the end", () -> {
+            nodes.server.progress();
+            return diary.end.getCount() == 0;
+        });
+        assertThat(diary.entries)
+                .containsExactly("received 0", "received 1", "received 2", "received 3", "closed true");
     }
 
     /** The node closes channels that it has accepted for the handler, and no others. */
     @Test
     void endOfAChannelThatTheProgramMadeIsToldOnceAndTheProgramClosesIt() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            NodePair.Ends others = nodes.connect();
-            Diary diary = new Diary();
-            ends.client().listen(diary);
-            ends.server().close();
-            assertThat(sleepless(diary.end)).isTrue();
-            CountDownLatch called = new CountDownLatch(1);
-            others.client().listen((channel, message) -> called.countDown());
-            for (int i = 0; i < 3; i++) {
-                ends.client().messages().finishFutures(); // has the node look again
-                NodePair.send(others.server(), i);
-            }
-            assertThat(sleepless(called)).isTrue();
-            Await.until("all were handled", () -> others.server().toString().contains(" 0 under way"));
-            assertThat(diary.entries).containsExactly("closed true");
-            assertThat(nodes.client.toString()).contains("(2 of");
-            ends.client().close();
-            assertThat(nodes.client.toString()).contains("(1 of");
+        NodePair.Ends others = nodes.connect();
+        Diary diary = new Diary();
+        ends.client().listen(diary);
+        ends.server().close();
+        assertThat(sleepless(diary.end)).isTrue();
+        CountDownLatch called = new CountDownLatch(1);
+        others.client().listen((channel, message) -> called.countDown());
+        for (int i = 0; i < 3; i++) {
+            ends.client().messages().finishFutures(); // has the node look again
+            NodePair.send(others.server(), i);
         }
+        assertThat(sleepless(called)).isTrue();
+        Await.until("all were handled", () -> others.server().toString().contains(" 0 under way"));
+        assertThat(diary.entries).containsExactly("closed true");
+        assertThat(nodes.client.toString()).contains("(2 of");
+        ends.client().close();
+        assertThat(nodes.client.toString()).contains("(1 of");
     }
 
     @Test
     void handlersGetTheSameObjectsAgain() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Set<Object> messages = Collections.newSetFromMap(new IdentityHashMap<>());
-            CountDownLatch all = new CountDownLatch(40);
-            ends.server().listen((channel, message) -> {
-                messages.add(message);
-                all.countDown();
-            });
-            for (int i = 0; i < 40; i++) {
-                NodePair.send(ends.client(), i);
-            }
-            assertThat(sleepless(all)).isTrue();
-            assertThat(messages).hasSizeLessThanOrEqualTo(12); // the channel has as many receives
+        Set<Object> messages = Collections.newSetFromMap(new IdentityHashMap<>());
+        CountDownLatch all = new CountDownLatch(40);
+        ends.server().listen((channel, message) -> {
+            messages.add(message);
+            all.countDown();
+        });
+        for (int i = 0; i < 40; i++) {
+            NodePair.send(ends.client(), i);
         }
+        assertThat(sleepless(all)).isTrue();
+        assertThat(messages).hasSizeLessThanOrEqualTo(12); // the channel has as many receives
     }
 
     /** Another channel works in both directions while this node makes a channel, or accepts one. */
     @ParameterizedTest
     @ValueSource(strings = {"ibv_reg_mr_iova2", "rdma_accept"})
     void messagesFlowInBothDirectionsWhileAChannelIsMade(String function) throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Fenced.stop(function);
-            Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
-            Fenced.awaitStopped(function, 1);
-            for (int i = 0; i < 2 * SMALL.window(); i++) { // needs grants, and so progress of both nodes
-                NodePair.send(ends.client(), i);
-                assertThat(NodePair.receive(ends.server())).isEqualTo(i);
-                NodePair.send(ends.server(), -i);
-                assertThat(NodePair.receive(ends.client())).isEqualTo(-i);
-            }
-            assertThat(connecting.isDone()).isFalse();
-            Fenced.calm();
-            end(connecting);
+        Fenced.stop(function);
+        Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+        Fenced.awaitStopped(function, 1);
+        for (int i = 0; i < 2 * SMALL.window(); i++) { // needs grants, and so progress of both nodes
+            NodePair.send(ends.client(), i);
+            assertThat(NodePair.receive(ends.server())).isEqualTo(i);
+            NodePair.send(ends.server(), -i);
+            assertThat(NodePair.receive(ends.client())).isEqualTo(-i);
         }
+        assertThat(connecting.isDone()).isFalse();
+        Fenced.calm();
+        end(connecting);
     }
 }

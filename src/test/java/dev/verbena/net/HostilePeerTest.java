@@ -30,10 +30,7 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -42,35 +39,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peers that lie, send garbage, say nothing or leave: each loses its channel only, and the node goes on. */
 @FencedTest
-@Timeout(120)
-class HostilePeerTest {
-    private static final int WINDOW = SMALL.window();
-    private static final Duration SHORT = Duration.ofMillis(50);
-
-    private NodePair nodes;
-
-    @BeforeEach
-    void open() {
-        nodes = new NodePair();
-    }
-
-    @AfterEach
-    void close() {
-        nodes.close();
-    }
-
-    private void useOptions(NodeOptions options) {
-        nodes.close();
-        nodes = new NodePair(options);
-    }
-
-    /** The node serves others, and no channel is left of the bad peer. */
-    private void assertGoesOn() throws Exception {
-        Await.until(
-                "the node has forgotten the peer", () -> nodes.server.toString().contains("(0 of"));
-        NodePair.Ends ends = nodes.connect();
-        send(ends.client(), 5);
-        assertThat(receive(ends.server())).isEqualTo(5);
+class HostilePeerTest extends PeersTest {
+    /** Connects a peer that greets, and that the server has accepted. */
+    private RawPeer greeted() throws InterruptedException {
+        RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
+        channel = nodes.server.accept(DEADLINE);
+        return peer;
     }
 
     private static ChannelException assertEnds(Channel channel, EndReason reason) {
@@ -89,34 +63,40 @@ class HostilePeerTest {
     }
 
     enum Lie {
-        SECOND_GREETING(peer -> peer.greet(4, 256)),
-        UNKNOWN_KIND(peer -> peer.send(Wire.immediate(15, 0, 0))),
-        KIND_0(peer -> peer.send(0)),
-        NO_IMMEDIATE(RawPeer::sendPlain),
-        WRITE_WITH_IMMEDIATE(peer -> peer.write(Wire.immediate(Wire.DATA, 0, 0))),
-        TOO_MANY_CREDITS(peer -> peer.send(Wire.immediate(Wire.GRANT, 4095, 0))),
-        CREDITS_NEVER_USED(peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
-        CREDITS_WITH_A_MESSAGE(peer -> peer.send(Wire.immediate(Wire.DATA, 1, 0), 8)),
-        EMPTY_GRANT(peer -> peer.send(Wire.immediate(Wire.GRANT, 0, 0))),
-        REPLY_WITHOUT_CALL(peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0), 8)),
-        FAULT_WITHOUT_CALL(peer -> peer.send(Wire.immediate(Wire.FAULT, 0, 3))),
-        REPLY_TO_UNKNOWN_NUMBER(peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0xffff), 8)),
-        REPLY_TO_THE_FIRST_NUMBER_BEYOND_THE_LIMIT(peer -> peer.send(Wire.immediate(Wire.REPLY, 0, SMALL.calls()), 8)),
-        CALL_BEYOND_THE_LIMIT(peer -> peer.send(Wire.immediate(Wire.CALL, 0, 4), 8)),
-        NUMBER_OF_CALL_TWICE(peer -> {
+        SECOND_GREETING("Message of kind 1 out of order", peer -> peer.greet(4, 256)),
+        UNKNOWN_KIND("Message of unknown kind 15", peer -> peer.send(Wire.immediate(15, 0, 0))),
+        KIND_0("", peer -> peer.send(0)),
+        NO_IMMEDIATE("", RawPeer::sendPlain),
+        WRITE_WITH_IMMEDIATE("", peer -> peer.write(Wire.immediate(Wire.DATA, 0, 0))),
+        TOO_MANY_CREDITS("more credits than its window has", peer -> peer.send(Wire.immediate(Wire.GRANT, 4095, 0))),
+        CREDITS_NEVER_USED("", peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
+        CREDITS_WITH_A_MESSAGE("", peer -> peer.send(Wire.immediate(Wire.DATA, 1, 0), 8)),
+        EMPTY_GRANT("Grant of 0 credits with 0 bytes", peer -> peer.send(Wire.immediate(Wire.GRANT, 0, 0))),
+        REPLY_WITHOUT_CALL(
+                "Reply to call 0, which is not open", peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0), 8)),
+        FAULT_WITHOUT_CALL("", peer -> peer.send(Wire.immediate(Wire.FAULT, 0, 3))),
+        REPLY_TO_UNKNOWN_NUMBER("", peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0xffff), 8)),
+        REPLY_TO_THE_FIRST_NUMBER_BEYOND_THE_LIMIT(
+                "", peer -> peer.send(Wire.immediate(Wire.REPLY, 0, SMALL.calls()), 8)),
+        CALL_BEYOND_THE_LIMIT(
+                "Call 4 is beyond the limit, or open already", peer -> peer.send(Wire.immediate(Wire.CALL, 0, 4), 8)),
+        NUMBER_OF_CALL_TWICE("", peer -> {
             peer.send(Wire.immediate(Wire.CALL, 0, 1), 8);
             peer.send(Wire.immediate(Wire.CALL, 0, 1), 8);
         }),
-        GRANT_WITH_BYTES(peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0), 8)),
-        TOO_MANY_MESSAGES(peer -> {
+        GRANT_WITH_BYTES("", peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0), 8)),
+        MALFORMED_OFFER("Offer of 8 bytes is malformed", peer -> peer.send(Wire.immediate(Wire.OFFER, 0, 3), 8)),
+        TOO_MANY_MESSAGES("", peer -> {
             for (int i = 0; i <= WINDOW; i++) {
                 peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
             }
         });
 
+        private final String told;
         private final Consumer<RawPeer> step;
 
-        Lie(Consumer<RawPeer> step) {
+        Lie(String told, Consumer<RawPeer> step) {
+            this.told = told;
             this.step = step;
         }
     }
@@ -124,11 +104,10 @@ class HostilePeerTest {
     @ParameterizedTest
     @EnumSource(Lie.class)
     void peerThatLiesLosesItsChannelOnly(Lie lie) throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted()) {
             lie.step.accept(peer);
             Await.until("the node has seen the lie", () -> !channel.isOpen()); // closes no message, which gives credits
-            assertEnds(channel, EndReason.PROTOCOL_ERROR);
+            assertThat(assertEnds(channel, EndReason.PROTOCOL_ERROR)).hasMessageContaining(lie.told);
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
             channel.close();
         }
@@ -138,8 +117,7 @@ class HostilePeerTest {
     /** The caller gets the first reply, and the channel ends for the second one. */
     @Test
     void peerThatRepliesTwiceLosesItsChannel() throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted()) {
             Message request = channel.message(DEADLINE).length(8);
             long ticket = channel.tryCall(request);
             assertThat(ticket).isNotZero();
@@ -155,8 +133,7 @@ class HostilePeerTest {
 
     @Test
     void peerThatRepliesAgainWhileTheProgramHasTheReplyLosesItsChannel() throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted()) {
             long ticket = channel.tryCall(channel.message(DEADLINE).length(8));
             peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
             Await.until("the reply has come", () -> channel.pollReply(ticket) != null);
@@ -190,8 +167,7 @@ class HostilePeerTest {
     @ParameterizedTest
     @CsvSource({"8, 0", "0, 0", "21, 0", "20, -1"})
     void descriptionOfAnExportThatIsMalformedIsRefused(int bytes, long length) throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted()) {
             peer.awaitMessage();
             Future<RemoteMemory> asked = nodes.start(() -> channel.remote("table", DEADLINE));
             assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.LOOKUP, 0, 0, 5));
@@ -308,8 +284,7 @@ class HostilePeerTest {
 
     @Test
     void messagesAfterTheGoodbyeAreIgnored() throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted()) {
             peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
             peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
             peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
@@ -322,7 +297,7 @@ class HostilePeerTest {
 
     @Test
     void peerThatSaysNothingIsGivenUp() throws Exception {
-        useOptions(SMALL.handshakeTimeout(DEADLINE));
+        use(SMALL.handshakeTimeout(DEADLINE));
         try (RawPeer peer = new RawPeer(nodes.server.address())) {
             new NodeClock(nodes.server)
                     .passUntil(
@@ -342,7 +317,7 @@ class HostilePeerTest {
 
     @Test
     void peersThatSayNothingDoNotFillTheNode() throws Exception {
-        useOptions(SMALL.maxWaiting(2));
+        use(SMALL.maxWaiting(2));
         RawPeer one = new RawPeer(nodes.server.address());
         RawPeer two = new RawPeer(nodes.server.address());
         NodePair.Ends ends = nodes.connect();
@@ -355,28 +330,11 @@ class HostilePeerTest {
         assertGoesOn();
     }
 
-    /** A peer that has greeted does not give way. */
-    @Test
-    void peersThatWaitToBeAcceptedHaveALimit() throws Exception {
-        useOptions(SMALL.maxWaiting(1));
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            peer.awaitMessage(); // the answer
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
-                    .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
-            Channel channel = nodes.server.accept(DEADLINE);
-            peer.arena.close();
-            assertEnds(channel, EndReason.LOST);
-            channel.close();
-        }
-        assertGoesOn();
-    }
-
     /** A receive for the greeting is all that a peer gets before it is admitted. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void memoryForMessagesComesAfterAdmission(boolean admitted, @TempDir Path folder) throws Exception {
-        useOptions(SMALL.admit((peer, token) -> admitted));
+        use(SMALL.admit((peer, token) -> admitted));
         Path file = folder.resolve("recording.jfr");
         try (Recording recording = new Recording()) {
             recording.enable("dev.verbena.Registration").withoutThreshold();
@@ -430,30 +388,6 @@ class HostilePeerTest {
         }
     }
 
-    @Test
-    void peersOfOneAddressHaveALimit() throws Exception {
-        useOptions(SMALL.maxChannelsPerPeer(1));
-        NodePair.Ends first = nodes.connect();
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
-                .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
-        first.client().close();
-        first.server().close();
-        assertGoesOn();
-    }
-
-    @Test
-    void channelsOfANodeHaveALimit() throws Exception {
-        useOptions(SMALL.maxChannels(1));
-        NodePair.Ends first = nodes.connect();
-        assertThatExceptionOfType(IllegalStateException.class)
-                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
-                .withMessageContaining("1 channels");
-        first.client().close();
-        first.server().close();
-        assertGoesOn();
-    }
-
     /** The proof of credits holds for honest peers; a liar with fewer receives than it says fails this side's send. */
     @Test
     void peerWithFewerReceivesThanItSaysLosesItsChannel() throws Exception {
@@ -472,8 +406,7 @@ class HostilePeerTest {
 
     @Test
     void peerThatLeavesWithoutGoodbyeEndsTheChannel() throws Exception {
-        RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
-        Channel channel = nodes.server.accept(DEADLINE);
+        RawPeer peer = greeted();
         peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
         peer.close();
         channel.receive(DEADLINE).close(); // what came before the end
@@ -485,9 +418,8 @@ class HostilePeerTest {
     /** The connection manager reports nothing: only a sign of life that fails tells that the machine is gone. */
     @Test
     void idleChannelNoticesThatThePeersAdapterIsGone() throws Exception {
-        useOptions(SMALL.alive(NodeClock.ALIVE));
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        use(SMALL.alive(NodeClock.ALIVE));
+        try (RawPeer peer = greeted()) {
             peer.connection.queuePair().fail();
             new NodeClock(nodes.server)
                     .passUntil("it has ended", NodeClock.ALIVE.multipliedBy(2), () -> !channel.isOpen());
@@ -498,19 +430,9 @@ class HostilePeerTest {
     }
 
     @Test
-    void idleChannelStaysOpen() throws Exception {
-        useOptions(SMALL.alive(NodeClock.ALIVE));
-        NodePair.Ends ends = nodes.connect();
-        new NodeClock(nodes.server).idle(ends.server());
-        send(ends.client(), 3);
-        assertThat(receive(ends.server())).isEqualTo(3);
-    }
-
-    @Test
     void closingDoesNotWaitForEverForAPeerThatDoesNotAnswer() throws Exception {
-        useOptions(SMALL.closeTimeout(SHORT));
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        use(SMALL.closeTimeout(SHORT));
+        try (RawPeer peer = greeted()) {
             send(channel, 1);
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(channel::close)
@@ -560,8 +482,7 @@ class HostilePeerTest {
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
     void randomMessagesEndOneChannelAtMost(long seed) throws Exception {
         Random random = new Random(seed);
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted()) {
             peer.memory().fill((byte) random.nextInt());
             for (int i = 0; i < 3; i++) {
                 int kind = random.nextInt(4) == 0 ? random.nextInt(16) : Wire.DATA;
@@ -579,30 +500,10 @@ class HostilePeerTest {
         assertGoesOn();
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "9, 0, 3, 8, Offer of 8 bytes is malformed",
-        "6, 0, 3, 8, 'Reply to call 3, which is not open'",
-        "5, 0, 4, 8, 'Call 4 is beyond the limit, or open already'",
-        "3, 0, 0, 0, Grant of 0 credits with 0 bytes",
-        "3, 9, 0, 0, more credits than its window has",
-        "15, 0, 0, 0, Message of unknown kind 15",
-        "1, 0, 0, 0, Message of kind 1 out of order"
-    })
-    void endForALieSaysWhatIsWrong(int kind, int credits, int code, int bytes, String words) throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            peer.send(Wire.immediate(kind, credits, code), bytes);
-            Await.until("the node has seen the lie", () -> !channel.isOpen());
-            assertThat(channel.cause().orElseThrow()).hasMessageContaining(words);
-        }
-    }
-
     /** An offer of nothing names no memory, and its confirmation has no bytes. */
     @Test
     void emptyOffersAndConfirmationsCarryNothing() throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted()) {
             peer.awaitMessage();
             peer.memory().fill((byte) 0);
             peer.send(Wire.immediate(Wire.OFFER, 0, 2), Wire.EXPORT_BYTES);
@@ -611,9 +512,8 @@ class HostilePeerTest {
             }
             assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.REPLY, 0, 2, 0));
             peer.received().fill((byte) -1);
-            Future<?> offered = nodes.start(() -> {
+            Future<?> offered = nodes.run(() -> {
                 channel.offer(MemorySegment.ofArray(new byte[0]), new byte[] {7}, DEADLINE);
-                return null;
             });
             RawPeer.Got offer = peer.awaitMessage();
             assertThat(offer.kind()).isEqualTo(Wire.OFFER);

@@ -94,10 +94,8 @@ class NoWindowsTest {
             NodePair.Ends ends = nodes.connect();
             byte[] data = {1, 2, 3};
             byte[] target = new byte[data.length];
-            Future<Void> offered = nodes.start(() -> {
-                ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
-                return null;
-            });
+            Future<Void> offered =
+                    nodes.run(() -> ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
             try (Message offer = ends.server().receive(DEADLINE);
                     Transfer transfer = offer.transfer()) {
                 transfer.accept(MemorySegment.ofArray(target), DEADLINE);
@@ -129,10 +127,7 @@ class NoWindowsTest {
         NodePair.Ends others = nodes.connect();
         MemorySegment data = nodes.arena.allocate(64);
         data.set(ValueLayout.JAVA_LONG, 8, 5);
-        Future<Void> offered = nodes.start(() -> {
-            ends.server().offer(data, new byte[0], DEADLINE);
-            return null;
-        });
+        Future<Void> offered = nodes.run(() -> ends.server().offer(data, new byte[0], DEADLINE));
         try (Message offer = ends.client().receive(DEADLINE);
                 Transfer transfer = offer.transfer()) {
             RemoteMemory key = RemoteMemory.fromWide(offer.segment()
@@ -214,10 +209,7 @@ class NoWindowsTest {
     void channelIsClosedWhileATransferIsUnderWay() throws Exception {
         int before = Fenced.liveObjects();
         NodePair.Ends ends = nodes.connect();
-        Future<Void> offered = nodes.start(() -> {
-            ends.server().offer(nodes.arena.allocate(64), new byte[0], DEADLINE);
-            return null;
-        });
+        Future<Void> offered = nodes.run(() -> ends.server().offer(nodes.arena.allocate(64), new byte[0], DEADLINE));
         ends.client().receive(DEADLINE); // the peer's memory is registered
         ends.server().close();
         assertThatExceptionOfType(java.util.concurrent.ExecutionException.class)

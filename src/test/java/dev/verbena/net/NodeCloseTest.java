@@ -23,65 +23,53 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Nodes that are closed while threads of the program use them. */
 @FencedTest
-@Timeout(120)
-class NodeCloseTest {
+class NodeCloseTest extends ConnectedTest {
     private static final int ROUNDS = 40;
 
     /** Such a thread closes a channel whose peer has left, for example. */
     @Test
     void nodeWaitsForAThreadThatFreesAChannel() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            Channel channel = nodes.connect().server();
-            Fenced.stop("ibv_dereg_mr");
-            Future<?> freeing = nodes.start(() -> {
-                channel.close();
-                return null;
-            });
-            Fenced.awaitStopped("ibv_dereg_mr", 1);
-            FutureTask<Void> closing = new FutureTask<>(nodes.server::close, null);
-            Thread closer = Thread.ofPlatform().daemon().start(closing);
-            Await.until(
-                    "the node waits",
-                    () -> closing.isDone() || Await.isIn(closer, ClosedChannels.class.getName(), "closeArena"));
-            Fenced.calm();
-            end(closing);
-            end(freeing);
-        }
+        pair(SMALL);
+        Channel channel = nodes.connect().server();
+        Fenced.stop("ibv_dereg_mr");
+        Future<?> freeing = nodes.run(() -> channel.close());
+        Fenced.awaitStopped("ibv_dereg_mr", 1);
+        FutureTask<Void> closing = new FutureTask<>(nodes.server::close, null);
+        Thread closer = Thread.ofPlatform().daemon().start(closing);
+        Await.until(
+                "the node waits",
+                () -> closing.isDone() || Await.isIn(closer, ClosedChannels.class.getName(), "closeArena"));
+        Fenced.calm();
+        end(closing);
+        end(freeing);
     }
 
     /** The node waits for a transfer meanwhile. */
     @Test
     void nodeThatIsBeingClosedCanNotBeReached() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<?> offered = nodes.start(() -> {
-                ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE);
-                return null;
-            });
-            Transfer transfer;
-            try (Message message = ends.server().receive(DEADLINE)) {
-                transfer = message.transfer();
-            }
-            InetSocketAddress address = nodes.server.address();
-            Thread closer = Thread.ofPlatform().daemon().unstarted(nodes.server::close);
-            transfer.fetch(
-                    MemorySegment.ofArray(new byte[100]),
-                    done -> {
-                        closer.start();
-                        Await.until("closed", () -> nodes.server.toString().contains("(0 of"));
-                        assertThatExceptionOfType(ChannelException.class)
-                                .isThrownBy(() -> nodes.client.connect(address, DEADLINE))
-                                .satisfies(
-                                        told -> assertThat(told.reason()).isIn(EndReason.UNREACHABLE, EndReason.LOST));
-                    },
-                    DEADLINE);
-            Await.end(closer);
-            assertThat(offered).failsWithin(DEADLINE);
+        Future<?> offered =
+                nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE));
+        Transfer transfer;
+        try (Message message = ends.server().receive(DEADLINE)) {
+            transfer = message.transfer();
         }
+        InetSocketAddress address = nodes.server.address();
+        Thread closer = Thread.ofPlatform().daemon().unstarted(nodes.server::close);
+        transfer.fetch(
+                MemorySegment.ofArray(new byte[100]),
+                done -> {
+                    closer.start();
+                    Await.until("closed", () -> nodes.server.toString().contains("(0 of"));
+                    assertThatExceptionOfType(ChannelException.class)
+                            .isThrownBy(() -> nodes.client.connect(address, DEADLINE))
+                            .satisfies(told -> assertThat(told.reason()).isIn(EndReason.UNREACHABLE, EndReason.LOST));
+                },
+                DEADLINE);
+        Await.end(closer);
+        assertThat(offered).failsWithin(DEADLINE);
     }
 
     /** A node that let peers in while it is closed waited for the goodbyes of those that nobody heard any more. */

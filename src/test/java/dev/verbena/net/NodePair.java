@@ -111,6 +111,18 @@ final class NodePair implements AutoCloseable {
         return threads.submit(work);
     }
 
+    /** Work without a result. */
+    interface Step {
+        void run() throws Exception;
+    }
+
+    Future<Void> run(Step work) {
+        return start(() -> {
+            work.run();
+            return null;
+        });
+    }
+
     static <T> T end(Future<T> work) throws Exception {
         return work.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
     }

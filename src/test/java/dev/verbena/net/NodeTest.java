@@ -132,6 +132,37 @@ class NodeTest {
                     .withMessageContaining("has its 1 channels");
             send(ends.client(), 5);
             assertThat(receive(ends.server())).isEqualTo(5);
+            ends.client().close();
+            ends.server().close();
+            nodes.connect();
+        }
+    }
+
+    private static void assertIsOneTooMany(NodePair nodes) {
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
+    }
+
+    @Test
+    void peersOfOneAddressHaveALimit() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.maxChannelsPerPeer(1))) {
+            NodePair.Ends first = nodes.connect();
+            assertIsOneTooMany(nodes);
+            first.client().close();
+            first.server().close();
+            nodes.connect();
+        }
+    }
+
+    /** A peer that has greeted does not give way. */
+    @Test
+    void peersThatWaitToBeAcceptedHaveALimit() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.maxWaiting(1))) {
+            nodes.client.connect(nodes.server.address(), DEADLINE);
+            assertIsOneTooMany(nodes);
+            assertThat(nodes.server.accept(DEADLINE).isOpen()).isTrue();
+            nodes.connect();
         }
     }
 
@@ -182,11 +213,10 @@ class NodeTest {
 
     /** Has a peer connect, say something, and leave. */
     private static Future<?> comes(NodePair nodes, Say what) {
-        return nodes.start(() -> {
+        return nodes.run(() -> {
             try (Channel channel = nodes.client.connect(nodes.server.address(), DEADLINE)) {
                 what.on(channel);
             }
-            return null;
         });
     }
 

@@ -32,21 +32,31 @@ import java.util.Random;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Channels whose adapter gets no acknowledgement, or whose driver refuses a request: each wait ends, and nothing is lost. */
 @FencedTest
-@Timeout(120)
-class QuietAdapterTest {
+class QuietAdapterTest extends ConnectedTest {
     private static final Duration SHORT = Duration.ofMillis(50);
     private static final Duration ALIVE = NodeClock.ALIVE;
     private static final Duration TWICE_ALIVE = ALIVE.multipliedBy(2);
     private static final long LARGE = 8L << 20;
     private static final Duration VERY_LONG = Duration.ofHours(1);
+    private static final NodeOptions PATIENT = SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG);
     private static final int WINDOW = SMALL.window();
     private static final int NO_MEMORY = 12;
+
+    /** The channel of the peer that has come last. */
+    private Channel channel;
+
+    /** Opens nodes, and has a peer greet the server, which has accepted it. */
+    private RawPeer greeted(NodeOptions ofServer) throws Exception {
+        pair(SMALL, ofServer);
+        RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
+        channel = nodes.server.accept(DEADLINE);
+        return peer;
+    }
 
     private static ChannelException endOf(Channel channel) {
         ChannelException[] told = new ChannelException[1];
@@ -72,50 +82,44 @@ class QuietAdapterTest {
 
     @Test
     void missingAcknowledgementsEndTheChannel() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.alive(ALIVE).closeTimeout(VERY_LONG), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            hold(ends.client());
-            send(ends.client(), 1);
-            new NodeClock(nodes.client)
-                    .passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
-            ChannelException told = endOf(ends.client());
-            assertThat(told.reason()).isEqualTo(EndReason.LOST);
-            assertThat(told).hasMessageContaining("acknowledged nothing");
-            ends.client().close(); // waits for nothing
-        }
+        use(SMALL.alive(ALIVE).closeTimeout(VERY_LONG), SMALL);
+        hold(ends.client());
+        send(ends.client(), 1);
+        new NodeClock(nodes.client)
+                .passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
+        ChannelException told = endOf(ends.client());
+        assertThat(told.reason()).isEqualTo(EndReason.LOST);
+        assertThat(told).hasMessageContaining("acknowledged nothing");
+        ends.client().close(); // waits for nothing
     }
 
     /** An adapter tells nothing of a read before its last byte, so a large read on a slow wire is no sign of death. */
     @Test
     void largeReadHasTimeForItsBytes() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.alive(Duration.ofSeconds(10)), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            nodes.server.export("large", nodes.arena.allocate(LARGE), AccessFlag.REMOTE_READ);
-            RemoteMemory large = ends.client().remote("large", DEADLINE);
-            LocalMemory target = nodes.client.register(nodes.arena.allocate(LARGE), AccessFlag.LOCAL_WRITE);
-            Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
-            NodeClock clock = new NodeClock(nodes.client);
-            clock.pass(Duration.ZERO); // takes the last sign of life
-            hold(ends.client());
-            List<Long> tickets = new ArrayList<>();
-            for (int i = 0; i < 16; i++) {
-                tickets.add(ends.client().tryRead(target, large));
-            }
-            clock.pass(Duration.ofSeconds(30));
-            assertThat(ends.client().isOpen()).isTrue();
-            letGo(ends.client());
-            for (long ticket : tickets) {
-                ends.client().await(ticket, DEADLINE);
-            }
+        use(SMALL.alive(Duration.ofSeconds(10)), SMALL);
+        nodes.server.export("large", nodes.arena.allocate(LARGE), AccessFlag.REMOTE_READ);
+        RemoteMemory large = ends.client().remote("large", DEADLINE);
+        LocalMemory target = nodes.client.register(nodes.arena.allocate(LARGE), AccessFlag.LOCAL_WRITE);
+        Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
+        NodeClock clock = new NodeClock(nodes.client);
+        clock.pass(Duration.ZERO); // takes the last sign of life
+        hold(ends.client());
+        List<Long> tickets = new ArrayList<>();
+        for (int i = 0; i < 16; i++) {
+            tickets.add(ends.client().tryRead(target, large));
+        }
+        clock.pass(Duration.ofSeconds(30));
+        assertThat(ends.client().isOpen()).isTrue();
+        letGo(ends.client());
+        for (long ticket : tickets) {
+            ends.client().await(ticket, DEADLINE);
         }
     }
 
     @Test
     void closeAfterThePeersGoodbyeWaitsForNoAcknowledgement() throws Exception {
         NodeOptions options = SMALL.alive(ALIVE).closeTimeout(VERY_LONG);
-        try (NodePair nodes = new NodePair(SMALL, options);
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(options)) {
             hold(channel);
             peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
             assertThat(endOf(channel).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
@@ -133,9 +137,7 @@ class QuietAdapterTest {
 
     @Test
     void closeAfterALieWaitsASecondForTheAcknowledgementOfTheGoodbye() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL, SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG));
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(PATIENT)) {
             hold(channel);
             peer.send(Wire.immediate(15, 0, 0));
             assertThat(endOf(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
@@ -147,9 +149,7 @@ class QuietAdapterTest {
     @Test
     void goodbyeHasRoomInAFullSendQueue() throws Exception {
         NodeOptions tight = SMALL.sends(1).calls(0).operations(0).closeTimeout(SHORT);
-        try (NodePair nodes = new NodePair(SMALL, tight);
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(tight)) {
             assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.GREETING, 0, 0, Wire.GREETING_BYTES));
             hold(channel);
             send(channel, 1);
@@ -166,9 +166,7 @@ class QuietAdapterTest {
 
     @Test
     void grantsThatWereHeldBackAreMadeUpFor() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL, SMALL);
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(SMALL)) {
             peer.awaitMessage();
             hold(channel);
             for (int i = 0; i < 2 * WINDOW + 2; i++) {
@@ -190,90 +188,74 @@ class QuietAdapterTest {
 
     @Test
     void closeThatCanNotPostItsGoodbyeSaysWhy() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.closeTimeout(VERY_LONG), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            Fenced.fail("ibv_post_send", 1, NO_MEMORY);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(ends.client()::close)
-                    .withMessageContaining("The goodbye could not be posted")
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.FAILED))
-                    .satisfies(QuietAdapterTest::assertNoMemory);
-            assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
-        }
+        use(SMALL.closeTimeout(VERY_LONG), SMALL);
+        Fenced.fail("ibv_post_send", 1, NO_MEMORY);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(ends.client()::close)
+                .withMessageContaining("The goodbye could not be posted")
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.FAILED))
+                .satisfies(QuietAdapterTest::assertNoMemory);
+        assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
     }
 
     @Test
     void removedDeviceIsAskedForNoGoodbye() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Await.until("greeted", () -> ends.client().toString().contains(" 0 under way"));
-            long posted = Fenced.calls("ibv_post_send");
-            ends.client().core().end(EndReason.DEVICE_REMOVED, "", null);
-            assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
-            assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.DEVICE_REMOVED);
-            assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
-            assertThat(ends.server().toString()).endsWith("(ended: LOST)");
-        }
+        Await.until("greeted", () -> ends.client().toString().contains(" 0 under way"));
+        long posted = Fenced.calls("ibv_post_send");
+        ends.client().core().end(EndReason.DEVICE_REMOVED, "", null);
+        assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
+        assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.DEVICE_REMOVED);
+        assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
+        assertThat(ends.server().toString()).endsWith("(ended: LOST)");
     }
 
     @Test
     void signOfLifeThatDriverRefusesEndsTheChannel() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.alive(ALIVE), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
-            Fenced.fail("ibv_post_send", 1, NO_MEMORY);
-            new NodeClock(nodes.client)
-                    .passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
-            ChannelException told = endOf(ends.client());
-            assertThat(told.reason()).isEqualTo(EndReason.FAILED);
-            assertThat(told).hasMessageContaining("sign of life");
-            assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
-        }
+        use(SMALL.alive(ALIVE), SMALL);
+        Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
+        Fenced.fail("ibv_post_send", 1, NO_MEMORY);
+        new NodeClock(nodes.client)
+                .passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
+        ChannelException told = endOf(ends.client());
+        assertThat(told.reason()).isEqualTo(EndReason.FAILED);
+        assertThat(told).hasMessageContaining("sign of life");
+        assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
     }
 
     /** The program's threads and the node's thread post in turns. */
     @Test
     void signsOfLifeGoBetweenMessages() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.alive(ALIVE), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            NodeClock clock = new NodeClock(nodes.client);
-            for (int i = 0; i < 2; i++) {
-                send(ends.client(), i);
-                assertThat(receive(ends.server())).isEqualTo(i);
-                Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
-                long posted = Fenced.calls("ibv_post_send");
-                clock.idle(ends.client());
-                assertThat(Fenced.calls("ibv_post_send"))
-                        .as("two signs of life")
-                        .isGreaterThanOrEqualTo(posted + 2);
-            }
-            assertThat(ends.client().isOpen()).isTrue();
+        use(SMALL.alive(ALIVE), SMALL);
+        NodeClock clock = new NodeClock(nodes.client);
+        for (int i = 0; i < 2; i++) {
+            send(ends.client(), i);
+            assertThat(receive(ends.server())).isEqualTo(i);
+            Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
+            long posted = Fenced.calls("ibv_post_send");
+            clock.idle(ends.client());
+            assertThat(Fenced.calls("ibv_post_send")).as("two signs of life").isGreaterThanOrEqualTo(posted + 2);
         }
+        assertThat(ends.client().isOpen()).isTrue();
     }
 
     @Test
     void receiveThatCanNotBePostedAgainEndsTheChannelOnly() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            send(ends.client(), 1);
-            Message received = ends.server().receive(DEADLINE);
-            Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
-            received.close();
-            ChannelException told = endOf(ends.server());
-            assertThat(told.reason()).isEqualTo(EndReason.FAILED);
-            assertThat(told).hasMessageContaining("A request could not be posted");
-            assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.PEER_FAILED);
-            NodePair.Ends next = nodes.connect();
-            send(next.client(), 2);
-            assertThat(receive(next.server())).isEqualTo(2);
-        }
+        send(ends.client(), 1);
+        Message received = ends.server().receive(DEADLINE);
+        Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
+        received.close();
+        ChannelException told = endOf(ends.server());
+        assertThat(told.reason()).isEqualTo(EndReason.FAILED);
+        assertThat(told).hasMessageContaining("A request could not be posted");
+        assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.PEER_FAILED);
+        NodePair.Ends next = nodes.connect();
+        send(next.client(), 2);
+        assertThat(receive(next.server())).isEqualTo(2);
     }
 
     @Test
     void grantWhoseReceiveCanNotBePostedAgainEndsTheChannelOnly() throws Exception {
-        try (NodePair nodes = new NodePair();
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(SMALL)) {
             send(channel, 1);
             Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
             peer.send(Wire.immediate(Wire.GRANT, 1, 0));
@@ -286,9 +268,7 @@ class QuietAdapterTest {
 
     @Test
     void interruptedCloseSaysSo() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL, SMALL.closeTimeout(VERY_LONG));
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(SMALL.closeTimeout(VERY_LONG))) {
             Thread.currentThread().interrupt();
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(channel::close)
@@ -301,9 +281,7 @@ class QuietAdapterTest {
     /** A request waits until a buffer for its reply is free, and the thread that receives is woken then. */
     @Test
     void requestWaitsUntilAnEarlierReplyIsAcknowledged() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL, SMALL.calls(1));
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(SMALL.calls(1))) {
             hold(channel);
             peer.send(Wire.immediate(Wire.CALL, 0, 0), 8);
             try (Message request = channel.receive(DEADLINE)) {
@@ -321,144 +299,126 @@ class QuietAdapterTest {
 
     @Test
     void operationThatIsGivenUpKeepsItsNumberUntilTheAdapterIsDone() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.operations(1), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            MemorySegment table = nodes.arena.allocate(64, 8);
-            nodes.server.export("table", table, AccessFlag.REMOTE_ATOMIC, AccessFlag.REMOTE_WRITE);
-            Channel client = ends.client();
-            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
-            hold(client);
-            long ticket = client.tryCompareAndSwap(at, 0, 5);
-            assertThat(ticket).isNotZero();
-            assertThat(client.isDone(ticket)).isFalse();
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> client.await(ticket, SHORT))
-                    .withMessageContaining("The peer's adapter has not answered");
-            assertThatIllegalArgumentException().isThrownBy(() -> client.isDone(ticket));
-            assertThat(client.tryFetchAndAdd(at, 1)).as("no number is free").isZero();
-            assertThat(client.tryCompareAndSwap(at, 1, 2)).isZero();
-            MemorySegment data = nodes.arena.allocate(8);
-            MemoryRegion local = nodes.client.register(data, AccessFlag.LOCAL_WRITE);
-            assertThat(client.tryRead(local, at)).isZero();
-            assertThat(client.tryWrite(local, at)).isZero();
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> client.fetchAndAdd(at, 1, SHORT))
-                    .withMessageContaining("NodeOptions.operations()");
-            letGo(client);
-            assertThat(client.fetchAndAdd(at, 1, DEADLINE)).isEqualTo(5);
-            data.set(ValueLayout.JAVA_LONG, 0, 77);
-            long write = client.tryWrite(local, at);
-            assertThat(client.await(write, DEADLINE)).isZero();
-            assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(77);
-        }
+        use(SMALL.operations(1), SMALL);
+        MemorySegment table = nodes.arena.allocate(64, 8);
+        nodes.server.export("table", table, AccessFlag.REMOTE_ATOMIC, AccessFlag.REMOTE_WRITE);
+        Channel client = ends.client();
+        RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+        hold(client);
+        long ticket = client.tryCompareAndSwap(at, 0, 5);
+        assertThat(ticket).isNotZero();
+        assertThat(client.isDone(ticket)).isFalse();
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> client.await(ticket, SHORT))
+                .withMessageContaining("The peer's adapter has not answered");
+        assertThatIllegalArgumentException().isThrownBy(() -> client.isDone(ticket));
+        assertThat(client.tryFetchAndAdd(at, 1)).as("no number is free").isZero();
+        assertThat(client.tryCompareAndSwap(at, 1, 2)).isZero();
+        MemorySegment data = nodes.arena.allocate(8);
+        MemoryRegion local = nodes.client.register(data, AccessFlag.LOCAL_WRITE);
+        assertThat(client.tryRead(local, at)).isZero();
+        assertThat(client.tryWrite(local, at)).isZero();
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> client.fetchAndAdd(at, 1, SHORT))
+                .withMessageContaining("NodeOptions.operations()");
+        letGo(client);
+        assertThat(client.fetchAndAdd(at, 1, DEADLINE)).isEqualTo(5);
+        data.set(ValueLayout.JAVA_LONG, 0, 77);
+        long write = client.tryWrite(local, at);
+        assertThat(client.await(write, DEADLINE)).isZero();
+        assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(77);
     }
 
     @Test
     void closeEndsWaitsForOperations() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.operations(2).closeTimeout(SHORT), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
-            Channel client = ends.client();
-            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
-            hold(client);
-            long first = client.tryFetchAndAdd(at, 1);
-            client.tryFetchAndAdd(at, 1);
-            List<Future<Long>> waits = List.of(
-                    nodes.start(() -> client.await(first, DEADLINE)),
-                    nodes.start(() -> client.fetchAndAdd(at, 1, DEADLINE)));
-            assertThatExceptionOfType(ChannelException.class).isThrownBy(client::close);
-            for (Future<Long> wait : waits) {
-                assertThat(wait)
-                        .failsWithin(DEADLINE)
-                        .withThrowableThat()
-                        .withCauseInstanceOf(IllegalStateException.class);
-            }
+        use(SMALL.operations(2).closeTimeout(SHORT), SMALL);
+        nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+        Channel client = ends.client();
+        RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+        hold(client);
+        long first = client.tryFetchAndAdd(at, 1);
+        client.tryFetchAndAdd(at, 1);
+        List<Future<Long>> waits = List.of(
+                nodes.start(() -> client.await(first, DEADLINE)),
+                nodes.start(() -> client.fetchAndAdd(at, 1, DEADLINE)));
+        assertThatExceptionOfType(ChannelException.class).isThrownBy(client::close);
+        for (Future<Long> wait : waits) {
+            assertThat(wait).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(IllegalStateException.class);
         }
     }
 
     @Test
     void endOfTheChannelIsThatOfItsOperations() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
-            Channel client = ends.client();
-            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
-            hold(client);
-            long ticket = client.tryFetchAndAdd(at, 1);
-            ends.client().core().end(EndReason.LOST, "on purpose", null);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> client.isDone(ticket))
-                    .withMessageContaining("on purpose");
-        }
+        nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+        Channel client = ends.client();
+        RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+        hold(client);
+        long ticket = client.tryFetchAndAdd(at, 1);
+        ends.client().core().end(EndReason.LOST, "on purpose", null);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> client.isDone(ticket))
+                .withMessageContaining("on purpose");
     }
 
     /** Results of atomics have memory of their own for each number. */
     @Test
     void resultsOfOperationsThatAreUnderWayTogetherDiffer() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
-            Channel client = ends.client();
-            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
-            List<Long> tickets = new ArrayList<>();
-            for (int i = 1; i <= 3; i++) {
-                tickets.add(client.tryFetchAndAdd(at, i));
-            }
-            for (int i = 0; i < 3; i++) {
-                assertThat(client.await(tickets.get(i), DEADLINE)).isEqualTo(new long[] {0, 1, 3}[i]);
-            }
+        nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+        Channel client = ends.client();
+        RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+        List<Long> tickets = new ArrayList<>();
+        for (int i = 1; i <= 3; i++) {
+            tickets.add(client.tryFetchAndAdd(at, i));
+        }
+        for (int i = 0; i < 3; i++) {
+            assertThat(client.await(tickets.get(i), DEADLINE)).isEqualTo(new long[] {0, 1, 3}[i]);
         }
     }
 
     @Test
     void exportClosesWhenItsBindingsHaveCompleted() throws Exception {
-        int live = Fenced.liveObjects();
-        try (NodePair nodes = new NodePair(SMALL, SMALL.alive(VERY_LONG))) {
-            NodePair.Ends ends = nodes.connect();
-            Export export = nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_READ);
-            Await.until("greeted", () -> ends.server().toString().contains(" 0 under way"));
-            hold(ends.server());
-            Future<RemoteMemory> asked = nodes.start(() -> ends.client().remote("table", DEADLINE));
-            Await.until("binding and reply", () -> ends.server().toString().contains(" 2 under way"));
-            Thread closer = parked(export::close);
-            assertThat(closer.isAlive()).isTrue();
-            letGo(ends.server());
-            Await.end(closer);
-            end(asked);
-            Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
-            send(ends.client(), 3);
-            assertThat(receive(ends.server())).isEqualTo(3);
-        }
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
+        use(SMALL, SMALL.alive(VERY_LONG));
+        Export export = nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_READ);
+        Await.until("greeted", () -> ends.server().toString().contains(" 0 under way"));
+        hold(ends.server());
+        Future<RemoteMemory> asked = nodes.start(() -> ends.client().remote("table", DEADLINE));
+        Await.until("binding and reply", () -> ends.server().toString().contains(" 2 under way"));
+        Thread closer = parked(export::close);
+        assertThat(closer.isAlive()).isTrue();
+        letGo(ends.server());
+        Await.end(closer);
+        end(asked);
+        Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
+        send(ends.client(), 3);
+        assertThat(receive(ends.server())).isEqualTo(3);
     }
 
     /** Several pieces are under way at once, and one if the data has no more. */
     @Test
     void transferReadsAsManyPiecesAtOnceAsItHasMemoryFor() throws Exception {
         for (int size : new int[] {1, 10 << 20}) {
-            try (NodePair nodes = new NodePair()) {
-                NodePair.Ends ends = nodes.connect();
-                byte[] data = new byte[size];
-                data[size - 1] = 7;
-                Future<?> offered = nodes.start(() -> {
-                    ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
-                    return null;
-                });
-                Transfer transfer;
-                try (Message message = ends.server().receive(DEADLINE)) {
-                    transfer = message.transfer();
-                }
-                Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
-                hold(ends.server());
-                byte[] target = new byte[size];
-                Thread accepting = parked(() -> accept(transfer, target));
-                assertThat(ends.server().toString())
-                        .contains((size == 1 ? " 1" : " " + TransferMemory.PIECES) + " under way");
-                letGo(ends.server());
-                Await.end(accepting);
-                end(offered);
-                assertThat(target[size - 1]).isEqualTo((byte) 7);
-            }
+            use(SMALL);
+            byte[] data = new byte[size];
+            data[size - 1] = 7;
+            Future<?> offered =
+                    nodes.run(() -> ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
+            Transfer transfer = offeredTo(ends.server());
+            Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
+            hold(ends.server());
+            byte[] target = new byte[size];
+            Thread accepting = parked(() -> accept(transfer, target));
+            assertThat(ends.server().toString())
+                    .contains((size == 1 ? " 1" : " " + TransferMemory.PIECES) + " under way");
+            letGo(ends.server());
+            Await.end(accepting);
+            end(offered);
+            assertThat(target[size - 1]).isEqualTo((byte) 7);
+        }
+    }
+
+    private static Transfer offeredTo(Channel receiver) throws InterruptedException {
+        try (Message message = receiver.receive(DEADLINE)) {
+            return message.transfer();
         }
     }
 
@@ -472,34 +432,23 @@ class QuietAdapterTest {
 
     @Test
     void transferThatIsGivenUpEndsTheChannel() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Future<?> offered = nodes.start(() -> {
-                ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE);
-                return null;
-            });
-            Transfer transfer;
-            try (Message message = ends.server().receive(DEADLINE)) {
-                transfer = message.transfer();
-            }
-            hold(ends.server());
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> transfer.accept(MemorySegment.ofArray(new byte[100]), SHORT));
-            ChannelException told = endOf(ends.server());
-            assertThat(told.reason()).isEqualTo(EndReason.FAILED);
-            assertThat(told).hasMessageContaining("A transfer was given up");
-            letGo(ends.server());
-            assertThat(offered).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ChannelException.class);
-        }
+        Future<?> offered =
+                nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE));
+        Transfer transfer = offeredTo(ends.server());
+        hold(ends.server());
+        assertThatExceptionOfType(VerbsTimeoutException.class)
+                .isThrownBy(() -> transfer.accept(MemorySegment.ofArray(new byte[100]), SHORT));
+        ChannelException told = endOf(ends.server());
+        assertThat(told.reason()).isEqualTo(EndReason.FAILED);
+        assertThat(told).hasMessageContaining("A transfer was given up");
+        letGo(ends.server());
+        assertThat(offered).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ChannelException.class);
     }
 
     /** Two threads close at once: the node waits for the one that closes a channel. */
     @Test
     void nodeWaitsForThreadsThatCloseItsChannels() throws Exception {
-        int live = Fenced.liveObjects();
-        try (NodePair nodes = new NodePair(SMALL, SMALL.closeTimeout(Duration.ofMillis(300)));
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(SMALL.closeTimeout(Duration.ofMillis(300)))) {
             Thread closer = parked(
                     () -> assertThatExceptionOfType(ChannelException.class).isThrownBy(channel::close));
             nodes.server.close();
@@ -507,90 +456,69 @@ class QuietAdapterTest {
             Await.end(closer);
             assertThat(peer.awaitGoodbye()).isZero();
         }
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
     }
 
     @Test
     void channelThatCanNotBeFreedIsFreedWithItsNode() throws Exception {
-        int live = Fenced.liveObjects();
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            Fenced.fail("ibv_dereg_mr", 1, 16);
-            assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(ends.client()::close)
-                    .withMessageContaining("ibv_dereg_mr");
-            assertThat(nodes.client.toString()).contains("(0 of");
-            assertThat(ends.client().toString()).endsWith("(closed)");
-            assertThatIllegalStateException().isThrownBy(ends.client()::pollMessage);
-        }
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
+        Fenced.fail("ibv_dereg_mr", 1, 16);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(ends.client()::close)
+                .withMessageContaining("ibv_dereg_mr");
+        assertThat(nodes.client.toString()).contains("(0 of");
+        assertThat(ends.client().toString()).endsWith("(closed)");
+        assertThatIllegalStateException().isThrownBy(ends.client()::pollMessage);
     }
 
     @Test
     void addressIsThatOfThePeer() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends ends = nodes.connect();
-            assertThat(ends.client().peer()).isEqualTo(nodes.server.address());
-            assertThat(ends.server().peer().getAddress()).isEqualTo(OWN.getAddress());
-            assertThat(ends.client().toString()).startsWith("channel to 10.9.9.1:");
-            assertThat(ends.server().toString()).startsWith("channel from 10.9.9.1:");
-        }
+        assertThat(ends.client().peer()).isEqualTo(nodes.server.address());
+        assertThat(ends.server().peer().getAddress()).isEqualTo(OWN.getAddress());
+        assertThat(ends.client().toString()).startsWith("channel to 10.9.9.1:");
+        assertThat(ends.server().toString()).startsWith("channel from 10.9.9.1:");
     }
 
     /** A thread that waits for room for an operation is woken when another one is taken. */
     @Test
     void operationsWaitForOneAnother() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL.operations(1), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
-            Channel client = ends.client();
-            RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
-            long first = client.tryFetchAndAdd(at, 4);
-            Await.until("it is done", () -> client.isDone(first));
-            FutureTask<Long> second = new FutureTask<>(() -> client.fetchAndAdd(at, 1, DEADLINE));
-            Thread waiting = parked(second);
-            assertThat(waiting.isAlive()).isTrue();
-            assertThat(client.await(first, DEADLINE)).isZero();
-            assertThat(end(second)).isEqualTo(4);
-        }
+        use(SMALL.operations(1), SMALL);
+        nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+        Channel client = ends.client();
+        RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
+        long first = client.tryFetchAndAdd(at, 4);
+        Await.until("it is done", () -> client.isDone(first));
+        FutureTask<Long> second = new FutureTask<>(() -> client.fetchAndAdd(at, 1, DEADLINE));
+        Thread waiting = parked(second);
+        assertThat(waiting.isAlive()).isTrue();
+        assertThat(client.await(first, DEADLINE)).isZero();
+        assertThat(end(second)).isEqualTo(4);
     }
 
     /** The program has all operations for itself: a transfer waits for one, and reads piece by piece. */
     @Test
     void transferWaitsForOperationsOfTheProgram() throws Exception {
         int size = (3 << 20) + 5;
-        try (NodePair nodes = new NodePair(SMALL, SMALL.operations(1))) {
-            NodePair.Ends ends = nodes.connect();
-            nodes.client.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
-            Channel server = ends.server();
-            RemoteMemory at = server.remote("table", DEADLINE).slice(0, 8);
-            byte[] data = new byte[size];
-            new Random(7).nextBytes(data);
-            Future<?> offered = nodes.start(() -> {
-                ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE);
-                return null;
-            });
-            Transfer transfer;
-            try (Message message = server.receive(DEADLINE)) {
-                transfer = message.transfer();
-            }
-            long ticket = server.tryFetchAndAdd(at, 4);
-            Await.until("it is done", () -> server.isDone(ticket));
-            byte[] target = new byte[size];
-            Thread accepting = parked(() -> accept(transfer, target));
-            assertThat(accepting.isAlive()).isTrue();
-            assertThat(server.await(ticket, DEADLINE)).isZero();
-            Await.end(accepting);
-            end(offered);
-            assertThat(target).isEqualTo(data);
-        }
+        use(SMALL, SMALL.operations(1));
+        nodes.client.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_ATOMIC);
+        Channel server = ends.server();
+        RemoteMemory at = server.remote("table", DEADLINE).slice(0, 8);
+        byte[] data = new byte[size];
+        new Random(7).nextBytes(data);
+        Future<?> offered = nodes.run(() -> ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
+        Transfer transfer = offeredTo(server);
+        long ticket = server.tryFetchAndAdd(at, 4);
+        Await.until("it is done", () -> server.isDone(ticket));
+        byte[] target = new byte[size];
+        Thread accepting = parked(() -> accept(transfer, target));
+        assertThat(accepting.isAlive()).isTrue();
+        assertThat(server.await(ticket, DEADLINE)).isZero();
+        Await.end(accepting);
+        end(offered);
+        assertThat(target).isEqualTo(data);
     }
 
     @Test
     void questionsForExportsWaitUntilAnEarlierReplyIsAcknowledged() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL, SMALL.calls(1));
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(SMALL.calls(1))) {
             hold(channel);
             peer.send(Wire.immediate(Wire.LOOKUP, 0, 0), 3);
             Await.until("the reply", () -> channel.toString().contains(" 1 under way"));
@@ -605,9 +533,7 @@ class QuietAdapterTest {
 
     @Test
     void creditsOfAMessageThatDriverRefusesGoWithTheNext() throws Exception {
-        try (NodePair nodes = new NodePair();
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(SMALL)) {
             peer.awaitMessage();
             peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
             channel.receive(DEADLINE).close();
@@ -624,50 +550,43 @@ class QuietAdapterTest {
         }
     }
 
+    /** Ends the connection of a peer from one side or the other. */
+    private static void lose(boolean disconnects, RawPeer peer, QueuePair pair) {
+        if (disconnects) {
+            peer.close();
+        } else {
+            pair.fail();
+        }
+    }
+
     /** The peer says goodbye and fails before this side's goodbye is acknowledged: nothing is lost. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void closeIsOrderlyIfThePeerLeavesAfterItsGoodbye(boolean disconnects) throws Exception {
-        NodeOptions patient = SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG);
-        try (NodePair nodes = new NodePair(SMALL, patient)) {
-            RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(PATIENT)) {
             QueuePair pair = channel.queuePair();
             hold(channel);
             FutureTask<?> closing = new FutureTask<>(channel::close, null);
             parked(closing);
             peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
-            if (disconnects) {
-                peer.close();
-            } else {
-                pair.fail();
-            }
+            lose(disconnects, peer, pair);
             end(closing);
-            peer.close();
         }
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void closeIsNotOrderlyIfThePeerLeavesWithoutGoodbye(boolean disconnects) throws Exception {
-        NodeOptions patient = SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG);
-        try (NodePair nodes = new NodePair(SMALL, patient)) {
-            RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(PATIENT)) {
             QueuePair pair = channel.queuePair();
             FutureTask<?> closing = new FutureTask<>(channel::close, null);
             parked(closing);
-            if (disconnects) {
-                peer.close();
-            } else {
-                pair.fail();
-            }
+            lose(disconnects, peer, pair);
             assertThat(closing)
                     .failsWithin(DEADLINE)
                     .withThrowableThat()
                     .withCauseInstanceOf(ChannelException.class)
                     .withMessageContaining(disconnects ? "reports its end" : "were flushed");
-            peer.close();
         }
     }
 
@@ -675,30 +594,20 @@ class QuietAdapterTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void lostChannelSendsNothingMore(boolean disconnects) throws Exception {
-        NodeOptions patient = SMALL.closeTimeout(VERY_LONG).alive(VERY_LONG);
-        try (NodePair nodes = new NodePair(SMALL, patient)) {
-            RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(PATIENT)) {
             assertThat(channel.isOpen()).isTrue();
             long posted = Fenced.calls("ibv_post_send");
-            if (disconnects) {
-                peer.close();
-            } else {
-                channel.queuePair().fail();
-            }
+            lose(disconnects, peer, channel.queuePair());
             assertThat(endOf(channel).reason()).isEqualTo(EndReason.LOST);
             channel.close();
             assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
-            peer.close();
         }
     }
 
     /** The failure to free the channel is told, and the end of the connection with it. */
     @Test
     void closeTellsBothFailures() throws Exception {
-        try (NodePair nodes = new NodePair(SMALL, SMALL.closeTimeout(SHORT));
-                RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (RawPeer peer = greeted(SMALL.closeTimeout(SHORT))) {
             Fenced.fail("ibv_dereg_mr", 1, 16);
             assertThatExceptionOfType(VerbsException.class)
                     .isThrownBy(channel::close)

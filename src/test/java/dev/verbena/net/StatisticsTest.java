@@ -18,13 +18,11 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The counters and events of nodes, and the end of channels with slow readers. */
 @FencedTest
-@Timeout(120)
-class StatisticsTest {
+class StatisticsTest extends ConnectedTest {
     private static final Duration SHORT = Duration.ofMillis(20);
 
     /** The clocks of these nodes go on by hours. */
@@ -38,69 +36,61 @@ class StatisticsTest {
 
     @Test
     void countersAddUpOverChannelsThatAreOpenAndClosed() throws Exception {
-        try (NodePair nodes = new NodePair()) {
-            NodePair.Ends first = nodes.connect();
-            fillWindow(first.client());
-            Message waits = first.client().message(DEADLINE).length(0);
-            assertThat(first.client().trySend(waits)).isFalse();
-            assertThat(first.client().trySend(waits)).as("the same stall").isFalse();
-            for (int i = 0; i < SMALL.window(); i++) {
-                NodePair.receive(first.server());
-            }
-            first.client().send(waits, DEADLINE);
-            Future<Message> called =
-                    nodes.start(() -> first.client().call(first.client().message(DEADLINE), DEADLINE));
-            first.server().receive(DEADLINE).close();
-            first.server().receive(DEADLINE).reply().length(0).send();
-            end(called).close();
-            NodePair.Ends second = nodes.connect();
-            NodePair.send(second.server(), 1);
-            NodePair.receive(second.client());
-            first.client().close();
-            Await.until("the server has seen the end", () -> !first.server().isOpen());
-            first.server().close();
-            assertThat(nodes.client.statistics()).isEqualTo(new Node.Statistics(6, 2, 1, 1, 2, 1));
-            assertThat(nodes.server.statistics()).isEqualTo(new Node.Statistics(2, 6, 0, 0, 2, 1));
+        pair(SMALL);
+        NodePair.Ends first = nodes.connect();
+        fillWindow(first.client());
+        Message waits = first.client().message(DEADLINE).length(0);
+        assertThat(first.client().trySend(waits)).isFalse();
+        assertThat(first.client().trySend(waits)).as("the same stall").isFalse();
+        for (int i = 0; i < SMALL.window(); i++) {
+            NodePair.receive(first.server());
         }
+        first.client().send(waits, DEADLINE);
+        Future<Message> called =
+                nodes.start(() -> first.client().call(first.client().message(DEADLINE), DEADLINE));
+        first.server().receive(DEADLINE).close();
+        first.server().receive(DEADLINE).reply().length(0).send();
+        end(called).close();
+        NodePair.Ends second = nodes.connect();
+        NodePair.send(second.server(), 1);
+        NodePair.receive(second.client());
+        first.client().close();
+        Await.until("the server has seen the end", () -> !first.server().isOpen());
+        first.server().close();
+        assertThat(nodes.client.statistics()).isEqualTo(new Node.Statistics(6, 2, 1, 1, 2, 1));
+        assertThat(nodes.server.statistics()).isEqualTo(new Node.Statistics(2, 6, 0, 0, 2, 1));
     }
 
     @Test
     void slowReaderLosesItsChannel() throws Exception {
-        try (NodePair nodes = new NodePair(PATIENT.maxStall(DEADLINE))) {
-            NodePair.Ends ends = nodes.connect();
-            fillWindow(ends.client());
-            Message more = ends.client().message(DEADLINE);
-            Future<?> sending = nodes.start(() -> {
-                ends.client().send(more, DEADLINE);
-                return null;
-            });
-            Await.until("it stalls", () -> nodes.client.statistics().stalls() == 1);
-            new NodeClock(nodes.client)
-                    .passUntil("it has ended", DEADLINE, () -> !ends.client().isOpen());
-            assertThatExceptionOfType(ExecutionException.class)
-                    .isThrownBy(() -> end(sending))
-                    .withCauseInstanceOf(ChannelException.class);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> ends.client().receive(DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.STALLED));
-            for (int i = 0; i < SMALL.window(); i++) {
-                assertThat(NodePair.receive(ends.server())).isEqualTo(i);
-            }
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> ends.server().receive(DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.STALLED));
+        use(PATIENT.maxStall(DEADLINE));
+        fillWindow(ends.client());
+        Message more = ends.client().message(DEADLINE);
+        Future<?> sending = nodes.run(() -> ends.client().send(more, DEADLINE));
+        Await.until("it stalls", () -> nodes.client.statistics().stalls() == 1);
+        new NodeClock(nodes.client)
+                .passUntil("it has ended", DEADLINE, () -> !ends.client().isOpen());
+        assertThatExceptionOfType(ExecutionException.class)
+                .isThrownBy(() -> end(sending))
+                .withCauseInstanceOf(ChannelException.class);
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> ends.client().receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.STALLED));
+        for (int i = 0; i < SMALL.window(); i++) {
+            assertThat(NodePair.receive(ends.server())).isEqualTo(i);
         }
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> ends.server().receive(DEADLINE))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.STALLED));
     }
 
     /** A full window alone is no stall: nothing waits to be sent. */
     @Test
     void idleChannelWithFullWindowStaysOpen() throws Exception {
-        try (NodePair nodes = new NodePair(PATIENT.maxStall(Duration.ofNanos(1)))) {
-            NodePair.Ends ends = nodes.connect();
-            fillWindow(ends.client());
-            new NodeClock(nodes.client).idle(ends.client());
-            assertThat(ends.client().isOpen()).isTrue();
-        }
+        use(PATIENT.maxStall(Duration.ofNanos(1)));
+        fillWindow(ends.client());
+        new NodeClock(nodes.client).idle(ends.client());
+        assertThat(ends.client().isOpen()).isTrue();
     }
 
     @Test
@@ -161,21 +151,19 @@ class StatisticsTest {
     /** A stall is over when a credit has come: the next one begins anew. */
     @Test
     void stallsThatEndAreForgotten() throws Exception {
-        try (NodePair nodes = new NodePair(PATIENT.maxStall(DEADLINE), SMALL)) {
-            NodePair.Ends ends = nodes.connect();
-            for (int round = 1; round <= 2; round++) {
-                fillWindow(ends.client());
-                Message more = ends.client().message(DEADLINE);
-                assertThat(ends.client().trySend(more)).isFalse();
-                for (int i = 0; i < SMALL.window(); i++) {
-                    NodePair.receive(ends.server());
-                }
-                more.close();
-                Await.until("credits", () -> ends.client().toString().contains("4 credits"));
-                assertThat(nodes.client.statistics().stalls()).isEqualTo(round);
+        use(PATIENT.maxStall(DEADLINE), SMALL);
+        for (int round = 1; round <= 2; round++) {
+            fillWindow(ends.client());
+            Message more = ends.client().message(DEADLINE);
+            assertThat(ends.client().trySend(more)).isFalse();
+            for (int i = 0; i < SMALL.window(); i++) {
+                NodePair.receive(ends.server());
             }
-            new NodeClock(nodes.client).idle(ends.client());
-            assertThat(ends.client().isOpen()).isTrue();
+            more.close();
+            Await.until("credits", () -> ends.client().toString().contains("4 credits"));
+            assertThat(nodes.client.statistics().stalls()).isEqualTo(round);
         }
+        new NodeClock(nodes.client).idle(ends.client());
+        assertThat(ends.client().isOpen()).isTrue();
     }
 }

@@ -131,10 +131,9 @@ class TcpHelpTest extends TcpTest {
         assertThatExceptionOfType(InterruptedException.class)
                 .isThrownBy(() -> ends.client().receive(DEADLINE));
         Thread waiting = Thread.currentThread();
-        Future<?> interrupting = nodes.start(() -> {
+        Future<?> interrupting = nodes.run(() -> {
             Await.until("the other thread waits", () -> waiting.getState() != Thread.State.NEW);
             waiting.interrupt();
-            return null;
         });
         assertThatExceptionOfType(InterruptedException.class)
                 .isThrownBy(() -> ends.client().receive(DEADLINE));

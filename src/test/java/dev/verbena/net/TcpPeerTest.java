@@ -104,19 +104,6 @@ class TcpPeerTest extends TcpTest {
         assertGoesOn();
     }
 
-    @Test
-    void peersBeyondTheLimitAreRefusedWithTheReason() throws Exception {
-        use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
-        try (TcpPeer first = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            first.await(TcpFrame.SEND); // the answer: it waits to be accepted
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS));
-            first.socket.close(); // and keeps its place no longer
-        }
-        assertGoesOn();
-    }
-
     /** Peers that have said nothing, or half of what they have to say, keep nobody out: the oldest is dismissed. */
     @Test
     void peersThatHaveNotGreetedGiveWayToTheNextOnes() throws Exception {
@@ -410,8 +397,7 @@ class TcpPeerTest extends TcpTest {
     @ParameterizedTest
     @EnumSource(Lie.class)
     void peerThatLiesLosesItsChannelOnly(Lie lie) throws Exception {
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             if (lie != Lie.TOO_MANY_READS) { // else its own writes might wait for its reads
                 peer.await(TcpFrame.ACKNOWLEDGEMENT);
             }
@@ -433,13 +419,10 @@ class TcpPeerTest extends TcpTest {
         use(NodePair.SMALL.alive(NodeClock.ALIVE));
         long large = 16 << 20;
         nodes.server.export("table", nodes.arena.allocate(large), AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             RemoteMemory memory = lookUp(peer);
             for (int i = 0; i < TcpFrame.MAX_READS; i++) {
-                peer.frame(TcpFrame.READ, frame -> {
-                    name(frame, memory);
-                });
+                peer.frame(TcpFrame.READ, frame -> name(frame, memory, (int) memory.length()));
             }
             new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> !channel.isOpen());
             assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
@@ -452,8 +435,7 @@ class TcpPeerTest extends TcpTest {
     @Test
     void peerThatSendsAndAcknowledgesNothingLosesItsChannel() throws Exception {
         use(NodeOptions.defaults().window(4095).alive(NodeClock.ALIVE));
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             NodePair.send(channel, 1);
             new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> {
                 try {
@@ -473,8 +455,7 @@ class TcpPeerTest extends TcpTest {
     void randomFramesEndOneChannelAtMost(long seed) throws Exception {
         Random random = new Random(seed);
         nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             RemoteMemory memory = lookUp(peer);
             try {
                 for (int i = 0; i < 100; i++) {
@@ -633,8 +614,7 @@ class TcpPeerTest extends TcpTest {
 
     @Test
     void peerThatLeavesWithoutGoodbyeIsLost() throws Exception {
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             peer.await(TcpFrame.ACKNOWLEDGEMENT);
             peer.socket.shutdownOutput();
             ChannelException end = awaitEnd(channel);

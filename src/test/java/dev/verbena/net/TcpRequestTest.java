@@ -33,11 +33,7 @@ class TcpRequestTest extends TcpTest {
             nodes.server.accept(DEADLINE);
             RemoteMemory memory = lookUp(peer);
             peer.atOnce(all -> {
-                all.frame(TcpFrame.READ, frame -> {
-                    frame.address = memory.address();
-                    frame.key = memory.key();
-                    frame.length = 8;
-                });
+                all.frame(TcpFrame.READ, frame -> name(frame, memory, 8));
                 all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
                 all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 2);
             });
@@ -119,11 +115,10 @@ class TcpRequestTest extends TcpTest {
     void peerThatUsesMemoryWithoutTheRightLosesItsChannelOnly(Theft theft) throws Exception {
         boolean odd = theft == Theft.ATOMIC_AT_ODD_ADDRESS;
         nodes.server.export("table", table, odd ? AccessFlag.REMOTE_ATOMIC : AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             RemoteMemory memory = lookUp(peer);
             peer.frame(theft.type, frame -> {
-                name(frame, memory);
+                name(frame, memory, (int) memory.length());
                 theft.change.accept(frame);
             });
             peer.await(TcpFrame.DENIAL);
@@ -158,11 +153,7 @@ class TcpRequestTest extends TcpTest {
             thief.write(new byte[type == TcpFrame.WRITE ? 8 : 0]);
             thief.await(TcpFrame.DENIAL);
             thief.awaitEnd();
-            owner.frame(TcpFrame.READ, frame -> {
-                frame.address = stolen.address();
-                frame.key = stolen.key();
-                frame.length = 8;
-            });
+            owner.frame(TcpFrame.READ, frame -> name(frame, stolen, 8));
             owner.await(TcpFrame.DATA);
             assertThat(owner.data()).containsOnly(0);
         }
@@ -172,12 +163,9 @@ class TcpRequestTest extends TcpTest {
     @Test
     void writeIntoAnExportThatIsClosedMeanwhileIsDenied() throws Exception {
         Export export = nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             RemoteMemory memory = lookUp(peer);
-            peer.frame(TcpFrame.WRITE, frame -> {
-                name(frame, memory);
-            });
+            peer.frame(TcpFrame.WRITE, frame -> name(frame, memory, (int) memory.length()));
             peer.write((byte) 1);
             Await.until("the first byte has come", () -> table.get(ValueLayout.JAVA_BYTE, 0) == 1);
             export.close();
@@ -193,14 +181,9 @@ class TcpRequestTest extends TcpTest {
     void answerFromAnExportThatIsClosedMeanwhileIsCutOff() throws Exception {
         int large = 16 << 20;
         Export export = nodes.server.export("table", nodes.arena.allocate(large), AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             RemoteMemory memory = lookUp(peer);
-            peer.frame(TcpFrame.READ, frame -> {
-                frame.address = memory.address();
-                frame.key = memory.key();
-                frame.length = large;
-            });
+            peer.frame(TcpFrame.READ, frame -> name(frame, memory, large));
             peer.read(1);
             export.close();
             assertThat(peer.awaitEndOfBytes()).isLessThan(large);
@@ -234,8 +217,7 @@ class TcpRequestTest extends TcpTest {
     @ValueSource(ints = {TcpFrame.MAX_READS, TcpFrame.MAX_READS + 1})
     void atomicsBeyondTheLimitLoseTheirChannel(int count) throws Exception {
         nodes.server.export("table", table, AccessFlag.REMOTE_ATOMIC);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             RemoteMemory memory = lookUp(peer);
             peer.atOnce(all -> {
                 for (int i = 0; i < count; i++) {
@@ -430,16 +412,11 @@ class TcpRequestTest extends TcpTest {
     @Test
     void requestBehindALieIsNotCarriedOut() throws Exception {
         nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (TcpPeer peer = greeted()) {
             RemoteMemory memory = lookUp(peer);
             peer.atOnce(all -> {
                 all.frame(TcpFrame.DENIAL + 1, frame -> {});
-                all.frame(TcpFrame.WRITE, frame -> {
-                    frame.address = memory.address();
-                    frame.key = memory.key();
-                    frame.length = 1;
-                });
+                all.frame(TcpFrame.WRITE, frame -> name(frame, memory, 1));
                 all.write((byte) 1);
             });
             assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);

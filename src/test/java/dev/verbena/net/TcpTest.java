@@ -1,58 +1,39 @@
 package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
-import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Timeout;
 
 /** Two nodes over TCP, and peers that are no nodes. */
-@Timeout(120)
-abstract class TcpTest {
-    static final int WINDOW = NodePair.SMALL.window();
-    static final Duration SHORT = Duration.ofMillis(50);
+abstract class TcpTest extends PeersTest {
     static final long SIZE = 4096;
 
-    NodePair nodes;
     MemorySegment table;
 
-    /** The channel of the peer that {@link #opened} has connected last. */
-    Channel channel;
-
+    @Override
     @BeforeEach
     void open() {
         NodePair.over(Transport.TCP);
-        use(NodePair.SMALL);
+        super.open();
     }
 
-    void use(NodeOptions options) {
-        if (nodes != null) {
-            nodes.close();
-        }
-        nodes = new NodePair(options);
+    @Override
+    final void use(NodeOptions options) {
+        super.use(options);
         table = nodes.arena.allocate(SIZE, 8);
     }
 
+    @Override
     @AfterEach
     void close() {
-        nodes.close();
+        super.close();
         NodePair.over(Transport.RDMA);
-    }
-
-    /** The node serves others, and no channel is left of the bad peer. */
-    void assertGoesOn() throws Exception {
-        Await.until(
-                "the node has forgotten the peer", () -> nodes.server.toString().matches(".*\\(0 of .*, 0 waiting\\)"));
-        NodePair.Ends ends = nodes.connect();
-        NodePair.send(ends.client(), 5);
-        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
     }
 
     static ChannelException awaitEnd(Channel channel) {
@@ -60,20 +41,26 @@ abstract class TcpTest {
         return (ChannelException) channel.cause().orElseThrow();
     }
 
-    /** Connects a peer. The node has no request under way: its greeting is acknowledged. The channel is {@link #channel}. */
-    TcpPeer opened() throws Exception {
+    /** Connects a peer that greets, and that the server has accepted. */
+    TcpPeer greeted() throws Exception {
         TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW);
         channel = nodes.server.accept(DEADLINE);
+        return peer;
+    }
+
+    /** Connects a peer. The node has no request under way: its greeting is acknowledged. The channel is {@link #channel}. */
+    TcpPeer opened() throws Exception {
+        TcpPeer peer = greeted();
         peer.await(TcpFrame.SEND);
         peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
         return peer;
     }
 
-    /** Makes a frame name all of a memory. */
-    static void name(TcpFrame frame, RemoteMemory memory) {
+    /** Makes a frame name a memory. */
+    static void name(TcpFrame frame, RemoteMemory memory, int length) {
         frame.address = memory.address();
         frame.key = memory.key();
-        frame.length = (int) memory.length();
+        frame.length = length;
     }
 
     /** Asks for an export as a node does, and returns its memory. */

@@ -1,46 +1,23 @@
 package dev.verbena.net;
 
-import static dev.verbena.net.NodePair.SMALL;
 import static dev.verbena.net.NodePair.end;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
-import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Channels that are closed in the middle of a transfer, after its first piece: both sides learn that, and nothing leaks. */
 @FencedTest
-@Timeout(120)
-class TransferEndTest {
+class TransferEndTest extends ConnectedTest {
     private static final long SIZE = 64L << 20;
-
-    private int live;
-    private NodePair nodes;
-    private NodePair.Ends ends;
-
-    @BeforeEach
-    void open() throws Exception {
-        live = Fenced.liveObjects();
-        nodes = new NodePair(SMALL);
-        ends = nodes.connect();
-    }
-
-    @AfterEach
-    void close() {
-        nodes.close();
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
-    }
 
     /** The side that closes gets an exception of its own mistake; the other side gets the reason. */
     @ParameterizedTest
@@ -50,10 +27,7 @@ class TransferEndTest {
         MemorySegment target = ofTheProgram ? nodes.arena.allocate(SIZE) : MemorySegment.ofArray(new byte[(int) SIZE]);
         Channel closing = senderCloses ? ends.client() : ends.server();
         Channel other = senderCloses ? ends.server() : ends.client();
-        Future<?> offered = nodes.start(() -> {
-            ends.client().offer(data, new byte[0], DEADLINE);
-            return null;
-        });
+        Future<?> offered = nodes.run(() -> ends.client().offer(data, new byte[0], DEADLINE));
         CompletableFuture<Void> closed = new CompletableFuture<>();
         CompletableFuture<Long> last = new CompletableFuture<>();
         Future<?> fetched = nodes.start(() -> {
@@ -65,13 +39,12 @@ class TransferEndTest {
                             target,
                             done -> {
                                 if (most[0] == 0) {
-                                    nodes.start(() -> {
+                                    nodes.run(() -> {
                                         try {
                                             closing.close();
                                         } finally {
                                             closed.complete(null);
                                         }
-                                        return null;
                                     });
                                     Await.until("it is being closed", () -> !closing.isOpen() && !other.isOpen());
                                 }
@@ -104,17 +77,14 @@ class TransferEndTest {
     @Test
     void nodeClosedByAnInterruptedThreadWaitsForTheThreadsInTransfers() throws Exception {
         MemorySegment data = nodes.arena.allocate(SIZE);
-        Future<?> offered = nodes.start(() -> {
-            ends.client().offer(data, new byte[0], DEADLINE);
-            return null;
-        });
+        Future<?> offered = nodes.run(() -> ends.client().offer(data, new byte[0], DEADLINE));
         FutureTask<Boolean> closing = new FutureTask<>(() -> {
             Thread.currentThread().interrupt();
             nodes.server.close();
             return Thread.interrupted();
         });
         Thread closer = Thread.ofPlatform().daemon().unstarted(closing);
-        Future<?> fetched = nodes.start(() -> {
+        Future<?> fetched = nodes.run(() -> {
             try (Message message = ends.server().receive(DEADLINE);
                     Transfer transfer = message.transfer()) {
                 transfer.accept(
@@ -127,7 +97,6 @@ class TransferEndTest {
                         },
                         DEADLINE);
             }
-            return null;
         });
         assertThat(closing).succeedsWithin(DEADLINE).isEqualTo(true);
         assertThat(fetched).failsWithin(DEADLINE);

@@ -11,7 +11,6 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
-import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
@@ -21,36 +20,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Transfers of any size: data, limits, refusals and ends. */
 @FencedTest
-@Timeout(120)
-class TransferTest {
+class TransferTest extends ConnectedTest {
     private static final byte[] NOTHING = {};
     private static final int MEBIBYTE = 1 << 20;
 
-    private int live;
-    private NodePair nodes;
-    private NodePair.Ends ends;
-
-    @BeforeEach
-    void open() throws Exception {
-        live = Fenced.liveObjects();
-        nodes = new NodePair(SMALL, SMALL.operations(3).maxTransferSize(64L << 20));
-        ends = nodes.connect();
-    }
-
-    @AfterEach
-    void close() {
-        nodes.close();
-        assertThat(Fenced.liveObjects()).isEqualTo(live);
+    TransferTest() {
+        super(SMALL, SMALL.operations(3).maxTransferSize(64L << 20));
     }
 
     @Test
@@ -65,10 +47,7 @@ class TransferTest {
     }
 
     private Future<?> offer(MemorySegment data, byte... about) {
-        return nodes.start(() -> {
-            ends.client().offer(data, about, DEADLINE);
-            return null;
-        });
+        return nodes.run(() -> ends.client().offer(data, about, DEADLINE));
     }
 
     private static byte[] random(int size) {
@@ -134,11 +113,10 @@ class TransferTest {
             try (Message message = ends.server().receive(DEADLINE)) {
                 transfer = message.transfer();
             }
-            work.add(nodes.start(() -> {
+            work.add(nodes.run(() -> {
                 byte[] target = new byte[(int) transfer.length()];
                 transfer.accept(MemorySegment.ofArray(target), DEADLINE);
                 assertThat(target).isEqualTo(random(3 * MEBIBYTE + transfer.about()[0]));
-                return null;
             }));
         }
         for (Future<?> each : work) {

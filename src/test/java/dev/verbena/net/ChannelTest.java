@@ -36,7 +36,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Messages of channels: order, flow control, borrowing, and the end. */
 @FencedTest
@@ -90,19 +89,6 @@ class ChannelTest extends ConnectedTest {
             }
         }
         assertThat(Fenced.receiverNotReady()).isEqualTo(before);
-    }
-
-    @Test
-    void messagesOfOneThreadArriveInOrder() throws Exception {
-        Future<?> sent = nodes.run(() -> {
-            for (int i = 0; i < 500; i++) {
-                send(ends.client(), i);
-            }
-        });
-        for (int i = 0; i < 500; i++) {
-            assertThat(receive(ends.server())).isEqualTo(i);
-        }
-        end(sent);
     }
 
     @Test
@@ -240,25 +226,6 @@ class ChannelTest extends ConnectedTest {
         assertThat(ends.client().isOpen()).isTrue();
     }
 
-    @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void closingLosesNothingThatWasAccepted(boolean clientCloses) throws Exception {
-        Channel closer = clientCloses ? ends.client() : ends.server();
-        Channel other = clientCloses ? ends.server() : ends.client();
-        for (int i = 0; i < SMALL.window(); i++) {
-            send(closer, i);
-        }
-        closer.close();
-        for (int i = 0; i < SMALL.window(); i++) {
-            assertThat(receive(other)).isEqualTo(i);
-        }
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> other.receive(DEADLINE))
-                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
-        assertThat(other.isOpen()).isFalse();
-        assertThat(closer.cause()).isEmpty();
-    }
-
     @Test
     void bothSidesCanCloseAtOnce() throws Exception {
         pair(SMALL);
@@ -358,19 +325,6 @@ class ChannelTest extends ConnectedTest {
         Thread.currentThread().interrupt();
         assertThatExceptionOfType(InterruptedException.class)
                 .isThrownBy(() -> ends.client().receive(DEADLINE));
-    }
-
-    @Test
-    void receiveEachEndsWhenThePeerCloses() throws Exception {
-        List<Long> received = new ArrayList<>();
-        Future<?> loop = nodes.run(() -> ends.server()
-                .receiveEach(message -> received.add(message.segment().get(ValueLayout.JAVA_LONG, 0))));
-        for (long i = 0; i < 3L * SMALL.window(); i++) { // more than the window: each message was closed
-            send(ends.client(), i);
-        }
-        ends.client().close();
-        end(loop);
-        assertThat(received).hasSize(3 * SMALL.window()).isSorted();
     }
 
     @Test

@@ -1,9 +1,11 @@
 package dev.verbena.net;
 
 import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Fenced;
+import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
@@ -52,6 +54,44 @@ abstract class ConnectedTest {
             nodes.close();
         }
         nodes = new NodePair(changedClient, changedServer);
+    }
+
+    /** Makes a request with a number. */
+    static Message request(Channel on, long number) throws InterruptedException {
+        Message request = on.message(DEADLINE).length(Long.BYTES);
+        request.segment().set(ValueLayout.JAVA_LONG, 0, number);
+        return request;
+    }
+
+    static long number(Message message) {
+        return message.segment().get(ValueLayout.JAVA_LONG, 0);
+    }
+
+    /** Makes a call with a number, waits for the reply, and returns its number. */
+    static long call(Channel on, long number) throws InterruptedException {
+        try (Message reply = on.call(request(on, number), DEADLINE)) {
+            return number(reply);
+        }
+    }
+
+    /** Answers a request with the number that is one larger. */
+    static void answer(Message request) {
+        answer(request, number(request) + 1);
+    }
+
+    static void answer(Message request, long number) {
+        Message reply = request.reply().length(Long.BYTES);
+        reply.segment().set(ValueLayout.JAVA_LONG, 0, number);
+        reply.send();
+    }
+
+    /** Receives requests, and answers each with the number that is one larger. */
+    static void serve(Channel on, int requests) throws InterruptedException {
+        for (int i = 0; i < requests; i++) {
+            try (Message request = on.receive(DEADLINE)) {
+                answer(request);
+            }
+        }
     }
 
     @AfterEach

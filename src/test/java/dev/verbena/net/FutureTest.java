@@ -20,16 +20,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Futures of calls and operations: each completes once, with the reply or the cause of the end, and nothing is kept. */
 @FencedTest
@@ -37,26 +33,14 @@ class FutureTest extends ConnectedTest {
     private static final NodeOptions CALLER =
             SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(Duration.ofMillis(20));
 
-    private static Message request(Channel on, long value) throws InterruptedException {
-        Message request = on.message(DEADLINE).length(Long.BYTES);
-        request.segment().set(ValueLayout.JAVA_LONG, 0, value);
-        return request;
-    }
-
     private static long value(Message reply) {
         try (reply) {
-            return reply.segment().get(ValueLayout.JAVA_LONG, 0);
+            return number(reply);
         }
     }
 
-    private static CompletableFuture<Long> call(Channel on, long value) throws InterruptedException {
+    private static CompletableFuture<Long> callLater(Channel on, long value) throws InterruptedException {
         return on.callAsync(request(on, value)).thenApply(FutureTest::value);
-    }
-
-    private static void answer(Message request) {
-        Message reply = request.reply().length(Long.BYTES);
-        reply.segment().set(ValueLayout.JAVA_LONG, 0, request.segment().get(ValueLayout.JAVA_LONG, 0) + 1);
-        reply.send();
     }
 
     /** Waits for messages until all of a channel are free, and gives them back. */
@@ -69,26 +53,6 @@ class FutureTest extends ConnectedTest {
         all.forEach(Message::close);
     }
 
-    /** Makes as many calls at once as may be open, so that no number is kept. */
-    private static void assertAllNumbersAreFree(NodePair.Ends ends) throws Exception {
-        List<CompletableFuture<Long>> calls = new ArrayList<>();
-        for (int i = 0; i < SMALL.calls(); i++) {
-            calls.add(call(ends.client(), i));
-        }
-        List<Message> requests = new ArrayList<>();
-        for (int i = 0; i < SMALL.calls(); i++) {
-            requests.add(ends.server().receive(DEADLINE));
-        }
-        for (Message each : requests) {
-            try (Message request = each) {
-                answer(request);
-            }
-        }
-        for (int i = 0; i < SMALL.calls(); i++) {
-            assertThat(end(calls.get(i))).isEqualTo(i + 1);
-        }
-    }
-
     private static ChannelException failureOf(CompletableFuture<?> future) {
         return (ChannelException) assertThat(future)
                 .failsWithin(DEADLINE)
@@ -98,28 +62,6 @@ class FutureTest extends ConnectedTest {
                 .actual();
     }
 
-    @Test
-    void repliesInAnyOrderAreMatched() throws Exception {
-        List<CompletableFuture<Long>> calls = new ArrayList<>();
-        for (int i = 0; i < SMALL.calls(); i++) {
-            calls.add(call(ends.client(), 10 * i));
-        }
-        List<Message> requests = new ArrayList<>();
-        for (int i = 0; i < SMALL.calls(); i++) {
-            requests.add(ends.server().receive(DEADLINE));
-        }
-        Collections.reverse(requests);
-        for (Message each : requests) {
-            try (Message request = each) {
-                answer(request);
-            }
-        }
-        for (int i = 0; i < SMALL.calls(); i++) {
-            assertThat(end(calls.get(i))).isEqualTo(10 * i + 1);
-        }
-        assertAllIsFree(ends.client());
-    }
-
     /** One thread makes all calls, far more than may be open, and waits for messages only. */
     @Test
     void callsBeyondTheLimitsWaitAndAreSentInOrder() throws Exception {
@@ -127,12 +69,12 @@ class FutureTest extends ConnectedTest {
         use(SMALL.sends(16).calls(3), SMALL.window(2));
         List<Long> seen = Collections.synchronizedList(new ArrayList<>());
         ends.server().listen((channel, request) -> {
-            seen.add(request.segment().get(ValueLayout.JAVA_LONG, 0));
+            seen.add(number(request));
             answer(request);
         });
         List<CompletableFuture<Long>> calls = new ArrayList<>();
         for (int i = 0; i < 1000; i++) {
-            calls.add(call(ends.client(), i));
+            calls.add(callLater(ends.client(), i));
         }
         for (int i = 0; i < 1000; i++) {
             assertThat(end(calls.get(i))).isEqualTo(i + 1);
@@ -142,133 +84,26 @@ class FutureTest extends ConnectedTest {
         assertThat(Fenced.receiverNotReady()).isEqualTo(before);
     }
 
-    /** Calls of threads, of futures and of tickets share the numbers and the credits. */
-    @Test
-    void callsOfAllStylesShareAChannel() throws Exception {
-        use(SMALL.sends(8).calls(2));
-        ends.server().listen((channel, request) -> answer(request));
-        List<Future<Long>> work = new ArrayList<>();
-        for (int i = 0; i < 100; i++) {
-            long value = 2 * i;
-            work.add(nodes.start(() -> value(ends.client().call(request(ends.client(), value), DEADLINE))));
-            work.add(call(ends.client(), value + 1));
-        }
-        for (int i = 0; i < 200; i++) {
-            assertThat(end(work.get(i))).isEqualTo(i + 1);
-        }
-    }
-
-    @Test
-    void refusedCallsFailWithTheReason() throws Exception {
-        for (int i = 0; i < 3 * SMALL.calls(); i++) {
-            CompletableFuture<Long> call = call(ends.client(), i);
-            try (Message request = ends.server().receive(DEADLINE)) {
-                request.refuse("not " + i);
-            }
-            assertThat(call)
-                    .failsWithin(DEADLINE)
-                    .withThrowableThat()
-                    .withCauseInstanceOf(CallException.class)
-                    .withMessageContaining("not " + i);
-        }
-    }
-
-    /** Each way to complete a future early: cancel, a time limit, and a value of the program. */
-    @Test
-    void callsThatAreGivenUpDropTheirRepliesAndKeepNothing() throws Exception {
-        use(SMALL.window(8));
-        for (int round = 0; round < SMALL.calls(); round++) {
-            CompletableFuture<Message> cancelled = ends.client().callAsync(request(ends.client(), 1));
-            CompletableFuture<Message> late = ends.client().callAsync(request(ends.client(), 2));
-            CompletableFuture<Message> replaced = ends.client().callAsync(request(ends.client(), 3));
-            assertThat(cancelled.cancel(true)).isTrue();
-            assertThatExceptionOfType(CancellationException.class).isThrownBy(cancelled::join);
-            assertThat(late.orTimeout(1, TimeUnit.MILLISECONDS))
-                    .failsWithin(DEADLINE)
-                    .withThrowableThat()
-                    .withCauseInstanceOf(TimeoutException.class);
-            assertThat(replaced.completeOnTimeout(null, 1, TimeUnit.MILLISECONDS))
-                    .succeedsWithin(DEADLINE)
-                    .isNull();
-            for (int i = 0; i < 3; i++) {
-                try (Message request = ends.server().receive(DEADLINE)) {
-                    answer(request);
-                }
-            }
-            assertAllNumbersAreFree(ends);
-            assertAllIsFree(ends.client());
-        }
-    }
-
     /** A request that waits for a number is given back, and never sent. */
     @Test
     void callThatWaitsIsTakenBack() throws Exception {
         use(SMALL.calls(1));
-        CompletableFuture<Long> first = call(ends.client(), 1);
+        CompletableFuture<Long> first = callLater(ends.client(), 1);
         Message request = request(ends.client(), 2);
         CompletableFuture<Message> second = ends.client().callAsync(request);
         assertThatIllegalStateException().isThrownBy(request::segment);
         request.close(); // must not take the request from the channel
-        CompletableFuture<Long> third = call(ends.client(), 3);
+        CompletableFuture<Long> third = callLater(ends.client(), 3);
         second.cancel(false);
         for (long value : List.of(1, 3)) {
             try (Message got = ends.server().receive(DEADLINE)) {
-                assertThat(got.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(value);
+                assertThat(number(got)).isEqualTo(value);
                 answer(got);
             }
         }
         assertThat(end(first)).isEqualTo(2);
         assertThat(end(third)).isEqualTo(4);
         assertAllIsFree(ends.client());
-    }
-
-    /** The futures that wait, that are sent, and whose reply comes beside the end. */
-    @ParameterizedTest
-    @EnumSource(NodeOptions.Progress.class)
-    void peersCloseCompletesAllFutures(NodeOptions.Progress progress) throws Exception {
-        NodeOptions options = SMALL.progress(progress).calls(2).closeTimeout(Duration.ofMillis(200));
-        use(options, SMALL.calls(2));
-        List<CompletableFuture<Long>> calls = new ArrayList<>();
-        for (int i = 0; i < SMALL.sends(); i++) {
-            calls.add(call(ends.client(), i));
-        }
-        ends.server().receive(DEADLINE);
-        Future<?> closing = nodes.run(() -> ends.server().close());
-        for (CompletableFuture<Long> call : calls) {
-            // the methods that wait make progress where the thread has to
-            assertThatExceptionOfType(ExecutionException.class)
-                    .isThrownBy(() -> call.get(DEADLINE.toSeconds(), TimeUnit.SECONDS))
-                    .withCauseInstanceOf(ChannelException.class)
-                    .satisfies(told -> assertThat(((ChannelException) told.getCause()).reason())
-                            .isEqualTo(EndReason.CLOSED_BY_PEER));
-        }
-        end(closing);
-    }
-
-    @ParameterizedTest
-    @EnumSource(NodeOptions.Progress.class)
-    void closingCompletesAllFuturesOfThisSide(NodeOptions.Progress progress) throws Exception {
-        for (boolean node : new boolean[] {false, true}) {
-            NodeOptions options = SMALL.progress(progress).calls(2);
-            use(options, SMALL.calls(2));
-            List<CompletableFuture<Long>> calls = new ArrayList<>();
-            for (int i = 0; i < SMALL.sends(); i++) {
-                calls.add(call(ends.client(), i));
-            }
-            ends.server().receive(DEADLINE);
-            if (node) {
-                nodes.client.close();
-            } else {
-                ends.client().close();
-            }
-            for (CompletableFuture<Long> call : calls) {
-                assertThat(call)
-                        .failsWithin(DEADLINE)
-                        .withThrowableThat()
-                        .withCauseInstanceOf(IllegalStateException.class)
-                        .withMessageContaining("closed");
-            }
-        }
     }
 
     /** Replies, the end, and the program complete the same futures at once. */
@@ -309,11 +144,11 @@ class FutureTest extends ConnectedTest {
         use(CALLER, SMALL);
         ends.server().listen((channel, request) -> answer(request));
         for (int i = 0; i < 20; i++) {
-            assertThat(call(ends.client(), i).join()).isEqualTo(i + 1);
-            assertThat(call(ends.client(), i).get()).isEqualTo(i + 1);
+            assertThat(callLater(ends.client(), i).join()).isEqualTo(i + 1);
+            assertThat(callLater(ends.client(), i).get()).isEqualTo(i + 1);
         }
         CompletableFuture<Long> external = new CompletableFuture<>();
-        CompletableFuture<Long> both = call(ends.client(), 4).thenCombine(external, Long::sum);
+        CompletableFuture<Long> both = callLater(ends.client(), 4).thenCombine(external, Long::sum);
         assertThatExceptionOfType(TimeoutException.class).isThrownBy(() -> both.get(1, TimeUnit.MILLISECONDS));
         nodes.start(() -> external.complete(10L));
         assertThat(both.join()).isEqualTo(15);
@@ -323,7 +158,7 @@ class FutureTest extends ConnectedTest {
     void programThatPollsCompletesItsFutures() throws Exception {
         use(CALLER, SMALL);
         ends.server().listen((channel, request) -> answer(request));
-        CompletableFuture<Long> call = call(ends.client(), 6);
+        CompletableFuture<Long> call = callLater(ends.client(), 6);
         AtomicReference<Thread> completer = new AtomicReference<>();
         CompletableFuture<Long> told = call.whenComplete((result, failure) -> completer.set(Thread.currentThread()));
         while (!told.isDone()) {
@@ -338,17 +173,18 @@ class FutureTest extends ConnectedTest {
     void handlersAndActionsMayWaitForFutures() throws Exception {
         ends.client().listen((channel, request) -> answer(request)); // asks the client back
         ends.server().listen((channel, request) -> {
-            long asked = request.segment().get(ValueLayout.JAVA_LONG, 0);
+            long asked = number(request);
             long found = asked < 0
                     ? 100
-                    : call(channel, asked).join() + call(channel, asked).get();
+                    : callLater(channel, asked).join()
+                            + callLater(channel, asked).get();
             Message reply = request.reply().length(Long.BYTES);
             reply.segment().set(ValueLayout.JAVA_LONG, 0, found);
             reply.send();
         });
-        CompletableFuture<Long> twice = call(ends.client(), 5).thenApply(first -> {
+        CompletableFuture<Long> twice = callLater(ends.client(), 5).thenApply(first -> {
             try {
-                return first + call(ends.client(), -1).join();
+                return first + callLater(ends.client(), -1).join();
             } catch (InterruptedException e) {
                 throw new AssertionError(e);
             }
@@ -386,36 +222,11 @@ class FutureTest extends ConnectedTest {
     @Test
     void actionThatThrowsHarmsNobody() throws Exception {
         ends.server().listen((channel, request) -> answer(request));
-        CompletableFuture<Object> broken = call(ends.client(), 1).thenApply(value -> {
+        CompletableFuture<Object> broken = callLater(ends.client(), 1).thenApply(value -> {
             throw new AssertionError("an action");
         });
         assertThat(broken).failsWithin(DEADLINE).withThrowableThat().withMessageContaining("an action");
-        assertThat(end(call(ends.client(), 2))).isEqualTo(3);
-    }
-
-    @Test
-    void wrongRequestsThrowAndStayWithTheProgram() throws Exception {
-        Message foreign = ends.server().message(DEADLINE);
-        assertThatIllegalArgumentException().isThrownBy(() -> ends.client().callAsync(foreign));
-        foreign.length(1).close();
-        Message closed = ends.client().message(DEADLINE);
-        closed.close();
-        assertThatIllegalStateException().isThrownBy(() -> ends.client().callAsync(closed));
-        CompletableFuture<Long> call = call(ends.client(), 1);
-        try (Message request = ends.server().receive(DEADLINE)) {
-            assertThatIllegalStateException().isThrownBy(() -> ends.server().callAsync(request));
-            Message reply = request.reply();
-            assertThatIllegalStateException().isThrownBy(() -> ends.server().callAsync(reply));
-            reply.length(Long.BYTES).segment().set(ValueLayout.JAVA_LONG, 0, 8);
-            reply.send();
-        }
-        assertThat(end(call)).isEqualTo(8);
-        use(SMALL.calls(0));
-        Message request = request(ends.client(), 1);
-        assertThatIllegalStateException()
-                .isThrownBy(() -> ends.client().callAsync(request))
-                .withMessageContaining("no calls");
-        ends.client().send(request, DEADLINE);
+        assertThat(end(callLater(ends.client(), 2))).isEqualTo(3);
     }
 
     /** Tickets of calls are numbers with a generation, so a program can guess those of futures. */
@@ -432,7 +243,7 @@ class FutureTest extends ConnectedTest {
             return reply.get() != null;
         });
         reply.get().close();
-        CompletableFuture<Long> call = call(ends.client(), 2);
+        CompletableFuture<Long> call = callLater(ends.client(), 2);
         long next = ticket + (1L << 32);
         assertThatIllegalArgumentException().isThrownBy(() -> ends.client().pollReply(next));
         ends.client().forget(next);
@@ -528,7 +339,7 @@ class FutureTest extends ConnectedTest {
                 ends.client().future(ends.client().tryRead(table.local.slice(0, 8), outside(table.remote)));
         CompletableFuture<Long> call = new CompletableFuture<>();
         try {
-            call = call(ends.client(), 1);
+            call = callLater(ends.client(), 1);
         } catch (ChannelException ended) {
             call.completeExceptionally(ended);
         }

@@ -10,12 +10,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
-import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
-import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -40,44 +37,8 @@ class HandlerTest extends ConnectedTest {
         reply.send();
     }
 
-    private static long call(Channel on, long value) throws InterruptedException {
-        Message request = on.message(DEADLINE).length(Long.BYTES);
-        request.segment().set(ValueLayout.JAVA_LONG, 0, value);
-        try (Message reply = on.call(request, DEADLINE)) {
-            return reply.segment().get(ValueLayout.JAVA_LONG, 0);
-        }
-    }
-
     private static boolean sleepless(CountDownLatch latch) throws InterruptedException {
         return latch.await(DEADLINE.toSeconds(), TimeUnit.SECONDS);
-    }
-
-    @Test
-    void handlerAnswersCallsOfManyThreads() throws Exception {
-        pair(SMALL);
-        nodes.server.listen(HandlerTest::echo);
-        List<Channel> clients = new ArrayList<>();
-        for (int i = 0; i < 4; i++) {
-            clients.add(nodes.client.connect(nodes.server.address(), DEADLINE));
-        }
-        AtomicInteger right = new AtomicInteger();
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < 200; i++) {
-            int value = i;
-            threads.add(Thread.ofVirtual().start(() -> {
-                try {
-                    if (call(clients.get(value % 4), value) == value) {
-                        right.incrementAndGet();
-                    }
-                } catch (InterruptedException e) {
-                    throw new AssertionError(e);
-                }
-            }));
-        }
-        for (Thread thread : threads) {
-            Await.end(thread);
-        }
-        assertThat(right).hasValue(200);
     }
 
     @Test
@@ -113,7 +74,7 @@ class HandlerTest extends ConnectedTest {
 
         @Override
         public void received(Channel channel, Message message) {
-            entries.add("received " + message.segment().get(ValueLayout.JAVA_LONG, 0));
+            entries.add("received " + number(message));
         }
 
         @Override
@@ -171,22 +132,6 @@ class HandlerTest extends ConnectedTest {
     }
 
     @Test
-    void handlerThatThrowsFailsTheCallOnly() throws Exception {
-        pair(SMALL);
-        nodes.server.listen((channel, request) -> {
-            if (request.segment().get(ValueLayout.JAVA_LONG, 0) == 13) {
-                throw new java.io.IOException("of the program");
-            }
-            echo(channel, request);
-        });
-        Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
-        assertThatExceptionOfType(CallException.class)
-                .isThrownBy(() -> call(client, 13))
-                .withMessageContaining("java.io.IOException"); // HandlerFailureTest: and the message
-        assertThat(call(client, 14)).isEqualTo(14);
-    }
-
-    @Test
     void handlerThatThrowsForAMessageEndsItsChannelOnly() throws Exception {
         pair(SMALL);
         nodes.server.listen((channel, message) -> {
@@ -202,47 +147,6 @@ class HandlerTest extends ConnectedTest {
                 .isThrownBy(() -> bad.receive(DEADLINE))
                 .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.PEER_FAILED));
         assertThat(call(good, 14)).isEqualTo(14);
-    }
-
-    /** The node's own thread makes progress while its handler waits. */
-    @Test
-    void handlerMayCallAndWait() throws Exception {
-        pair(SMALL);
-        nodes.server.listen((channel, request) -> {
-            Message reply = request.reply().length(Long.BYTES);
-            reply.segment().set(ValueLayout.JAVA_LONG, 0, call(channel, 1) + 1);
-            reply.send();
-        });
-        Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
-        client.listen((channel, request) -> {
-            Message reply = request.reply().length(Long.BYTES);
-            reply.segment().set(ValueLayout.JAVA_LONG, 0, 40);
-            reply.send();
-        });
-        for (int i = 0; i < 10; i++) {
-            assertThat(call(client, 0)).isEqualTo(41);
-        }
-    }
-
-    @Test
-    void replyCanBeSentLaterByAnotherThread() throws Exception {
-        pair(SMALL);
-        Queue<Message> replies = new ConcurrentLinkedQueue<>();
-        nodes.server.listen((channel, request) -> replies.add(request.reply().length(0)));
-        Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
-        List<Future<Long>> calls = new ArrayList<>();
-        for (int i = 0; i < SMALL.calls(); i++) {
-            calls.add(nodes.start(() -> {
-                try (Message reply = client.call(client.message(DEADLINE), DEADLINE)) {
-                    return reply.length();
-                }
-            }));
-        }
-        Await.until("all requests have come", () -> replies.size() == SMALL.calls());
-        replies.forEach(Message::send);
-        for (Future<Long> call : calls) {
-            assertThat(end(call)).isZero();
-        }
     }
 
     @ParameterizedTest
@@ -283,7 +187,7 @@ class HandlerTest extends ConnectedTest {
     void handlerThatThrowsWhileTheDriverRefusesEndsItsChannelOnly() throws Exception {
         pair(SMALL);
         nodes.server.listen((channel, request) -> {
-            if (request.segment().get(ValueLayout.JAVA_LONG, 0) == 13) {
+            if (number(request) == 13) {
                 Fenced.fail("ibv_post_send", 1, 12);
                 throw new java.io.IOException("of the program");
             }

@@ -33,6 +33,10 @@ final class OverIwarpTest {
 
     @FencedTest
     @Over(Over.Wire.IWARP)
+    static class StylesTest extends StyleTest {}
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
     static class CallsTest extends CallTest {}
 
     @FencedTest

@@ -56,6 +56,14 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
+    static class StylesTest extends StyleTest {}
+
+    @FencedTest
+    @Over(Over.Wire.SEALED_IWARP)
+    static class StylesOverIwarpTest extends StyleTest {}
+
+    @FencedTest
+    @Over(Over.Wire.SEALED_RDMA)
     static class HandlersTest extends HandlerTest {
         @Override
         void handlersGetTheSameObjectsAgain() {} // there are more receives

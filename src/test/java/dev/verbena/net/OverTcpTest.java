@@ -39,6 +39,10 @@ final class OverTcpTest {
 
     @FencedTest
     @Over(Over.Wire.TCP)
+    static class StylesTest extends StyleTest {}
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
     static class HandlersTest extends HandlerTest {
         @Override
         void messagesFlowWhileAnotherPeerIsAccepted() {}

@@ -25,9 +25,10 @@ import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.Future;
-import java.util.function.Consumer;
+import java.util.stream.Stream;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
@@ -35,16 +36,35 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peers that lie, send garbage, say nothing or leave: each loses its channel only, and the node goes on. */
 @FencedTest
 class HostilePeerTest extends PeersTest {
+    /** Connects a peer that says nothing. */
+    private Peer connected() throws Exception {
+        return NodePair.transport() == Transport.TCP
+                ? TcpPeer.welcome(nodes.server.address())
+                : new RawPeer(nodes.server.address());
+    }
+
+    private Peer greeted() throws Exception {
+        return greeted(WINDOW);
+    }
+
     /** Connects a peer that greets, and that the server has accepted. */
-    private RawPeer greeted() throws InterruptedException {
-        RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
+    private Peer greeted(int window) throws Exception {
+        Peer peer = connected();
+        peer.greet(window);
         channel = nodes.server.accept(DEADLINE);
+        assertThat(peer.awaitMessage()).isEqualTo(new Peer.Got(Wire.GREETING, 0, 0, Wire.GREETING_BYTES));
         return peer;
+    }
+
+    /** Something that a peer says. */
+    private interface Step<P extends Peer> {
+        void by(P peer) throws Exception;
     }
 
     private static ChannelException assertEnds(Channel channel, EndReason reason) {
@@ -66,8 +86,8 @@ class HostilePeerTest extends PeersTest {
         SECOND_GREETING("Message of kind 1 out of order", peer -> peer.greet(4, 256)),
         UNKNOWN_KIND("Message of unknown kind 15", peer -> peer.send(Wire.immediate(15, 0, 0))),
         KIND_0("", peer -> peer.send(0)),
-        NO_IMMEDIATE("", RawPeer::sendPlain),
-        WRITE_WITH_IMMEDIATE("", peer -> peer.write(Wire.immediate(Wire.DATA, 0, 0))),
+        NO_IMMEDIATE(RawPeer.class, "", RawPeer::sendPlain),
+        WRITE_WITH_IMMEDIATE(RawPeer.class, "", peer -> peer.write(Wire.immediate(Wire.DATA, 0, 0))),
         TOO_MANY_CREDITS("more credits than its window has", peer -> peer.send(Wire.immediate(Wire.GRANT, 4095, 0))),
         CREDITS_NEVER_USED("", peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
         CREDITS_WITH_A_MESSAGE("", peer -> peer.send(Wire.immediate(Wire.DATA, 1, 0), 8)),
@@ -90,25 +110,100 @@ class HostilePeerTest extends PeersTest {
             for (int i = 0; i <= WINDOW; i++) {
                 peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
             }
-        });
+        }),
+        NO_TYPE(TcpPeer.class, "Frame of type 0 with 0 bytes is malformed", peer -> peer.frame(0, frame -> {})),
+        UNKNOWN_TYPE(
+                TcpPeer.class, "Frame of type 200 with 0 bytes is malformed", peer -> peer.frame(200, frame -> {})),
+        NEGATIVE_LENGTH(
+                TcpPeer.class,
+                "Frame of type 1 with -1 bytes is malformed",
+                peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = -1)),
+        KEY_IN_DATA(TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.DATA, frame -> frame.key = 1)),
+        ADDRESS_IN_AN_ACKNOWLEDGEMENT(
+                TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.address = 1)),
+        ADDRESS_IN_A_MESSAGE(TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.address = 1)),
+        NUMBER_IN_A_WRITE(TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.WRITE, frame -> frame.number = 1)),
+        LENGTH_OF_AN_ATOMIC(
+                TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.FETCH_AND_ADD, frame -> frame.length = 8)),
+        SECOND_VALUE_OF_AN_ADDITION(
+                TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.FETCH_AND_ADD, frame -> frame.second = 1)),
+        TYPE_BEHIND_THE_LAST(TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.DENIAL + 1, frame -> {})),
+        RESERVED_BYTES(TcpPeer.class, "Frame of type 6 with 0 bytes is malformed", peer -> {
+            byte[] header = new byte[TcpFrame.BYTES];
+            header[0] = TcpFrame.ACKNOWLEDGEMENT;
+            header[2] = 1;
+            peer.write(header);
+        }),
+        FIELD_OF_ANOTHER_TYPE(TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.key = 1)),
+        VALUE_IN_AN_ACKNOWLEDGEMENT(
+                TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.first = 1)),
+        MESSAGE_THAT_IS_TOO_LARGE(
+                TcpPeer.class,
+                "Message of 257 bytes is larger than the 256 that",
+                peer -> peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[257])),
+        HUGE_MESSAGE(
+                TcpPeer.class,
+                "Message of 2147483647 bytes",
+                peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = Integer.MAX_VALUE)),
+        TOO_MANY_MESSAGES_AT_ONCE(TcpPeer.class, "more messages than it has credits", peer -> {
+            for (int i = 0; i < 100; i++) {
+                peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[1]);
+            }
+        }),
+        ACKNOWLEDGEMENT_OF_NOTHING(
+                TcpPeer.class, "It acknowledged 0 requests", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> {})),
+        ACKNOWLEDGEMENT_OF_TOO_MANY(
+                TcpPeer.class,
+                "It acknowledged a request that",
+                peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1000)),
+        NEGATIVE_ACKNOWLEDGEMENT(
+                TcpPeer.class,
+                "It acknowledged -1 requests",
+                peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = -1)),
+        DATA_NOT_ASKED_FOR(
+                TcpPeer.class, "It sent data that", peer -> peer.frame(TcpFrame.DATA, frame -> frame.length = 8)),
+        VALUE_NOT_ASKED_FOR(
+                TcpPeer.class, "It sent a value that", peer -> peer.frame(TcpFrame.VALUE, frame -> frame.first = 8)),
+        TOO_MANY_READS(
+                TcpPeer.class,
+                "more than 16 reads",
+                peer -> peer.atOnce(all -> {
+                    for (int i = 0; i < 1000; i++) {
+                        all.frame(TcpFrame.READ, frame -> {});
+                    }
+                })),
+        DENIAL_OF_NOTHING(TcpPeer.class, "It denied a request that", peer -> peer.frame(TcpFrame.DENIAL, frame -> {}));
 
+        private final Class<? extends Peer> by;
         private final String told;
-        private final Consumer<RawPeer> step;
+        private final Step<Peer> step;
 
-        Lie(String told, Consumer<RawPeer> step) {
+        Lie(String told, Step<Peer> step) {
+            this(Peer.class, told, step);
+        }
+
+        <P extends Peer> Lie(Class<P> by, String told, Step<P> step) {
+            this.by = by;
             this.told = told;
-            this.step = step;
+            this.step = peer -> step.by(by.cast(peer));
         }
     }
 
+    /** Returns the lies that a peer can tell on this wire. */
+    static Stream<Lie> lies() {
+        Class<? extends Peer> peer = NodePair.transport() == Transport.TCP ? TcpPeer.class : RawPeer.class;
+        return Arrays.stream(Lie.values()).filter(lie -> lie.by.isAssignableFrom(peer));
+    }
+
     @ParameterizedTest
-    @EnumSource(Lie.class)
+    @MethodSource("lies")
     void peerThatLiesLosesItsChannelOnly(Lie lie) throws Exception {
-        try (RawPeer peer = greeted()) {
-            lie.step.accept(peer);
+        try (Peer peer = greeted()) {
+            lie.step.by(peer);
             Await.until("the node has seen the lie", () -> !channel.isOpen()); // closes no message, which gives credits
             assertThat(assertEnds(channel, EndReason.PROTOCOL_ERROR)).hasMessageContaining(lie.told);
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
+            peer.leave(); // else a node over TCP waits a second for it
             channel.close();
         }
         assertGoesOn();
@@ -117,7 +212,7 @@ class HostilePeerTest extends PeersTest {
     /** The caller gets the first reply, and the channel ends for the second one. */
     @Test
     void peerThatRepliesTwiceLosesItsChannel() throws Exception {
-        try (RawPeer peer = greeted()) {
+        try (Peer peer = greeted()) {
             Message request = channel.message(DEADLINE).length(8);
             long ticket = channel.tryCall(request);
             assertThat(ticket).isNotZero();
@@ -126,6 +221,7 @@ class HostilePeerTest extends PeersTest {
             Await.until("the node has seen the lie", () -> !channel.isOpen());
             assertThat(channel.pollReply(ticket)).isNotNull();
             assertEnds(channel, EndReason.PROTOCOL_ERROR);
+            peer.leave();
             channel.close();
         }
         assertGoesOn();
@@ -133,12 +229,13 @@ class HostilePeerTest extends PeersTest {
 
     @Test
     void peerThatRepliesAgainWhileTheProgramHasTheReplyLosesItsChannel() throws Exception {
-        try (RawPeer peer = greeted()) {
+        try (Peer peer = greeted()) {
             long ticket = channel.tryCall(channel.message(DEADLINE).length(8));
             peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
             Await.until("the reply has come", () -> channel.pollReply(ticket) != null);
             peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
             assertEnds(channel, EndReason.PROTOCOL_ERROR);
+            peer.leave();
             channel.close();
         }
         assertGoesOn();
@@ -147,7 +244,7 @@ class HostilePeerTest extends PeersTest {
     /** The limits of a greeting are those that the node keeps to. */
     @Test
     void limitsOfThePeerAreKept() throws Exception {
-        try (RawPeer peer = new RawPeer(nodes.server.address())) {
+        try (Peer peer = connected()) {
             peer.greet(3, 64, 1);
             Channel channel = nodes.server.accept(DEADLINE);
             assertThat(channel.maxMessageSize()).isEqualTo(64);
@@ -167,10 +264,9 @@ class HostilePeerTest extends PeersTest {
     @ParameterizedTest
     @CsvSource({"8, 0", "0, 0", "21, 0", "20, -1"})
     void descriptionOfAnExportThatIsMalformedIsRefused(int bytes, long length) throws Exception {
-        try (RawPeer peer = greeted()) {
-            peer.awaitMessage();
+        try (Peer peer = greeted()) {
             Future<RemoteMemory> asked = nodes.start(() -> channel.remote("table", DEADLINE));
-            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.LOOKUP, 0, 0, 5));
+            assertThat(peer.awaitMessage()).isEqualTo(new Peer.Got(Wire.LOOKUP, 0, 0, 5));
             assertThat(peer.received().getString(0)).startsWith("table");
             peer.memory().fill((byte) 0);
             peer.memory().set(Wire.LONG, Wire.LENGTH_IN_EXPORT, length);
@@ -187,8 +283,7 @@ class HostilePeerTest extends PeersTest {
     /** Names that are no text, empty or long are answered with a fault, as are questions without end. */
     @Test
     void peerThatAsksForExportsWithoutEndGetsFaults() throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), 64)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (Peer peer = greeted(64)) {
             for (int i = 0; i < 40; i++) {
                 peer.memory().fill((byte) i);
                 peer.send(Wire.immediate(Wire.LOOKUP, 0, 0), i);
@@ -201,13 +296,13 @@ class HostilePeerTest extends PeersTest {
     /** The numbers of unanswered calls are not used again: a late reply can't be taken for that to another request. */
     @Test
     void peerThatAnswersNoCallGetsNoMore() throws Exception {
-        try (RawPeer peer = RawPeer.greeted(nodes.server.address(), 64)) {
-            Channel channel = nodes.server.accept(DEADLINE);
+        try (Peer peer = greeted(64)) {
             long first = 0;
             for (int i = 0; i < SMALL.calls(); i++) {
                 long ticket = channel.tryCall(channel.message(DEADLINE).length(8));
                 first = i == 0 ? ticket : first;
                 assertThat(ticket).isNotZero();
+                peer.awaitMessage(); // which a peer over TCP acknowledges
                 channel.forget(ticket);
             }
             try (Message request = channel.message(DEADLINE).length(8)) {
@@ -263,9 +358,9 @@ class HostilePeerTest extends PeersTest {
         });
 
         private final EndReason reason;
-        private final Consumer<RawPeer> step;
+        private final Step<Peer> step;
 
-        BadGreeting(EndReason reason, Consumer<RawPeer> step) {
+        BadGreeting(EndReason reason, Step<Peer> step) {
             this.reason = reason;
             this.step = step;
         }
@@ -274,22 +369,25 @@ class HostilePeerTest extends PeersTest {
     @ParameterizedTest
     @EnumSource(BadGreeting.class)
     void badGreetingIsNeverAccepted(BadGreeting greeting) throws Exception {
-        try (RawPeer peer = new RawPeer(nodes.server.address())) {
-            greeting.step.accept(peer);
+        try (Peer peer = connected()) {
+            greeting.step.by(peer);
             assertThat(peer.awaitGoodbye()).isEqualTo(greeting.reason.code);
             assertThat(nodes.server.pollAccept()).isNull();
+            assertThat(nodes.server.statistics().opened()).isZero();
+            peer.leave();
             assertGoesOn();
         }
     }
 
     @Test
     void messagesAfterTheGoodbyeAreIgnored() throws Exception {
-        try (RawPeer peer = greeted()) {
+        try (Peer peer = greeted()) {
             peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
             peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
             peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
             channel.receive(DEADLINE).close();
             assertEnds(channel, EndReason.CLOSED_BY_PEER);
+            peer.leave();
             channel.close();
         }
         assertGoesOn();
@@ -298,12 +396,8 @@ class HostilePeerTest extends PeersTest {
     @Test
     void peerThatSaysNothingIsGivenUp() throws Exception {
         use(SMALL.handshakeTimeout(DEADLINE));
-        try (RawPeer peer = new RawPeer(nodes.server.address())) {
-            new NodeClock(nodes.server)
-                    .passUntil(
-                            "it is given up",
-                            DEADLINE,
-                            () -> nodes.server.toString().contains("(0 of"));
+        try (Peer peer = connected()) {
+            new NodeClock(nodes.server).passUntil("it is given up", DEADLINE, this::hasForgottenAll);
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
             assertGoesOn();
         }
@@ -311,15 +405,15 @@ class HostilePeerTest extends PeersTest {
 
     @Test
     void peerThatLeavesDuringTheHandshakeLeavesNothing() throws Exception {
-        new RawPeer(nodes.server.address()).close();
+        connected().close();
         assertGoesOn();
     }
 
     @Test
     void peersThatSayNothingDoNotFillTheNode() throws Exception {
         use(SMALL.maxWaiting(2));
-        RawPeer one = new RawPeer(nodes.server.address());
-        RawPeer two = new RawPeer(nodes.server.address());
+        Peer one = connected();
+        Peer two = connected();
         NodePair.Ends ends = nodes.connect();
         send(ends.client(), 5);
         assertThat(receive(ends.server())).isEqualTo(5);
@@ -406,7 +500,7 @@ class HostilePeerTest extends PeersTest {
 
     @Test
     void peerThatLeavesWithoutGoodbyeEndsTheChannel() throws Exception {
-        RawPeer peer = greeted();
+        Peer peer = greeted();
         peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
         peer.close();
         channel.receive(DEADLINE).close(); // what came before the end
@@ -419,8 +513,8 @@ class HostilePeerTest extends PeersTest {
     @Test
     void idleChannelNoticesThatThePeersAdapterIsGone() throws Exception {
         use(SMALL.alive(NodeClock.ALIVE));
-        try (RawPeer peer = greeted()) {
-            peer.connection.queuePair().fail();
+        try (Peer peer = greeted()) {
+            ((RawPeer) peer).connection.queuePair().fail();
             new NodeClock(nodes.server)
                     .passUntil("it has ended", NodeClock.ALIVE.multipliedBy(2), () -> !channel.isOpen());
             assertEnds(channel, EndReason.LOST);
@@ -432,7 +526,7 @@ class HostilePeerTest extends PeersTest {
     @Test
     void closingDoesNotWaitForEverForAPeerThatDoesNotAnswer() throws Exception {
         use(SMALL.closeTimeout(SHORT));
-        try (RawPeer peer = greeted()) {
+        try (Peer peer = greeted()) {
             send(channel, 1);
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(channel::close)
@@ -482,14 +576,14 @@ class HostilePeerTest extends PeersTest {
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
     void randomMessagesEndOneChannelAtMost(long seed) throws Exception {
         Random random = new Random(seed);
-        try (RawPeer peer = greeted()) {
+        try (Peer peer = greeted()) {
             peer.memory().fill((byte) random.nextInt());
             for (int i = 0; i < 3; i++) {
                 int kind = random.nextInt(4) == 0 ? random.nextInt(16) : Wire.DATA;
                 int credits = random.nextInt(4) == 0 ? random.nextInt(4096) : 0;
                 peer.send(Wire.immediate(kind, credits, random.nextInt(1 << 16)), random.nextInt(257));
             }
-            peer.connection.close();
+            peer.leave();
             assertThatExceptionOfType(ChannelException.class).isThrownBy(() -> {
                 while (true) {
                     channel.receive(DEADLINE).close();
@@ -503,19 +597,18 @@ class HostilePeerTest extends PeersTest {
     /** An offer of nothing names no memory, and its confirmation has no bytes. */
     @Test
     void emptyOffersAndConfirmationsCarryNothing() throws Exception {
-        try (RawPeer peer = greeted()) {
-            peer.awaitMessage();
+        try (Peer peer = greeted()) {
             peer.memory().fill((byte) 0);
             peer.send(Wire.immediate(Wire.OFFER, 0, 2), Wire.EXPORT_BYTES);
             try (Message message = channel.receive(DEADLINE)) {
                 message.transfer().accept(MemorySegment.ofArray(new byte[0]), DEADLINE);
             }
-            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.REPLY, 0, 2, 0));
+            assertThat(peer.awaitMessage()).isEqualTo(new Peer.Got(Wire.REPLY, 0, 2, 0));
             peer.received().fill((byte) -1);
             Future<?> offered = nodes.run(() -> {
                 channel.offer(MemorySegment.ofArray(new byte[0]), new byte[] {7}, DEADLINE);
             });
-            RawPeer.Got offer = peer.awaitMessage();
+            Peer.Got offer = peer.awaitMessage();
             assertThat(offer.kind()).isEqualTo(Wire.OFFER);
             assertThat(offer.bytes()).isEqualTo(21);
             assertThat(peer.received().asSlice(0, 22).toArray(ValueLayout.JAVA_BYTE))

@@ -58,6 +58,11 @@ final class NodePair implements AutoCloseable {
         protection = changed;
     }
 
+    /** Returns the transport of the nodes. */
+    static Transport transport() {
+        return transport;
+    }
+
     /** Returns the address of the nodes. */
     static InetSocketAddress own() {
         return transport == Transport.RDMA ? OWN : new InetSocketAddress("127.0.0.1", 0);

@@ -56,6 +56,28 @@ final class OverTcpTest {
 
     @FencedTest
     @Over(Over.Wire.TCP)
+    static class HostilePeersTest extends HostilePeerTest {
+        @Override
+        void memoryForMessagesComesAfterAdmission(boolean admitted, Path folder) {}
+
+        @Override
+        void registeringForOnePeerHoldsUpNoOther(boolean leaves) {}
+
+        @Override
+        void peerWithFewerReceivesThanItSaysLosesItsChannel() {}
+
+        @Override
+        void idleChannelNoticesThatThePeersAdapterIsGone() {}
+
+        @Override
+        void serverThatIsNoNodeIsGivenUp() {} // TcpPeerTest: connectionToAServerThatSaysNothingIsClosed
+
+        @Override
+        void addressWithoutListenerIsUnreachable() {} // TcpPeerTest: connectingWhereNobodyListensIsUnreachable
+    }
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
     static class ExportsTest extends ExportTest {
         @Override
         void exportsWithBadArgumentsAreRefused() {}

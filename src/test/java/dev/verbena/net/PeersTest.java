@@ -36,10 +36,13 @@ abstract class PeersTest {
         nodes.close();
     }
 
+    final boolean hasForgottenAll() {
+        return nodes.server.toString().matches(".*\\(0 of .*, 0 waiting\\)");
+    }
+
     /** The node serves others, and no channel is left of the bad peer. */
     final void assertGoesOn() throws Exception {
-        Await.until(
-                "the node has forgotten the peer", () -> nodes.server.toString().matches(".*\\(0 of .*, 0 waiting\\)"));
+        Await.until("the node has forgotten the peer", this::hasForgottenAll);
         NodePair.Ends ends = nodes.connect();
         NodePair.send(ends.client(), 5);
         assertThat(NodePair.receive(ends.server())).isEqualTo(5);

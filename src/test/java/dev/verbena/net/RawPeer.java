@@ -12,14 +12,13 @@ import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.WorkCompletion;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 
-/** A peer that is no node, and sends whatever the test wants. */
-final class RawPeer implements AutoCloseable {
+/** A peer over RDMA that is no node. */
+final class RawPeer extends Peer {
     private static final int RECEIVES = 64;
-    static final int SIZE = 4096;
-    private static final int CALLS = 4;
 
     final VerbsArena arena = VerbsArena.ofShared();
     final Connection connection;
@@ -55,31 +54,23 @@ final class RawPeer implements AutoCloseable {
     }
 
     /** Connects and greets as a node does. */
-    static RawPeer greeted(InetSocketAddress node, int window) throws InterruptedException {
+    static RawPeer greeted(InetSocketAddress node, int window) throws InterruptedException, IOException {
         RawPeer peer = new RawPeer(node);
-        peer.greet(window, 256);
+        peer.greet(window);
         return peer;
     }
 
+    @Override
     MemorySegment memory() {
         return memory.segment();
     }
 
-    void greet(int window, int messageSize) {
-        greet(window, messageSize, CALLS);
-    }
-
-    void greet(int window, int messageSize, int calls) {
-        new Wire.Greeting(window, messageSize, calls, new byte[0]).writeTo(memory());
-        send(Wire.immediate(Wire.GREETING, 0, 0), Wire.GREETING_BYTES);
-    }
-
+    @Override
     void send(int immediate, long bytes) {
-        sends.clear().send(1, memory.slice(0, bytes)).immediate(immediate).post();
-    }
-
-    void send(int immediate) {
-        sends.clear().send(1).immediate(immediate).post();
+        sends.clear();
+        (bytes == 0 ? sends.send(1) : sends.send(1, memory.slice(0, bytes)))
+                .immediate(immediate)
+                .post();
     }
 
     void sendPlain() {
@@ -93,45 +84,18 @@ final class RawPeer implements AutoCloseable {
                 .post();
     }
 
-    /** A message of the node, with all of its immediate number. */
-    record Got(int kind, int credits, int code, int bytes) {
-        static Got of(WorkCompletion done) {
-            int immediate = done.immediate();
-            return new Got(Wire.kind(immediate), Wire.credits(immediate), Wire.code(immediate), done.byteLength());
-        }
-    }
-
-    /** Waits for the next message of the node. */
+    @Override
     Got awaitMessage() throws InterruptedException {
         while (true) {
             WorkCompletion next = connection.awaitCompletion(DEADLINE).orThrow();
             if (next.isReceive()) {
                 connection.queuePair().postReceive(next.id(), memory.slice(SIZE / 2, SIZE / 2));
-                return Got.of(next);
+                return Got.of(next.immediate(), next.byteLength());
             }
         }
     }
 
-    /** Returns the bytes of the last message of the node. */
-    MemorySegment received() {
-        return memory.segment().asSlice(SIZE / 2);
-    }
-
-    /** Waits for the reply or the fault of the node, and returns its kind. */
-    int awaitReply() throws InterruptedException {
-        while (true) {
-            WorkCompletion next = connection.awaitCompletion(DEADLINE);
-            int kind = next.isReceive() ? Wire.kind(next.immediate()) : 0;
-            if (next.isReceive()) {
-                connection.queuePair().postReceive(next.id(), memory.slice(SIZE / 2, SIZE / 2));
-            }
-            if (kind == Wire.REPLY || kind == Wire.FAULT) {
-                return kind;
-            }
-        }
-    }
-
-    /** Waits for the node's goodbye, and returns its code. */
+    @Override
     int awaitGoodbye() throws InterruptedException {
         while (true) {
             WorkCompletion next = connection.awaitCompletion(DEADLINE);
@@ -139,6 +103,11 @@ final class RawPeer implements AutoCloseable {
                 return Wire.code(next.immediate());
             }
         }
+    }
+
+    @Override
+    void leave() {
+        connection.close();
     }
 
     @Override

@@ -7,15 +7,17 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.util.function.Consumer;
 
-/** A peer over TCP that is no node, and sends whatever the test wants. */
-final class TcpPeer implements AutoCloseable {
+/** A peer over TCP that is no node. */
+final class TcpPeer extends Peer {
     final Socket socket = new Socket();
+    private final MemorySegment memory = MemorySegment.ofArray(new byte[SIZE]);
     private final TcpFrame frame = new TcpFrame();
     private byte[] data = {};
     private OutputStream out;
@@ -63,12 +65,6 @@ final class TcpPeer implements AutoCloseable {
         return peer;
     }
 
-    void greet(int window) throws IOException {
-        byte[] greeting = new byte[Wire.GREETING_BYTES];
-        new Wire.Greeting(window, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
-        message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
-    }
-
     void write(byte... bytes) throws IOException {
         int step = singly ? 1 : Math.max(1, bytes.length);
         for (int from = 0; from < bytes.length; from += step) {
@@ -106,6 +102,16 @@ final class TcpPeer implements AutoCloseable {
         write(bytes);
     }
 
+    @Override
+    MemorySegment memory() {
+        return memory;
+    }
+
+    @Override
+    void send(int immediate, long bytes) throws IOException {
+        message(immediate, memory.asSlice(0, bytes).toArray(ValueLayout.JAVA_BYTE));
+    }
+
     /** Returns the data of the last frame. */
     byte[] data() {
         return data;
@@ -120,7 +126,17 @@ final class TcpPeer implements AutoCloseable {
         return next;
     }
 
+    /** Reads frames until the next message, and acknowledges it. */
+    @Override
+    Got awaitMessage() throws IOException {
+        TcpFrame next = await(TcpFrame.SEND);
+        MemorySegment.copy(MemorySegment.ofArray(data), 0, received(), 0, data.length);
+        frame(TcpFrame.ACKNOWLEDGEMENT, fields -> fields.number = 1);
+        return Got.of(next.number, next.length);
+    }
+
     /** Reads frames until the node's goodbye, and returns its code. */
+    @Override
     int awaitGoodbye() throws IOException {
         TcpFrame next = await(TcpFrame.SEND);
         while (Wire.kind(next.number) != Wire.GOODBYE) {
@@ -174,6 +190,11 @@ final class TcpPeer implements AutoCloseable {
             // The connection is closed too.
         }
         return count;
+    }
+
+    @Override
+    void leave() throws IOException {
+        socket.shutdownOutput();
     }
 
     @Override

@@ -42,7 +42,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peers of a node over TCP that send garbage, lie, read nothing, or say nothing: each loses its channel only. */
@@ -252,17 +251,6 @@ class TcpPeerTest extends TcpTest {
     }
 
     @Test
-    void peerThatDoesNotGreetInTimeHearsTheReason() throws Exception {
-        use(NodePair.SMALL.handshakeTimeout(DEADLINE));
-        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
-            new NodeClock(nodes.server).pass(DEADLINE);
-            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
-            peer.awaitEnd();
-        }
-        assertGoesOn();
-    }
-
-    @Test
     void greetingMayHaveTheMostBytes() throws Exception {
         try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
             byte[] greeting = new byte[Wire.MAX_GREETING_BYTES];
@@ -330,87 +318,6 @@ class TcpPeerTest extends TcpTest {
     private static long residentBytes() throws IOException {
         String pages = Files.readString(Path.of("/proc/self/statm")).split(" ")[1];
         return Long.parseLong(pages) << 12;
-    }
-
-    enum Lie {
-        NO_TYPE("Frame of type 0 with 0 bytes is malformed", peer -> peer.frame(0, frame -> {})),
-        UNKNOWN_TYPE("Frame of type 200 with 0 bytes is malformed", peer -> peer.frame(200, frame -> {})),
-        NEGATIVE_LENGTH(
-                "Frame of type 1 with -1 bytes is malformed",
-                peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = -1)),
-        KEY_IN_DATA("malformed", peer -> peer.frame(TcpFrame.DATA, frame -> frame.key = 1)),
-        ADDRESS_IN_AN_ACKNOWLEDGEMENT(
-                "malformed", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.address = 1)),
-        ADDRESS_IN_A_MESSAGE("malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.address = 1)),
-        NUMBER_IN_A_WRITE("malformed", peer -> peer.frame(TcpFrame.WRITE, frame -> frame.number = 1)),
-        LENGTH_OF_AN_ATOMIC("malformed", peer -> peer.frame(TcpFrame.FETCH_AND_ADD, frame -> frame.length = 8)),
-        SECOND_VALUE_OF_AN_ADDITION("malformed", peer -> peer.frame(TcpFrame.FETCH_AND_ADD, frame -> frame.second = 1)),
-        TYPE_BEHIND_THE_LAST("malformed", peer -> peer.frame(TcpFrame.DENIAL + 1, frame -> {})),
-        RESERVED_BYTES("Frame of type 6 with 0 bytes is malformed", peer -> {
-            byte[] header = new byte[TcpFrame.BYTES];
-            header[0] = TcpFrame.ACKNOWLEDGEMENT;
-            header[2] = 1;
-            peer.write(header);
-        }),
-        FIELD_OF_ANOTHER_TYPE("malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.key = 1)),
-        VALUE_IN_AN_ACKNOWLEDGEMENT(
-                "malformed", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.first = 1)),
-        MESSAGE_THAT_IS_TOO_LARGE(
-                "Message of 257 bytes is larger than the 256 that",
-                peer -> peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[257])),
-        HUGE_MESSAGE(
-                "Message of 2147483647 bytes",
-                peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = Integer.MAX_VALUE)),
-        TOO_MANY_MESSAGES("more messages than it has credits", peer -> {
-            for (int i = 0; i < 100; i++) {
-                peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[1]);
-            }
-        }),
-        ACKNOWLEDGEMENT_OF_NOTHING(
-                "It acknowledged 0 requests", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> {})),
-        ACKNOWLEDGEMENT_OF_TOO_MANY(
-                "It acknowledged a request that",
-                peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1000)),
-        NEGATIVE_ACKNOWLEDGEMENT(
-                "It acknowledged -1 requests",
-                peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = -1)),
-        DATA_NOT_ASKED_FOR("It sent data that", peer -> peer.frame(TcpFrame.DATA, frame -> frame.length = 8)),
-        VALUE_NOT_ASKED_FOR("It sent a value that", peer -> peer.frame(TcpFrame.VALUE, frame -> frame.first = 8)),
-        TOO_MANY_READS(
-                "more than 16 reads",
-                peer -> peer.atOnce(all -> {
-                    for (int i = 0; i < 1000; i++) {
-                        all.frame(TcpFrame.READ, frame -> {});
-                    }
-                })),
-        MESSAGE_WITHOUT_KIND("", peer -> peer.message(0));
-
-        private final String told;
-        private final TcpPeer.Step step;
-
-        Lie(String told, TcpPeer.Step step) {
-            this.told = told;
-            this.step = step;
-        }
-    }
-
-    @ParameterizedTest
-    @EnumSource(Lie.class)
-    void peerThatLiesLosesItsChannelOnly(Lie lie) throws Exception {
-        try (TcpPeer peer = greeted()) {
-            if (lie != Lie.TOO_MANY_READS) { // else its own writes might wait for its reads
-                peer.await(TcpFrame.ACKNOWLEDGEMENT);
-            }
-            lie.step.with(peer);
-            assertThat(awaitEnd(channel))
-                    .hasMessageContaining(lie.told)
-                    .satisfies(end -> assertThat(end.reason()).isEqualTo(EndReason.PROTOCOL_ERROR));
-            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
-            peer.socket.shutdownOutput(); // else the node waits a second for it
-            peer.awaitEnd();
-            channel.close();
-        }
-        assertGoesOn();
     }
 
     /** The peer asks for much data, and takes none of it. The node's own messages are not acknowledged, which ends it. */
@@ -507,7 +414,7 @@ class TcpPeerTest extends TcpTest {
                 peer.write(new byte[TcpFrame.HELLO_BYTES]);
             }
             peer.awaitEndOfBytes();
-            Await.until("the node resets the connection", () -> {
+            new NodeClock(nodes.server).passUntil("the node resets the connection", Duration.ofSeconds(1), () -> {
                 try {
                     peer.write((byte) 0);
                     return false;
@@ -610,19 +517,6 @@ class TcpPeerTest extends TcpTest {
             assertThat(NodePair.end(answered))
                     .isIn(new byte[0], TcpFrame.hello(false, 0).array()); // nothing if it was slow
         }
-    }
-
-    @Test
-    void peerThatLeavesWithoutGoodbyeIsLost() throws Exception {
-        try (TcpPeer peer = greeted()) {
-            peer.await(TcpFrame.ACKNOWLEDGEMENT);
-            peer.socket.shutdownOutput();
-            ChannelException end = awaitEnd(channel);
-            assertThat(end.reason()).isEqualTo(EndReason.LOST);
-            assertThat(end).hasMessageContaining("The peer has closed the connection");
-            channel.close();
-        }
-        assertGoesOn();
     }
 
     /** The node can't accept a peer while all its descriptors are in use, and does so later. */

@@ -42,14 +42,6 @@ class TcpRequestTest extends TcpTest {
         }
     }
 
-    @Test
-    void denialOfNothingEndsTheChannel() throws Exception {
-        try (TcpPeer peer = opened()) {
-            peer.frame(TcpFrame.DENIAL, frame -> {});
-            assertThat(awaitEnd(channel)).hasMessageContaining("It denied a request that");
-        }
-    }
-
     @ParameterizedTest
     @CsvSource({
         "false, 7, 4, 0, It sent data that",

@@ -202,6 +202,7 @@ class TcpStreamTest {
     void connectionThatThePeerClosesIsClosed() throws Exception {
         accept().close();
         turnUntil("the end has come", () -> core.cause() != null);
+        assertThat(core.cause()).hasMessageContaining("The peer has closed the connection");
         assertThat(isClosed()).isTrue();
     }
 

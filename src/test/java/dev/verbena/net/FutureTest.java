@@ -110,7 +110,7 @@ class FutureTest extends ConnectedTest {
     @Test
     void closeBesideCallsCompletesEachFutureOnce() throws Exception {
         for (int round = 0; round < 20; round++) {
-            use(SMALL);
+            ends = nodes.connect();
             ends.server().listen((channel, request) -> answer(request));
             List<CompletableFuture<Message>> calls = Collections.synchronizedList(new ArrayList<>());
             Future<?> calling = nodes.start(() -> {
@@ -135,6 +135,8 @@ class FutureTest extends ConnectedTest {
             for (CompletableFuture<Message> call : List.copyOf(calls)) {
                 Await.until("the future is done", call::isDone);
             }
+            ends.client().close();
+            ends.server().close();
         }
     }
 
@@ -178,9 +180,7 @@ class FutureTest extends ConnectedTest {
                     ? 100
                     : callLater(channel, asked).join()
                             + callLater(channel, asked).get();
-            Message reply = request.reply().length(Long.BYTES);
-            reply.segment().set(ValueLayout.JAVA_LONG, 0, found);
-            reply.send();
+            answer(request, found);
         });
         CompletableFuture<Long> twice = callLater(ends.client(), 5).thenApply(first -> {
             try {

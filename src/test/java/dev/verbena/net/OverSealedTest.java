@@ -124,9 +124,19 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
-    static class ClosesTest extends NodeCloseTest {}
+    static class ClosesTest extends NodeCloseTest {
+        @Override
+        int rounds() {
+            return 10;
+        }
+    }
 
     @FencedTest
     @Over(Over.Wire.AUTHENTICATED_WITHOUT_WINDOWS)
-    static class ClosesWithoutWindowsTest extends NodeCloseTest {}
+    static class ClosesWithoutWindowsTest extends NodeCloseTest {
+        @Override
+        int rounds() {
+            return 10;
+        }
+    }
 }

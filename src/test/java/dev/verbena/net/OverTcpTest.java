@@ -133,6 +133,11 @@ final class OverTcpTest {
     @Over(Over.Wire.TCP)
     static class ClosesTest extends NodeCloseTest {
         @Override
+        int rounds() {
+            return 10;
+        }
+
+        @Override
         void nodeWaitsForAThreadThatFreesAChannel() {}
     }
 }

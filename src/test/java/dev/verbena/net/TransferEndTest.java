@@ -17,7 +17,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Channels that are closed in the middle of a transfer, after its first piece: both sides learn that, and nothing leaks. */
 @FencedTest
 class TransferEndTest extends ConnectedTest {
-    private static final long SIZE = 64L << 20;
+    /** Eight pieces of a sealed transfer, sixteen of another one. Two are under way at once. */
+    private static final long SIZE = 4L << 20;
 
     /** The side that closes gets an exception of its own mistake; the other side gets the reason. */
     @ParameterizedTest

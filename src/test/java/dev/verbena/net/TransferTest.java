@@ -156,7 +156,8 @@ class TransferTest extends ConnectedTest {
 
     @Test
     void offerBeyondTheLimitIsRefusedByTheNode() throws Exception {
-        MemorySegment data = nodes.arena.allocate((64L << 20) + 1);
+        use(SMALL.maxTransferSize(1000));
+        MemorySegment data = nodes.arena.allocate(1001);
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> ends.client().offer(data, NOTHING, DEADLINE))
                 .withMessageContaining("maxTransferSize");

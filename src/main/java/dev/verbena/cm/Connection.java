@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Completions;
@@ -180,6 +181,7 @@ public final class Connection implements AutoCloseable {
             InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // before anything is made
+        StackRoom.forLinking();
         return to(server, () -> timeout, options, arena);
     }
 
@@ -225,6 +227,7 @@ public final class Connection implements AutoCloseable {
             InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // before anything is made
+        StackRoom.forLinking();
         return to(server, Deadline.after(timeout)::left, options, arena);
     }
 

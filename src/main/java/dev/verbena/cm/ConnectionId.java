@@ -11,6 +11,7 @@ import dev.verbena.internal.Deadline;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -345,6 +346,7 @@ public final class ConnectionId extends VerbsObject {
      * @throws IllegalStateException if the id is closed, also while waiting
      */
     public CmEvent awaitEvent(Duration timeout) throws InterruptedException {
+        StackRoom.forLinking();
         return id.events.await(RdmaCm.GET_CM_EVENT.name(), timeout, "", type -> true);
     }
 

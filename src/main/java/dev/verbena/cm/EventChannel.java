@@ -9,6 +9,7 @@ import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.Context;
@@ -407,6 +408,7 @@ public final class EventChannel extends VerbsObject {
      */
     @CName({"rdma_get_cm_event", "rdma_ack_cm_event"})
     public CmEvent awaitEvent(Duration timeout) throws InterruptedException {
+        StackRoom.forLinking();
         try (EventReader.Wait wait = new EventReader.Wait(waiters, () -> reader, timeout)) {
             CmEvent event = wait.await(() -> next(wait), this::look, timeout);
             if (event == null) {

@@ -2,6 +2,7 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
 import java.time.Duration;
 import java.util.LinkedHashSet;
@@ -178,6 +179,7 @@ final class IdEvents {
      */
     CmEvent await(String verb, Duration timeout, String hint, Predicate<CmEvent.Type> wanted)
             throws InterruptedException {
+        StackRoom.forLinking();
         return await(verb, timeout, hint, wanted, () -> null);
     }
 
@@ -188,6 +190,7 @@ final class IdEvents {
      */
     CmEvent awaitUntilRemoval(String verb, Duration timeout, Predicate<CmEvent.Type> wanted)
             throws InterruptedException {
+        StackRoom.forLinking();
         return await(verb, timeout, "", wanted, () -> {
             End known = end;
             if (known == null || known.type() != CmEvent.Type.DEVICE_REMOVAL) {

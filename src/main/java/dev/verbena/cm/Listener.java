@@ -3,6 +3,7 @@ package dev.verbena.cm;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.StackRoom;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
@@ -54,6 +55,7 @@ public final class Listener implements AutoCloseable {
      * @throws dev.verbena.VerbsException if this machine does not have the address, or another program uses it
      */
     public static Listener open(InetSocketAddress address, ListenerOptions limits, VerbsArena arena) {
+        StackRoom.forLinking();
         Objects.requireNonNull(address, "address"); // before anything is made
         Objects.requireNonNull(limits, "limits");
         EventChannel channel = EventChannel.create(arena);

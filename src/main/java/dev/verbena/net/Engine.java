@@ -426,8 +426,8 @@ final class Engine {
             Supplier<@Nullable Boolean> attempt = new Supplier<>() {
                 @Override
                 public @Nullable Boolean get() {
-                    boolean changed = future.isDone() || handlers.haveFutures() || closed;
-                    return changed || (broken != null && !wasBroken) ? Boolean.TRUE : null;
+                    boolean isOver = closed || (broken != null && !wasBroken);
+                    return (isOver || future.isDone() || handlers.haveFutures()) ? Boolean.TRUE : null;
                 }
             };
             if (wasBroken) {

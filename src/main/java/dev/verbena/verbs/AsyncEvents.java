@@ -9,6 +9,7 @@ import dev.verbena.internal.Deadline;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.StackRoom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -141,6 +142,7 @@ public final class AsyncEvents {
      */
     @CName({"ibv_get_async_event", "ibv_ack_async_event"})
     public AsyncEvent await(Duration timeout) throws InterruptedException {
+        StackRoom.forLinking();
         context.device(); // throws if the context is closed, or confined to another thread
         AsyncEvent event = source.await(waits(), () -> take(false), timeout);
         if (event == null) {

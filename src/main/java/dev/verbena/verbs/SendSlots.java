@@ -169,7 +169,13 @@ public final class SendSlots {
      * @throws InterruptedException if the thread was interrupted: nothing was posted
      */
     public void postSend(long id, LocalMemory local, Duration timeout) throws InterruptedException {
-        whenFree(() -> queuePair.postSend(id, local), timeout);
+        Runnable post = new Runnable() { // no lambda: see StackRoom.forLinking
+                    @Override
+                    public void run() {
+                        queuePair.postSend(id, local);
+                    }
+                };
+        whenFree(post, timeout);
     }
 
     /**
@@ -185,7 +191,13 @@ public final class SendSlots {
      */
     public void postWrite(long id, LocalMemory local, RemoteMemory remote, Duration timeout)
             throws InterruptedException {
-        whenFree(() -> queuePair.postWrite(id, local, remote), timeout);
+        Runnable post = new Runnable() {
+            @Override
+            public void run() {
+                queuePair.postWrite(id, local, remote);
+            }
+        };
+        whenFree(post, timeout);
     }
 
     /**

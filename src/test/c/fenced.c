@@ -2162,8 +2162,10 @@ API int ibv_destroy_cq(struct ibv_cq *ibcq)
 				uint64_t one;
 				int flags = fcntl(channel->ibv.fd, F_GETFL);
 				fcntl(channel->ibv.fd, F_SETFL, flags | O_NONBLOCK);
-				if (read(channel->ibv.fd, &one, sizeof(one)) < 0)
-					cq->acknowledged--; /* somebody has just taken it */
+				if (read(channel->ibv.fd, &one, sizeof(one)) < 0) {
+					cq->acknowledged--; /* somebody is taking it */
+					channel->queue[kept++ % 4096] = ibcq;
+				}
 				fcntl(channel->ibv.fd, F_SETFL, flags);
 			} else {
 				channel->queue[kept++ % 4096] = channel->queue[i % 4096];

@@ -38,6 +38,9 @@ final class NodeWalk {
 
     private static final int DEEP = 2000;
 
+    /** A step that had no stack is tried again so many frames higher. */
+    private static final int FRAMES_BETWEEN = 32;
+
     /** A node with all that it has. */
     private record Station(VerbsArena arena, Node node, Export export) {}
 
@@ -367,6 +370,9 @@ final class NodeWalk {
         try {
             descend(frames - 1, step, random);
         } catch (StackOverflowError full) {
+            if (frames % FRAMES_BETWEEN != 0) {
+                throw full;
+            }
             step.action.run(this, random); // may lack room itself
         }
     }

@@ -72,6 +72,21 @@ class PostingRulesTest {
         }
     }
 
+    @ParameterizedTest
+    @MethodSource("ways")
+    void operationsOfABatchOfTwoKindsAreKnownWhenTheyFail(PostWay way) throws InterruptedException {
+        try (Loopback loopback = way.connected()) {
+            loopback.left
+                    .pair
+                    .sendBatch(2)
+                    .send(1, local(loopback, 1))
+                    .send(2, local(loopback, 2))
+                    .immediate(3)
+                    .post();
+            assertThat(flushed(loopback, 2)).containsExactly(Operation.SEND, Operation.SEND_WITH_IMMEDIATE);
+        }
+    }
+
     /** A driver may grant no pieces at all: requests of a batch must not overlap nevertheless. */
     @Test
     void batchHasRoomForOnePieceOfEachRequest() {

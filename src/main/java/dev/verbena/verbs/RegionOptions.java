@@ -52,7 +52,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions of(MemorySegment memory) {
-        return of(new RegionSource.Segment(memory, false, null));
+        return of(new Registration.Segment(memory, false, null));
     }
 
     /**
@@ -64,7 +64,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      * @return options for {@link ProtectionDomain#register(RegionOptions)}
      */
     public static RegionOptions foreign(MemorySegment memory) {
-        return of(new RegionSource.Segment(memory, true, null));
+        return of(new Registration.Segment(memory, true, null));
     }
 
     /**
@@ -86,7 +86,7 @@ public final class RegionOptions extends Options<RegionOptions> {
             throw new IllegalArgumentException(
                     "owner must not be a VerbsArena, which waits for the region itself: use RegionOptions.of(memory)");
         }
-        return of(new RegionSource.Segment(memory, true, owner));
+        return of(new Registration.Segment(memory, true, owner));
     }
 
     /**
@@ -101,7 +101,7 @@ public final class RegionOptions extends Options<RegionOptions> {
     public static RegionOptions of(DriverBuffer buffer, long offset, long length) {
         Registration.checkLength(length);
         Objects.checkFromIndexSize(offset, length, buffer.length());
-        return of(new RegionSource.Buffer(buffer, offset, length));
+        return of(new Registration.Buffer(buffer, offset, length));
     }
 
     /**
@@ -115,7 +115,7 @@ public final class RegionOptions extends Options<RegionOptions> {
      */
     public static RegionOptions of(DeviceMemory memory, long offset, long length) {
         Registration.checkLength(length);
-        return of(new RegionSource.Device(memory, offset, length));
+        return of(new Registration.Device(memory, offset, length));
     }
 
     /**
@@ -130,7 +130,7 @@ public final class RegionOptions extends Options<RegionOptions> {
         Registration.checkLength(length);
         Checks.checkAtLeast("file descriptor", descriptor, 0);
         Checks.checkAtLeast("offset", offset, 0);
-        return of(new RegionSource.DmaBuf(descriptor, offset, length));
+        return of(new Registration.DmaBuf(descriptor, offset, length));
     }
 
     RegionSource source() {
@@ -140,12 +140,12 @@ public final class RegionOptions extends Options<RegionOptions> {
     /** Returns the owner of the memory, which the region closes; null if there is none. */
     @Nullable
     AutoCloseable owner() {
-        return source() instanceof RegionSource.Segment part ? part.owner() : null;
+        return source() instanceof Registration.Segment part ? part.owner() : null;
     }
 
     /** Returns the segment. Throws if the memory is of another kind, or has an address or hints of its own. */
-    RegionSource.Segment plainMemory() {
-        if (source() instanceof RegionSource.Segment part && address().isEmpty() && HINTS.of(this) == null) {
+    Registration.Segment plainMemory() {
+        if (source() instanceof Registration.Segment part && address().isEmpty() && HINTS.of(this) == null) {
             return part;
         }
         throw new IllegalArgumentException(

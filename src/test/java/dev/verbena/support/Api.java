@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -47,8 +46,7 @@ public final class Api {
                             && !name.endsWith("package-info.class"))
                     .<Class<?>>map(name -> load(
                             name.substring(0, name.length() - ".class".length()).replace('/', '.')))
-                    .filter(type -> Stream.<Class<?>>iterate(type, Objects::nonNull, Class::getEnclosingClass)
-                            .allMatch(each -> Modifier.isPublic(each.getModifiers())))
+                    .filter(type -> Modifier.isPublic(type.getModifiers()))
                     .sorted((a, b) -> a.getName().compareTo(b.getName()))
                     .toList();
         } catch (IOException e) {

@@ -43,7 +43,7 @@ public final class AddressHandle extends RequestPart {
             AddressCodec.writePath(path, attributes);
             long handle = Calls.pointer(
                     Ibv.CREATE_AH,
-                    domain.contextEvenIfClosed().name() + ", " + path,
+                    domain.context.name() + ", " + path,
                     errno -> hint(path, errno),
                     domain.address(),
                     attributes.address());

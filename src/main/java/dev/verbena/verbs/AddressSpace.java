@@ -33,11 +33,11 @@ public final class AddressSpace extends ContextObject {
             AccessFlag.FLUSH_PERSISTENT,
             AccessFlag.MW_BIND);
 
-    private final ProtectionDomain domain;
-    private final Set<AccessFlag> access;
+    final ProtectionDomain domain;
+    final Set<AccessFlag> access;
 
     private AddressSpace(ObjectLifetime lifetime, ProtectionDomain domain, Set<AccessFlag> access, long structure) {
-        super(lifetime, domain.contextEvenIfClosed(), structure);
+        super(lifetime, domain.context, structure);
         this.domain = domain;
         this.access = access;
     }
@@ -60,14 +60,6 @@ public final class AddressSpace extends ContextObject {
     @Override
     void destroy() {
         Calls.run(Ibv.DEREG_MR, this, address);
-    }
-
-    ProtectionDomain domainEvenIfClosed() {
-        return domain;
-    }
-
-    Set<AccessFlag> accessEvenIfClosed() {
-        return access;
     }
 
     /**

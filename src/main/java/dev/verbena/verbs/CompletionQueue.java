@@ -131,7 +131,7 @@ public final class CompletionQueue extends ContextObject {
 
     /** Enters the queue where events look it up by its address, until C has destroyed the queue. */
     private void expectEvents() {
-        context.eventsEvenIfClosed().add(address, this);
+        context.events.add(address, this);
         CompletionChannel channel = CHANNEL.of(options);
         if (channel != null) {
             channel.add(this);
@@ -221,7 +221,7 @@ public final class CompletionQueue extends ContextObject {
         for (Completions cursor : cursors) {
             cursor.end();
         }
-        context.eventsEvenIfClosed().remove(address, this);
+        context.events.remove(address, this);
         if (events != null) {
             events.destroyed();
         }
@@ -420,7 +420,7 @@ public final class CompletionQueue extends ContextObject {
 
     /** Looks for reports of the device, as waits do about once a second. Returns true if the queue has lost completions. */
     boolean looksLossy() {
-        context.eventsEvenIfClosed().look();
+        context.events.look();
         return hasLost();
     }
 
@@ -559,7 +559,7 @@ public final class CompletionQueue extends ContextObject {
 
     /** Says why nothing may have completed. */
     private String whyNothing() {
-        QueuePair failed = context.eventsEvenIfClosed().failedPair(this);
+        QueuePair failed = context.events.failedPair(this);
         if (failed != null) {
             return failed + " has failed"
                     + (context.provider().software()
@@ -586,7 +586,7 @@ public final class CompletionQueue extends ContextObject {
             } else {
                 LockSupport.parkNanos(PAUSE_NANOS);
                 if (tries % PAUSES_BETWEEN_LOOKS == 0) {
-                    context.eventsEvenIfClosed().look(); // the next poll throws after a loss
+                    context.events.look(); // the next poll throws after a loss
                 }
             }
             found = attempt.get();

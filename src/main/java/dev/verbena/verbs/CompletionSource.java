@@ -192,7 +192,7 @@ final class CompletionSource {
 
     private void lookForLosses() {
         for (CompletionQueue any : queues.values()) {
-            any.contextEvenIfClosed().eventsEvenIfClosed().look(); // all contexts of the source have one descriptor
+            any.context.events.look(); // all contexts of the source have one descriptor
             return;
         }
     }

@@ -269,7 +269,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** Returns the open queue pair with the number of the current completion, or null if there is none. */
     @Nullable
     QueuePair numbered() {
-        return queue.contextEvenIfClosed().queuePair(word(QP_NUMBER));
+        return queue.context.queuePair(word(QP_NUMBER));
     }
 
     /** Returns the queue pair whose failed request the current completion reports, or null if it is not known. */

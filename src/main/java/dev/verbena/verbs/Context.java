@@ -62,7 +62,9 @@ public final class Context extends VerbsObject {
     private final DriverFunctions provider;
     private volatile boolean withoutThreadDomains;
     private final ContextQueries queries;
-    private final AsyncEvents events; // null while a constructor that fails closes the context
+    /** The events, for objects that add and remove themselves; null while a constructor that fails closes this context. */
+    final AsyncEvents events;
+
     private final @Nullable Runnable letGo;
     private final QueuePairNumbers queuePairs = new QueuePairNumbers();
 
@@ -194,11 +196,6 @@ public final class Context extends VerbsObject {
      */
     public AsyncEvents events() {
         lifetime.checkOpen();
-        return events;
-    }
-
-    /** Returns the events, for objects that add and remove themselves. A closed context has them too. */
-    AsyncEvents eventsEvenIfClosed() {
         return events;
     }
 

@@ -67,10 +67,6 @@ abstract class ContextObject extends VerbsObject {
         return context;
     }
 
-    final Context contextEvenIfClosed() {
-        return context;
-    }
-
     /** Returns the struct of C. Hold this object while C uses it. */
     final long address() {
         return address;

@@ -37,7 +37,7 @@ public final class DriverBuffer extends ContextObject {
             long address,
             BorrowedMemory access,
             MemorySegment segment) {
-        super(lifetime, domain.contextEvenIfClosed(), address);
+        super(lifetime, domain.context, address);
         this.domain = domain;
         this.access = access;
         this.segment = segment;
@@ -132,7 +132,6 @@ public final class DriverBuffer extends ContextObject {
     /** Returns for example {@code 4 KiB of memory by the driver of mlx5_0}. */
     @Override
     public String toString() {
-        return LockedMemory.inWords(segment.byteSize()) + " of memory by the driver of "
-                + domain.contextEvenIfClosed().name();
+        return LockedMemory.inWords(segment.byteSize()) + " of memory by the driver of " + domain.context.name();
     }
 }

@@ -190,7 +190,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             MemoryRegion made = maker.apply(lifetime);
             event.end();
             if (event.shouldCommit()) {
-                event.device = made.domainOfDevice().contextEvenIfClosed().name();
+                event.device = made.domainOfDevice().context.name();
                 event.size = made.length;
                 event.access = made.access.toString();
                 event.commit();
@@ -208,12 +208,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                 arena,
                 memory,
                 lifetime -> new MemoryRegion(
-                        lifetime,
-                        Kind.PART_OF_ADDRESS_SPACE,
-                        space.domainEvenIfClosed(),
-                        backing,
-                        space.accessEvenIfClosed(),
-                        structure),
+                        lifetime, Kind.PART_OF_ADDRESS_SPACE, space.domain, backing, space.access, structure),
                 space);
     }
 

@@ -56,7 +56,7 @@ public final class MemoryWindow extends RequestPart {
             throw new IllegalArgumentException("type of a memory window must be TYPE_1 or TYPE_2, got " + type);
         }
         return ObjectLifetime.create(arena, List.of(domain), lifetime -> {
-            Context context = domain.contextEvenIfClosed();
+            Context context = domain.context;
             long window = Calls.pointer(
                     context.function(ContextVerb.ALLOC_MW),
                     context.name() + ", " + type,
@@ -72,7 +72,7 @@ public final class MemoryWindow extends RequestPart {
     @CName("ibv_dealloc_mw")
     @Override
     void destroy() {
-        Calls.run(domain.contextEvenIfClosed().function(ContextVerb.DEALLOC_MW), this, address);
+        Calls.run(domain.context.function(ContextVerb.DEALLOC_MW), this, address);
         lifetime.gone();
         regions.forEach(region -> region.forget(this));
     }
@@ -216,7 +216,7 @@ public final class MemoryWindow extends RequestPart {
     /** Returns for example {@code TYPE_2 memory window of rxe0}. */
     @Override
     public String toString() {
-        return type + " memory window of " + domain.contextEvenIfClosed().name();
+        return type + " memory window of " + domain.context.name();
     }
 
     /** The kind of a memory window ({@code enum ibv_mw_type}). */

@@ -94,7 +94,7 @@ public final class QueuePair extends ContextObject {
         this.request = ownSends.address;
         this.receive = ownReceives.address;
         context.add(this);
-        context.eventsEvenIfClosed().add(address, this);
+        context.events.add(address, this);
     }
 
     /**
@@ -228,7 +228,7 @@ public final class QueuePair extends ContextObject {
         lifetime.gone();
         batches.end();
         context.remove(this);
-        context.eventsEvenIfClosed().remove(address, this);
+        context.events.remove(address, this);
     }
 
     /**

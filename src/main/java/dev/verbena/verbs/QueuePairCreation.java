@@ -58,7 +58,7 @@ final class QueuePairCreation {
             @Nullable LongConsumer destroyer,
             QueuePairState begins) {
         this.domain = domain;
-        this.context = domain.contextEvenIfClosed();
+        this.context = domain.context;
         this.options = options;
         this.maker = maker;
         this.destroyer = destroyer;
@@ -123,7 +123,7 @@ final class QueuePairCreation {
     /** Opens the receiving half of an extended reliable connection that another process made. */
     static QueuePair open(XrcDomain xrcDomain, int number, VerbsArena arena) {
         Checks.checkRange("queue pair number", number, QueuePair.MULTICAST);
-        Context context = xrcDomain.contextEvenIfClosed();
+        Context context = xrcDomain.context;
         return ObjectLifetime.create(arena, List.of(xrcDomain), (lifetime, scratch) -> {
             QueuePairOptions options = QueuePairOptions.xrcReceive(xrcDomain);
             long longest = context.queries().longestMessage(TYPE.of(options), 1);

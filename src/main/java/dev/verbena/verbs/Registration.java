@@ -56,7 +56,7 @@ final class Registration {
         List<VerbsObject> others = new ArrayList<>();
         DmaHandle hints = RegionOptions.HINTS.of(options);
         if (hints != null) {
-            hints.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
+            hints.checkIn(domain.context, QueuePairCreation.DOMAIN);
             others.add(hints);
         }
         VerbsObject keeper = source.checkIn(domain, options);
@@ -106,8 +106,7 @@ final class Registration {
                 RegionBacking.NOTHING,
                 Set.of(AccessFlag.LOCAL_WRITE),
                 domain,
-                () -> Calls.pointer(
-                        domain.contextEvenIfClosed().function(ContextVerb.ALLOC_NULL_MR), domain, domain.address()));
+                () -> Calls.pointer(domain.context.function(ContextVerb.ALLOC_NULL_MR), domain, domain.address()));
     }
 
     static MemoryRegion imported(ProtectionDomain domain, int handle, long address, VerbsArena arena) {
@@ -181,7 +180,7 @@ final class Registration {
     private static @Nullable AccessFlag missing(ProtectionDomain domain, Set<AccessFlag> flags) {
         DeviceAttributes device;
         try {
-            device = domain.contextEvenIfClosed().queries().attributes();
+            device = domain.context.queries().attributes();
         } catch (VerbsException gone) {
             return null; // the registration's own failure is the one to report
         }
@@ -313,7 +312,7 @@ final class Registration {
                         "device memory begins at the address 0 and takes no hints, got " + options);
             }
             memory.checkRange(offset, length);
-            memory.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
+            memory.checkIn(domain.context, QueuePairCreation.DOMAIN);
             return memory;
         }
 
@@ -325,7 +324,7 @@ final class Registration {
         @Override
         public long register(ProtectionDomain domain, RegionBacking backing, Set<AccessFlag> flags) {
             return Calls.pointer(
-                    domain.contextEvenIfClosed().function(ContextVerb.REG_DM_MR),
+                    domain.context.function(ContextVerb.REG_DM_MR),
                     this + ", " + flags,
                     domain.address(),
                     memory.address(),

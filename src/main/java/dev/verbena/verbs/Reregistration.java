@@ -56,7 +56,7 @@ final class Reregistration {
             VerbsObject[] others) {
         ProtectionDomain other = DOMAIN.of(wanted);
         if (other != null) {
-            other.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN);
+            other.checkIn(domain.context, QueuePairCreation.DOMAIN);
         }
         MemorySegment memory = MEMORY.of(wanted);
         Set<AccessFlag> changed = ACCESS.of(wanted);

@@ -69,7 +69,7 @@ public final class SharedReceiveQueue extends ContextObject {
             Attributes granted,
             long address,
             @Nullable LongConsumer destroyer) {
-        super(lifetime, domain.contextEvenIfClosed(), address);
+        super(lifetime, domain.context, address);
         this.domain = domain;
         this.options = options;
         this.granted = granted;
@@ -80,7 +80,7 @@ public final class SharedReceiveQueue extends ContextObject {
         this.receive = ownReceives.address;
         this.singleReceives =
                 new SingleRequestBatches<>(ownReceives, lifetime.isConfined() ? ownReceives : receives(1));
-        context.eventsEvenIfClosed().add(address, this);
+        context.events.add(address, this);
     }
 
     /**
@@ -152,7 +152,7 @@ public final class SharedReceiveQueue extends ContextObject {
         parents.addAll(used);
         parents.addAll(owners);
         return ObjectLifetime.create(arena, parents, (lifetime, scratch) -> {
-            ContextObject.checkIn(domain.contextEvenIfClosed(), QueuePairCreation.DOMAIN, used);
+            ContextObject.checkIn(domain.context, QueuePairCreation.DOMAIN, used);
             MemorySegment init = ibv_srq_init_attr_ex.allocate(scratch); // it begins like the shorter struct
             options.attributes().write(ibv_srq_init_attr_ex.attr(init));
             long srq = maker.applyAsLong(init);
@@ -167,7 +167,7 @@ public final class SharedReceiveQueue extends ContextObject {
         if (!plain) {
             fillExtended(domain, options, init);
         }
-        Context context = domain.contextEvenIfClosed();
+        Context context = domain.context;
         return Calls.pointer(
                 plain ? Ibv.CREATE_SRQ : context.function(ContextVerb.CREATE_SRQ_EX),
                 Calls.words(context.name(), options),
@@ -213,7 +213,7 @@ public final class SharedReceiveQueue extends ContextObject {
         }
         lifetime.gone();
         batches.forEach(WorkBatch::end);
-        context.eventsEvenIfClosed().remove(address, this);
+        context.events.remove(address, this);
     }
 
     /** Returns the log of posted receives, for the queue pairs that share this queue. */

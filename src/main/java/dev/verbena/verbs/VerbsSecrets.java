@@ -172,7 +172,7 @@ final class VerbsSecrets implements VerbsAccess {
 
     @Override
     public void limitSends(QueuePair pair) {
-        if (pair.contextEvenIfClosed().provider().software()) {
+        if (pair.context.provider().software()) {
             pair.batches.countSends();
         }
     }

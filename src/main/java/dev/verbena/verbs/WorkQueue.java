@@ -41,7 +41,7 @@ public final class WorkQueue extends ContextObject {
     private volatile State state;
 
     private WorkQueue(ObjectLifetime lifetime, ProtectionDomain domain, WorkQueueOptions options, long address) {
-        super(lifetime, domain.contextEvenIfClosed(), address);
+        super(lifetime, domain.context, address);
         this.domain = domain;
         this.options = options;
         MemorySegment wq = MemorySegment.ofAddress(address).reinterpret(ibv_wq.sizeof());
@@ -53,7 +53,7 @@ public final class WorkQueue extends ContextObject {
         this.singleReceives = new SingleRequestBatches<>(own, lifetime.isConfined() ? own : receives(1));
         this.state = State.of(ibv_wq.state(wq));
         path.ready(state == State.READY);
-        context.eventsEvenIfClosed().add(address, this);
+        context.events.add(address, this);
     }
 
     /** Initialises the fields that C's inline function sets after it has called the driver. */
@@ -66,7 +66,7 @@ public final class WorkQueue extends ContextObject {
     }
 
     static WorkQueue create(ProtectionDomain domain, WorkQueueOptions options, VerbsArena arena) {
-        Context context = domain.contextEvenIfClosed();
+        Context context = domain.context;
         QueuePairCreation.checkThreads(options.queue(), arena);
         options.queue().checkIn(context, QueuePairCreation.DOMAIN);
         return ObjectLifetime.create(arena, List.of(domain, options.queue()), (lifetime, scratch) -> {
@@ -84,7 +84,7 @@ public final class WorkQueue extends ContextObject {
         Calls.run(context.function(ContextVerb.DESTROY_WQ), name, address);
         lifetime.gone();
         batches.forEach(WorkBatch::end);
-        context.eventsEvenIfClosed().remove(address, this);
+        context.events.remove(address, this);
     }
 
     /**

@@ -68,18 +68,17 @@ class HostilePeerTest extends PeersTest {
     }
 
     private static ChannelException assertEnds(Channel channel, EndReason reason) {
-        ChannelException[] told = new ChannelException[1];
-        assertThatExceptionOfType(ChannelException.class)
+        ChannelException told = assertThatExceptionOfType(ChannelException.class)
                 .isThrownBy(() -> {
                     while (true) {
                         channel.receive(DEADLINE).close();
                     }
                 })
-                .satisfies(end -> told[0] = end)
-                .satisfies(end -> assertThat(end.reason()).isEqualTo(reason));
+                .actual();
+        assertThat(told.reason()).isEqualTo(reason);
         assertThat(channel.isOpen()).isFalse();
         assertThat(((ChannelException) channel.cause().orElseThrow()).reason()).isEqualTo(reason);
-        return told[0];
+        return told;
     }
 
     enum Lie {

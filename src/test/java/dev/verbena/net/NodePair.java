@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.Fenced;
@@ -100,6 +101,13 @@ final class NodePair implements AutoCloseable {
         try (Message message = on.receive(DEADLINE)) {
             return message.segment().get(ValueLayout.JAVA_LONG, 0);
         }
+    }
+
+    /** Waits for the end of a channel from which no message comes, and returns its cause. */
+    static ChannelException endOf(Channel channel) {
+        return assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> channel.receive(DEADLINE))
+                .actual();
     }
 
     /** Holds back what a channel sends from now on, as if the peer's adapter acknowledged nothing. */

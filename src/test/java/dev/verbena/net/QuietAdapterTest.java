@@ -3,6 +3,7 @@ package dev.verbena.net;
 import static dev.verbena.net.NodePair.OWN;
 import static dev.verbena.net.NodePair.SMALL;
 import static dev.verbena.net.NodePair.end;
+import static dev.verbena.net.NodePair.endOf;
 import static dev.verbena.net.NodePair.hold;
 import static dev.verbena.net.NodePair.letGo;
 import static dev.verbena.net.NodePair.receive;
@@ -56,14 +57,6 @@ class QuietAdapterTest extends ConnectedTest {
         RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
         channel = nodes.server.accept(DEADLINE);
         return peer;
-    }
-
-    private static ChannelException endOf(Channel channel) {
-        ChannelException[] told = new ChannelException[1];
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> channel.receive(DEADLINE))
-                .satisfies(end -> told[0] = end);
-        return told[0];
     }
 
     private static void assertNoMemory(ChannelException told) {

@@ -76,20 +76,19 @@ class SecretTest {
     }
 
     private EndReason refusal() {
-        AtomicReference<EndReason> reason = new AtomicReference<>();
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
-                .satisfies(refused -> reason.set(refused.reason()));
+        ChannelException refused = refusal(nodes.server.address());
         assertThat(nodes.server.pollAccept()).isNull();
-        return reason.get();
+        return refused.reason();
+    }
+
+    private ChannelException refusal(InetSocketAddress server) {
+        return assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> nodes.client.connect(server, DEADLINE))
+                .actual();
     }
 
     private static EndReason end(Channel channel) {
-        AtomicReference<EndReason> reason = new AtomicReference<>();
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> channel.receive(DEADLINE))
-                .satisfies(ended -> reason.set(ended.reason()));
-        return reason.get();
+        return NodePair.endOf(channel).reason();
     }
 
     // Who is admitted
@@ -362,13 +361,9 @@ class SecretTest {
                     // It has seen enough.
                 }
             });
-            AtomicReference<EndReason> reason = new AtomicReference<>();
-            InetSocketAddress address = (InetSocketAddress) listener.getLocalSocketAddress();
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> nodes.client.connect(address, DEADLINE))
-                    .satisfies(refused -> reason.set(refused.reason()));
+            ChannelException refused = refusal((InetSocketAddress) listener.getLocalSocketAddress());
             NodePair.end(server);
-            return reason.get();
+            return refused.reason();
         }
     }
 
@@ -566,12 +561,10 @@ class SecretTest {
     void eachChangedByteOfTheAnswersIsFound(Said said) throws Exception {
         for (int i = TcpFrame.BYTES; i < said.bytes; i++) { // a frame that has become longer would be waited for
             try (TamperingProxy proxy = new TamperingProxy(nodes.server.address(), said.changed(i))) {
-                assertThatExceptionOfType(ChannelException.class)
-                        .as("byte " + i)
-                        .isThrownBy(() -> nodes.client.connect(proxy.address(), DEADLINE))
-                        .satisfies(refused -> assertThat(said == Said.PROOF || REFUSALS.contains(refused.reason()))
-                                .as("%s", refused)
-                                .isTrue());
+                EndReason reason = refusal(proxy.address()).reason();
+                assertThat(said == Said.PROOF || REFUSALS.contains(reason))
+                        .as("byte %d: %s", i, reason)
+                        .isTrue();
             }
         }
         assertNothingIsOpened();
@@ -700,8 +693,7 @@ class SecretTest {
                 return List.of(frame.bytes());
             })) {
                 byte[] data = new byte[3 * SealedOffer.PIECE];
-                Future<Void> offered =
-                        nodes.run(() -> tapped.client.offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
+                Future<Void> offered = offer(tapped.client, data);
                 try (Message offer = tapped.server.receive(DEADLINE);
                         Transfer transfer = offer.transfer()) {
                     assertThatExceptionOfType(ChannelException.class)
@@ -801,13 +793,17 @@ class SecretTest {
         NodePair.Ends ends = nodes.connect();
         send(ends.server(), 1); // fills the window of the side that offers, which receives nothing
         byte[] data = new byte[4 * SealedOffer.PIECE];
-        Future<Void> offered = nodes.run(() -> ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
+        Future<Void> offered = offer(ends.client(), data);
         try (Message offer = ends.server().receive(DEADLINE);
                 Transfer transfer = offer.transfer()) {
             transfer.accept(MemorySegment.ofArray(new byte[data.length]), DEADLINE);
         }
         NodePair.end(offered);
         assertThat(receive(ends.client())).isEqualTo(1);
+    }
+
+    private Future<Void> offer(Channel by, byte... data) {
+        return nodes.run(() -> by.offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
     }
 
     private static void sayAboutPiece(Channel by, int kind) {
@@ -846,8 +842,7 @@ class SecretTest {
         NodeOptions clear = SMALL.transport(Transport.TCP);
         use(clear, clear);
         NodePair.Ends ends = nodes.connect();
-        Future<Void> offered =
-                nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[1]), new byte[0], DEADLINE));
+        Future<Void> offered = offer(ends.client(), new byte[1]);
         try (Message _ = ends.server().receive(DEADLINE)) {
             sayAboutPiece(ends.server(), Wire.PULL);
             assertThat(offered).failsWithin(DEADLINE);
@@ -858,8 +853,7 @@ class SecretTest {
     @Test
     void pieceBeyondTheEndOfAnOfferEndsTheChannel() throws Exception {
         NodePair.Ends ends = nodes.connect();
-        Future<Void> offered =
-                nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[1]), new byte[0], DEADLINE));
+        Future<Void> offered = offer(ends.client(), new byte[1]);
         try (Message offer = ends.server().receive(DEADLINE);
                 Transfer _ = offer.transfer()) {
             assertThat(ends.server().messages().pulls.tryPull(0)).isTrue();
@@ -874,8 +868,7 @@ class SecretTest {
     }
 
     private void transfer(NodePair.Ends ends, int size) throws Exception {
-        Future<Void> offered =
-                nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[size]), new byte[0], DEADLINE));
+        Future<Void> offered = offer(ends.client(), new byte[size]);
         try (Message offer = ends.server().receive(DEADLINE);
                 Transfer transfer = offer.transfer()) {
             transfer.accept(MemorySegment.ofArray(new byte[size]), DEADLINE);
@@ -888,8 +881,7 @@ class SecretTest {
         NodePair.Ends ends = nodes.connect();
         List<byte[]> keys = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
-            Future<Void> offered =
-                    nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[1]), new byte[0], DEADLINE));
+            Future<Void> offered = offer(ends.client(), new byte[1]);
             try (Message offer = ends.server().receive(DEADLINE)) {
                 MemorySegment key = offer.owned().memory.asSlice(Wire.EXPORT_BYTES, SealedOffer.KEY_BYTES);
                 keys.add(key.toArray(ValueLayout.JAVA_BYTE));

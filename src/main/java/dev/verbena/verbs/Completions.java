@@ -41,8 +41,11 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     static final long SERVICE_LEVEL = ibv_wc.sl$offset();
     static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
 
-    /** The number of polls that find nothing, less 1, between two looks at the clock: a power of two less 1. */
-    private static final int IDLE_POLLS = 63;
+    /**
+     * The number of polls that find nothing, less 1, between two looks at the clock: a power of two less 1. With 63, an empty poll
+     * of 4 ns took 0.3 ns more.
+     */
+    private static final int IDLE_POLLS = 1023;
 
     private static final long LOOK_NANOS = 1_000_000_000;
 

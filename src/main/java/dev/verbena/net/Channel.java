@@ -150,8 +150,8 @@ public final class Channel implements AutoCloseable {
     }
 
     /**
-     * What a thread tries until it succeeds, in a class: the JDK never links a lambda again for which a thread had no stack or
-     * heap at its first use, and each later call fails.
+     * An attempt that a thread repeats until it succeeds. It is no lambda: the JDK never links one again for which a thread had
+     * no stack or heap at its first use, and each later call fails.
      */
     private abstract static class Attempt implements Supplier<@Nullable Boolean> {
         abstract boolean succeeds();

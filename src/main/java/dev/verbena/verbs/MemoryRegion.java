@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * {@snippet file="ObjectSnippets.java" region="slice"}
  */
 public final class MemoryRegion extends RequestPart implements LocalMemory {
-    /** How the memory is known to a device. */
+    /** The ways in which memory is known to a device. */
     private enum Kind {
         /** This process has registered the memory. */
         REGISTERED(true),

@@ -215,6 +215,9 @@ public final class SendSlots {
                 if (full.errno() != Errno.ENOMEM || (deadline.isOver() && left() > 0)) {
                     throw full;
                 }
+                if (Thread.interrupted()) { // the next wait does not look if there are slots
+                    throw new InterruptedException();
+                }
                 LockSupport.parkNanos(PAUSE_NANOS);
             }
         }

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What scripts and tests of them print and start. */
+/** Rules for the texts of scripts, and for the programs that tests start. */
 class ScriptsTest {
     private static final Path FOLDER = Path.of("scripts");
 

@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a program may rely on in whatever style it makes calls and receives messages. */
+/** Promises that hold in whatever style a program makes calls and receives messages. */
 @FencedTest
 class StyleTest extends ConnectedTest {
     private static final Duration SHORT = Duration.ofMillis(20);

@@ -11,6 +11,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import java.time.Duration;
@@ -204,6 +205,19 @@ class SendSlotsTest {
         }
         waiting.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
         trying.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        assertThat(slots.free()).isEqualTo(DEPTH);
+    }
+
+    @Test
+    void postThatTheDriverHasNoRoomForIsRepeatedUntilTheThreadIsInterrupted() throws InterruptedException {
+        SendSlots slots = SendSlots.of(pair);
+        Fenced.fail("ibv_post_send", 1, Errno.ENOMEM);
+        slots.postWrite(1, local, remote, DEADLINE);
+        assertThat(queue.await(DEADLINE).orThrow().id()).isEqualTo(1);
+        Fenced.fail("ibv_post_send", 1, Errno.ENOMEM);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> slots.postWrite(2, local, remote, DEADLINE)).isInstanceOf(InterruptedException.class);
+        assertThat(queue.poll()).as("what was posted").isNull();
         assertThat(slots.free()).isEqualTo(DEPTH);
     }
 

@@ -174,7 +174,7 @@ final class Walk {
         }
     }
 
-    /** What one thread does while the others wait. */
+    /** The work of one thread while the others wait. */
     private record Turn(int actor, Runnable work) {}
 
     /** Has each thread begin the next turn at the end of its own: a hand-over costs as much as several steps. */

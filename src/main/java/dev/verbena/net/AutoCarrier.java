@@ -158,7 +158,7 @@ final class AutoCarrier extends Carrier {
     private final class Asking implements Attempt {
         @Override
         public void begin(ChannelCore core) {
-            tcp.ask(core);
+            tcp.connect(core, true);
         }
 
         @Override

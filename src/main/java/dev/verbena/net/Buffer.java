@@ -5,6 +5,7 @@ import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A piece of registered memory of a channel. The channel lends it to the program as a {@link Message}. The channel's lock
@@ -32,8 +33,12 @@ final class Buffer {
     private static final VarHandle TURN = Fields.handle(MethodHandles.lookup(), "turn", int.class);
 
     final int index;
+
+    /** The memory with the header and the seal. */
     final LocalMemory whole;
-    final MemorySegment memory;
+
+    /** The memory of the header, the message and the seal. */
+    final MemorySegment all;
 
     /** The message that methods lend which allocate nothing. */
     final Message reused;
@@ -51,29 +56,30 @@ final class Buffer {
     /** The number of the call that this is a request of, or a reply to. */
     int call = NO_CALL;
 
-    private long length;
+    private int length;
 
-    /** The first bytes of the memory, as they were last asked for. So messages of equal lengths allocate nothing. */
+    /** The message with its header and seal, as last asked for. So messages of equal lengths allocate nothing. */
     private LocalMemory slice;
 
-    private MemorySegment view;
+    private @Nullable MemorySegment view;
+    private @Nullable MemorySegment memory;
 
-    /** The number of bytes behind a message that its seal needs. */
-    private final int room;
+    /** The number of bytes of the header and of the seal. */
+    private final int around;
 
     /**
      * Makes a buffer.
      *
-     * @param room the number of bytes of the memory that are not for the program
+     * @param whole memory that begins with the header
+     * @param room the number of bytes behind the message that its seal needs
      */
     Buffer(Channel channel, int index, LocalMemory whole, int room) {
         this.index = index;
         this.whole = whole;
-        this.room = room;
-        this.memory = room == 0 ? whole.segment() : whole.segment().asSlice(0, whole.length() - room);
+        this.around = Wire.HEADER_BYTES + room;
+        this.all = whole.segment();
         this.slice = whole;
-        this.view = memory;
-        this.length = memory.byteSize();
+        this.length = (int) whole.length() - around;
         this.reused = new Message(channel, this, 0);
     }
 
@@ -111,29 +117,39 @@ final class Buffer {
         return (int) TURN.getAcquire(this);
     }
 
-    long length() {
+    int length() {
         return length;
     }
 
-    void length(long bytes) {
+    void length(int bytes) {
         length = bytes;
+    }
+
+    /** Returns the memory of the message, whatever its length is: always the same object. */
+    MemorySegment memory() {
+        MemorySegment known = memory;
+        if (known == null) {
+            known = all.asSlice(Wire.HEADER_BYTES, whole.length() - around);
+            memory = known;
+        }
+        return known;
     }
 
     /** Returns the bytes of the message. */
     MemorySegment segment() {
         MemorySegment known = view;
-        if (known.byteSize() != length) {
-            known = memory.asSlice(0, length);
+        if (known == null || known.byteSize() != length) {
+            known = all.asSlice(Wire.HEADER_BYTES, length);
             view = known;
         }
         return known;
     }
 
-    /** Returns the bytes to send, sealed if the channel is. */
+    /** Returns the bytes to send: the header, and the message, sealed if the channel is. */
     LocalMemory slice() {
         LocalMemory known = slice;
-        if (known.length() != length + room) {
-            known = whole.slice(0, length + room);
+        if (known.length() != length + around) {
+            known = whole.slice(0, length + around);
             slice = known;
         }
         return known;

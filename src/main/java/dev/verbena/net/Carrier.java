@@ -94,6 +94,11 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         /** Returns true if no other peer can use memory that was registered here, whatever keys it guesses. */
         abstract boolean isApart();
 
+        /** Returns true if this side connects only if the peer has no RDMA. */
+        boolean asks() {
+            return false;
+        }
+
         /** Notes that a transfer begins to register memory, which may end after the channel. */
         void beginTransfer() {
             // Most channels have nothing that ends with them.
@@ -104,18 +109,13 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
             // See beginTransfer.
         }
 
-        /** Returns the number of bytes behind each message that the transport needs. */
-        int trailer() {
-            return 0;
-        }
-
         /**
          * Allocates and registers the memory of a channel's messages, which may take long.
          *
          * @param messages the number of pieces of memory
          */
         final MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena) {
-            return register(Link.allocate(options, messages, trailer(), arena), List.of(AccessFlag.LOCAL_WRITE), arena);
+            return register(Link.allocate(options, messages, arena), List.of(AccessFlag.LOCAL_WRITE), arena);
         }
 
         /** Makes the queues of a channel, with memory for the greetings of both sides. */

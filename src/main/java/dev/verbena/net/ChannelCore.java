@@ -25,7 +25,7 @@ final class ChannelCore {
     static final int CONTROL_SENDS = 4;
 
     /** The receives for the peer's greeting, goodbye and bare grants. */
-    static final int CONTROL_RECEIVES = 2 + Credits.RESERVED_GRANTS;
+    static final int CONTROL_RECEIVES = 2 + Totals.RESERVED_GRANTS;
 
     /** The sends of the channel itself that only others than a piece of a transfer may use: for a goodbye and a grant. */
     private static final int RESERVED_SENDS = 2;
@@ -330,25 +330,30 @@ final class ChannelCore {
             return;
         }
         Link on = link;
-        if (on != null && controlRoom > 1 && messages.credits.owesHalf()) {
-            sendControl(on, Wire.immediate(Wire.GRANT, messages.credits.grant(), 0)); // or the channel ends
+        if (on != null && controlRoom > 1 && messages.totals.owesHalf()) {
+            sendControl(on, Wire.GRANT, 0); // or the channel ends
         }
     }
 
     void sendGreeting(Link on, LocalMemory greeting) {
-        on.send(key | CONTROL, greeting, Wire.immediate(Wire.GREETING, 0, 0));
+        Wire.writeHeader(greeting.segment(), Wire.GREETING, 0, 0, 0, 0);
+        on.send(key | CONTROL, greeting);
         controlPosted();
     }
 
-    void sendControl(Link on, int immediate) {
+    /**
+     * Sends a message without bytes.
+     *
+     * @param call the number of the call, or the reason of a goodbye
+     */
+    void sendControl(Link on, int kind, int call) {
         Seal by = seal;
-        if (by == null) {
-            on.send(key | CONTROL, immediate);
-        } else {
-            var piece = on.nextSealed();
-            by.seal(piece.segment(), 0, immediate);
-            on.send(key | CONTROL, piece, immediate);
+        LocalMemory message = on.nextBare(by != null);
+        messages.totals.write(message.segment(), kind, call);
+        if (by != null) {
+            by.seal(message.segment(), 0);
         }
+        on.send(key | CONTROL, message);
         controlPosted();
     }
 
@@ -357,7 +362,12 @@ final class ChannelCore {
         if (controlRoom <= RESERVED_SENDS) {
             return false;
         }
-        sendControl(on, Wire.immediate(kind, 0, number));
+        try {
+            sendControl(on, kind, number);
+        } catch (RuntimeException | Error refused) { // its number is used
+            endLocked(Event.LOST, EndReason.FAILED, "A message about a piece could not be posted", refused);
+            throw refused;
+        }
         return true;
     }
 
@@ -369,30 +379,31 @@ final class ChannelCore {
     /**
      * Handles a message of the peer.
      *
-     * @param arrived the number of bytes, with those of the seal
+     * @param arrived the number of bytes, with those of the header and of the seal
      */
-    void received(int place, int immediate, int arrived) {
+    void received(int place, int arrived) {
         if (state.hasEnded()) {
             return;
         }
         heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
         Buffer buffer = messages.receive(place & ~RECEIVE);
-        int kind = Wire.kind(immediate);
-        int bytes = arrived;
-        if (seal != null) {
-            bytes = open(buffer, arrived, immediate);
-            if (bytes < 0) {
-                return;
-            }
+        int bytes = bytes(buffer, arrived);
+        if (bytes < 0) {
+            return;
         }
-        if (!state.allows(kind) || bytes < 0 || bytes > buffer.whole.length()) {
+        int kind = Wire.kind(buffer.all);
+        int call = Wire.call(buffer.all);
+        if (!state.allows(kind) || (kind == Wire.GREETING && call != 0)) {
             broken("Message of kind " + kind + " out of order");
             return;
         }
-        if (state.isLive() && !messages.credits.add(Wire.credits(immediate))) {
-            broken("It granted more credits than its window has");
+        int before = messages.totals.available();
+        String wrongTotals = messages.totals.read(buffer.all, kind);
+        if (wrongTotals != null) {
+            broken(wrongTotals);
             return;
         }
+        int granted = messages.totals.available() - before;
         Link on = Objects.requireNonNull(link); // it was received there
         switch (kind) {
             case Wire.GREETING -> {
@@ -405,39 +416,52 @@ final class ChannelCore {
                 }
             }
             case Wire.PULL, Wire.PIECE, Wire.WITHDRAWN -> {
-                String wrong = messages.pulls.received(on, buffer, bytes, kind, Wire.code(immediate));
+                String wrong = messages.pulls.received(on, buffer, bytes, kind, call);
                 if (wrong != null) {
                     broken(wrong);
                 }
             }
             case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
-                String wrong = messages.received(on, buffer, bytes, kind, Wire.code(immediate));
+                String wrong = messages.received(on, buffer, bytes, kind, call);
                 if (wrong != null) {
                     broken(wrong);
                 }
             }
             case Wire.GRANT -> {
-                if (bytes != 0 || Wire.credits(immediate) == 0) {
-                    broken("Grant of " + Wire.credits(immediate) + " credits with " + bytes + " bytes");
+                if (bytes != 0 || granted == 0) {
+                    broken("Grant of " + granted + " credits with " + bytes + " bytes");
                 } else {
                     messages.post(on, buffer); // before the credits are used: the peer counts on that
                 }
             }
-            case Wire.GOODBYE -> left(Wire.code(immediate));
+            case Wire.GOODBYE -> left(call);
             default -> broken("Message of unknown kind " + kind);
         }
-        if (Wire.credits(immediate) != 0) {
+        if (granted != 0) {
             messages.credited();
         }
     }
 
-    /** Opens a message. Returns its number of bytes; -1 after the end of a channel whose peer has not sealed this. */
-    private int open(Buffer buffer, int arrived, int immediate) {
-        Seal by = Objects.requireNonNull(seal);
-        if (arrived <= buffer.whole.length() && by.open(buffer.whole.segment(), arrived, immediate)) {
-            return arrived - Seal.BYTES;
+    /**
+     * Opens a message, if this channel is sealed.
+     *
+     * @return its number of bytes; -1 after the end of a channel whose peer has sent something else
+     */
+    private int bytes(Buffer buffer, int arrived) {
+        int bytes = arrived - Wire.HEADER_BYTES;
+        Seal by = seal;
+        boolean isMessage = bytes >= 0 && arrived <= buffer.whole.length();
+        if (by == null) {
+            if (isMessage) {
+                return bytes;
+            }
+            broken("Message of " + arrived + " bytes out of order");
+        } else {
+            if (isMessage && by.open(buffer.all, bytes)) {
+                return bytes - Seal.BYTES;
+            }
+            tampered("Message of " + arrived + " bytes" + (isMessage ? " and kind " + Wire.kind(buffer.all) : ""));
         }
-        tampered("Message of " + arrived + " bytes and kind " + Wire.kind(immediate));
         return -1;
     }
 
@@ -616,7 +640,7 @@ final class ChannelCore {
     private void sayGoodbye(EndReason reason) {
         int code = reason.code < 0 ? EndReason.PEER_FAILED.code : reason.code;
         try {
-            sendControl(Objects.requireNonNull(link), Wire.immediate(Wire.GOODBYE, 0, code));
+            sendControl(Objects.requireNonNull(link), Wire.GOODBYE, code);
         } catch (RuntimeException | Error refused) {
             if (!happen(Event.DONE, null)) {
                 endLocked(Event.LOST, EndReason.FAILED, "The goodbye could not be posted", refused);
@@ -894,7 +918,7 @@ final class ChannelCore {
             }
             return state.hasEnded()
                     ? text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")"
-                    : text + " (open, " + options.protection().words() + messages.credits.available() + " credits, "
+                    : text + " (open, " + options.protection().words() + messages.totals.available() + " credits, "
                             + outstanding + " under way, " + messages.arrivedCount() + " arrived)";
         }
     }

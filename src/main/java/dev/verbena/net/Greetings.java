@@ -34,8 +34,12 @@ final class Greetings {
     void send(Link on) {
         if (options.protection() == Protection.NONE) {
             var piece = on.greeting(Wire.GREETING_BYTES);
+            MemorySegment greeting = piece.segment().asSlice(Wire.HEADER_BYTES);
             new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
-                    .writeTo(piece.segment());
+                    .writeTo(greeting);
+            if (core.with().asks()) {
+                Wire.ask(greeting);
+            }
             core.sendGreeting(on, piece);
         } else if (core.incoming) {
             prove(on);
@@ -46,17 +50,18 @@ final class Greetings {
 
     private void send(Link on, byte[] bytes) {
         LocalMemory piece = on.greeting(bytes.length);
-        piece.segment().copyFrom(MemorySegment.ofArray(bytes));
+        piece.segment().asSlice(Wire.HEADER_BYTES).copyFrom(MemorySegment.ofArray(bytes));
         core.sendGreeting(on, piece);
     }
 
     /** Sends a sealed message without bytes, by which the peer knows that this side's greeting was no recording. */
     private void prove(Link on) {
-        core.sendControl(on, Wire.immediate(Wire.GREETING, 0, 0));
+        core.sendControl(on, Wire.GREETING, 0);
     }
 
     private Introduction begin() {
-        Introduction begun = new Introduction(options, options.secrets(), core.transport());
+        Introduction begun =
+                new Introduction(options, core.transport(), core.with().asks());
         introduction = begun;
         return begun;
     }
@@ -68,39 +73,48 @@ final class Greetings {
         if (core.state() == ChannelState.PROVING) {
             return proved(on, buffer, bytes);
         }
-        MemorySegment greeting = buffer.whole.segment().asSlice(0, bytes);
-        if (options.protection() == Protection.NONE) {
-            return plain(greeting);
+        MemorySegment greeting = buffer.memory().asSlice(0, bytes);
+        if (isRefused(greeting)) {
+            return false;
         }
-        underSecret(on, buffer, greeting);
-        return false;
+        if (options.protection() != Protection.NONE) {
+            underSecret(on, buffer, greeting);
+            return false;
+        }
+        Wire.Greeting limits = Wire.readGreeting(greeting);
+        if (limits == null) {
+            malformed(greeting);
+            return false;
+        }
+        return admitted(limits);
     }
 
-    private boolean plain(MemorySegment bytes) {
-        int version = Wire.version(bytes);
-        if (version == Wire.SECRET_VERSION) {
-            core.abort(EndReason.OTHER_PROTECTION, "It has a secret, and this side has none: see NodeOptions.secret()");
-            return false;
-        }
-        if (version >= 0 && version != Wire.VERSION) {
+    /** Ends the channel of a peer that speaks another version, or asks for another protection than this side demands. */
+    private boolean isRefused(MemorySegment greeting) {
+        int version = Wire.version(greeting);
+        if (version < 0) {
+            malformed(greeting);
+        } else if (version != Wire.VERSION) {
             core.abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
+        } else if (Wire.protection(greeting) != options.protection().code()) {
+            core.abort(
+                    EndReason.OTHER_PROTECTION,
+                    options.protection() == Protection.NONE
+                            ? "It has a secret, and this side has none: see NodeOptions.secret()"
+                            : "This side demands " + options.protection()
+                                    + ", and the peer another protection or none");
+        } else {
             return false;
         }
-        Wire.Greeting greeting = version < 0 ? null : Wire.readGreeting(bytes);
-        if (greeting == null) {
-            core.broken("Greeting of " + bytes.byteSize() + " bytes is malformed");
-            return false;
-        }
-        return admitted(greeting);
+        return true;
+    }
+
+    private void malformed(MemorySegment greeting) {
+        core.broken("Greeting of " + greeting.byteSize() + " bytes is malformed");
     }
 
     /** Reads a greeting under a secret. That of a peer that connects is answered by another thread. */
     private void underSecret(Link on, Buffer buffer, MemorySegment greeting) {
-        Introduction.Refusal refusal = Introduction.refusal(options, greeting);
-        if (refusal != null) {
-            core.abort(refusal.reason(), refusal.details());
-            return;
-        }
         Introduction with = core.incoming ? begin() : Objects.requireNonNull(introduction);
         unproved = with.read(greeting, core.incoming, thrown -> engine.counts.couldNotAdmit(core.peer, thrown));
         if (unproved == null) {

@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The greetings of two sides that know a secret, version 2: the handshake {@code Noise_NNpsk0_25519_AESGCM_SHA256} between
+ * The greetings of two sides that know a secret: the handshake {@code Noise_NNpsk0_25519_AESGCM_SHA256} between
  * the limits of the sides. The first greeting begins with the limits in the clear, which are the prologue of the handshake.
  * Those of the second one are in its payload. An instance is one side of one channel, and the channel's lock guards it.
  */
@@ -24,51 +24,30 @@ final class Introduction {
 
     private static final int LIMITS_BYTES = 24;
 
-    private static final int PROTECTION_AT = 5;
-    private static final int TRANSPORT_AT = 6;
     private static final long NAME_LENGTH_AT = 20;
     private static final long NAME_AT = 24;
 
     private final NodeOptions options;
     private final Secrets secrets;
     private final Transport transport;
+    private final boolean asks;
     private @Nullable NoiseHandshake handshake;
 
-    Introduction(NodeOptions options, Secrets secrets, Transport transport) {
+    /**
+     * Begins the greetings of one side.
+     *
+     * @param asks true to connect only if the peer has no RDMA
+     */
+    Introduction(NodeOptions options, Transport transport, boolean asks) {
         this.options = options;
-        this.secrets = secrets;
+        this.secrets = options.secrets();
         this.transport = transport;
-    }
-
-    /** A reason not to read a greeting. */
-    record Refusal(EndReason reason, String details) {}
-
-    /** Checks that a peer asks for the protection that this side demands. Returns null if it does. */
-    static @Nullable Refusal refusal(NodeOptions options, MemorySegment greeting) {
-        int version = Wire.version(greeting);
-        if (version == Wire.SECRET_VERSION
-                && protection(greeting) == options.protection().code()) {
-            return null;
-        }
-        if (version == Wire.SECRET_VERSION || version == Wire.VERSION) {
-            return new Refusal(
-                    EndReason.OTHER_PROTECTION,
-                    "This side demands " + options.protection() + ", and the peer another protection or none");
-        }
-        return version < 0
-                ? new Refusal(EndReason.PROTOCOL_ERROR, "Greeting of " + greeting.byteSize() + " bytes is malformed")
-                : new Refusal(
-                        EndReason.OTHER_VERSION,
-                        "It speaks version " + version + ", this side version " + Wire.SECRET_VERSION);
+        this.asks = asks;
     }
 
     /** Returns the key that a peer that connects has made for its greeting alone. */
     static byte[] passing(MemorySegment greeting) {
         return greeting.asSlice(Wire.GREETING_BYTES, NoiseHandshake.HASH_BYTES).toArray(ValueLayout.JAVA_BYTE);
-    }
-
-    private static int protection(MemorySegment greeting) {
-        return greeting.get(ValueLayout.JAVA_BYTE, PROTECTION_AT);
     }
 
     /**
@@ -107,10 +86,10 @@ final class Introduction {
         MemorySegment bytes = MemorySegment.ofArray(greeting);
         new Wire.Greeting(options.window(), options.messageSize(), options.calls(), new byte[tokenLength])
                 .writeTo(bytes);
-        bytes.set(ValueLayout.JAVA_BYTE, Wire.VERSION_AT, (byte) Wire.SECRET_VERSION);
-        bytes.set(ValueLayout.JAVA_BYTE, PROTECTION_AT, (byte)
-                options.protection().code());
-        bytes.set(ValueLayout.JAVA_BYTE, TRANSPORT_AT, (byte) transport.code());
+        Wire.protect(bytes, options.protection(), transport);
+        if (asks) {
+            Wire.ask(bytes);
+        }
         return bytes;
     }
 
@@ -166,7 +145,7 @@ final class Introduction {
             return null;
         }
         Wire.Greeting limits = Wire.readGreeting(greeting);
-        if (limits == null || greeting.get(ValueLayout.JAVA_BYTE, TRANSPORT_AT) != transport.code()) {
+        if (limits == null || !isHere(greeting)) {
             return null;
         }
         handshake = begun;
@@ -201,9 +180,14 @@ final class Introduction {
         }
         MemorySegment limits = MemorySegment.ofArray(Arrays.copyOf(payload, Wire.GREETING_BYTES));
         boolean matches = Arrays.equals(bytes, 0, HEAD, payload, 0, HEAD) // that in the clear could be changed
-                && protection(limits) == options.protection().code()
-                && limits.get(ValueLayout.JAVA_BYTE, TRANSPORT_AT) == transport.code();
+                && Wire.protection(limits) == options.protection().code()
+                && isHere(limits);
         return matches ? Wire.readGreeting(limits) : null;
+    }
+
+    /** Returns true if a greeting is of the transport of this connection, and so was not taken from one of another. */
+    private boolean isHere(MemorySegment greeting) {
+        return Wire.transport(greeting) == transport.code();
     }
 
     /** Ends the greetings. */

@@ -31,19 +31,23 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      */
     record Key(Supplier<RemoteMemory> remote, boolean isPosted, Runnable end) {}
 
+    /** The place of the header in a piece of memory: the message behind it begins a cache line. */
+    private static final long HEADER_AT = CACHE_LINE - Wire.HEADER_BYTES;
+
     /** The distance of the greetings of both sides, and of what follows them. */
-    private static final long GREETING_DISTANCE = Wire.MAX_GREETING_BYTES + CACHE_LINE;
+    private static final long GREETING_DISTANCE = CACHE_LINE + Wire.MAX_GREETING_BYTES;
 
-    /** The number of bytes of that memory without a secret. */
-    static final long GREETINGS = 2 * GREETING_DISTANCE + CACHE_LINE;
-
-    /** The distance of sealed messages without bytes: they have a tag, and on iWARP a number behind it. */
-    private static final long SEALED_DISTANCE = 32;
+    /** The distance of messages without bytes: they have a header, and a tag if they are sealed. */
+    private static final long BARE_DISTANCE = Wire.HEADER_BYTES + Seal.BYTES;
 
     private final MemoryRegion greetings;
     private final long distance;
+
+    /** Memory for messages without bytes, and the same memory with room for their tags. */
+    private final LocalMemory[] bare;
+
     private final LocalMemory[] sealed;
-    private int nextSealed;
+    private int nextBare;
     private @Nullable MemoryRegion region;
 
     /** The memory of the results of atomics: 8 bytes for each operation, behind the messages. */
@@ -55,34 +59,38 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      * Makes the requests.
      *
      * @param greetings registered memory as large as {@link #greetings(NodeOptions)} says
-     * @param trailer the number of bytes behind each message that the link itself needs
      */
-    Link(MemoryRegion greetings, NodeOptions options, int trailer) {
+    Link(MemoryRegion greetings, NodeOptions options) {
         this.greetings = greetings;
-        distance = distance(options, trailer);
-        sealed = new LocalMemory[sealedMessages(options)];
+        distance = distance(options);
+        bare = new LocalMemory[ChannelCore.controlSends(options)];
+        sealed = new LocalMemory[options.protection() == Protection.NONE ? 0 : bare.length];
+        for (int i = 0; i < bare.length; i++) {
+            bare[i] = bare(i, Wire.HEADER_BYTES);
+        }
         for (int i = 0; i < sealed.length; i++) {
-            sealed[i] = own(CACHE_LINE + i * SEALED_DISTANCE, Seal.BYTES);
+            sealed[i] = bare(i, BARE_DISTANCE);
         }
         results = new LocalMemory[options.operations()];
     }
 
-    /** Returns the number of bytes of the memory for the greetings, and of what a link itself needs. */
+    private LocalMemory bare(int index, long size) {
+        return greetings.slice(2 * GREETING_DISTANCE + index * BARE_DISTANCE, size);
+    }
+
+    /** Returns the number of bytes of the memory for the greetings and for messages without bytes. */
     static long greetings(NodeOptions options) {
-        return GREETINGS + sealedMessages(options) * SEALED_DISTANCE;
+        return 2 * GREETING_DISTANCE + ChannelCore.controlSends(options) * BARE_DISTANCE;
     }
 
-    private static int sealedMessages(NodeOptions options) {
-        return options.protection() == Protection.NONE ? 0 : ChannelCore.controlSends(options);
-    }
-
-    private static long distance(NodeOptions options, int trailer) {
-        return ((long) options.messageSize() + options.room() + trailer + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    private static long distance(NodeOptions options) {
+        long lines = ((long) options.messageSize() + options.room() + CACHE_LINE - 1) / CACHE_LINE;
+        return CACHE_LINE + lines * CACHE_LINE;
     }
 
     /** Allocates the memory of a number of messages. */
-    static MemorySegment allocate(NodeOptions options, int messages, int trailer, VerbsArena arena) {
-        long size = distance(options, trailer) * messages + (long) Long.BYTES * options.operations();
+    static MemorySegment allocate(NodeOptions options, int messages, VerbsArena arena) {
+        long size = distance(options) * messages + (long) Long.BYTES * options.operations();
         return ArenaLifetime.of(arena).allocateUntouched(size, CACHE_LINE);
     }
 
@@ -96,43 +104,30 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         return Objects.requireNonNull(region);
     }
 
-    /** Returns the memory of this side's greeting. */
+    /** Returns the memory of this side's greeting, with its header. */
     final LocalMemory greeting(int bytes) {
-        return greetings.slice(0, bytes);
+        return greetings.slice(HEADER_AT, (long) Wire.HEADER_BYTES + bytes);
     }
 
-    /** Returns memory for a sealed message without bytes. It is free: there is one for each that can be under way. */
-    final LocalMemory nextSealed() {
-        LocalMemory next = sealed[nextSealed];
-        nextSealed = (nextSealed + 1) % sealed.length;
+    /** Returns the memory of the peer's greeting, with its header. */
+    final LocalMemory greetingOfPeer() {
+        return greetings.slice(GREETING_DISTANCE + HEADER_AT, Wire.HEADER_BYTES + Wire.MAX_GREETING_BYTES);
+    }
+
+    /**
+     * Returns memory for a message without bytes. It is free: there is a place for each that can be under way.
+     *
+     * @param isSealed true if the message has a tag
+     */
+    final LocalMemory nextBare(boolean isSealed) {
+        LocalMemory next = (isSealed ? sealed : bare)[nextBare];
+        nextBare = (nextBare + 1) % bare.length;
         return next;
     }
 
-    /** Returns the memory of the peer's greeting. */
-    final LocalMemory greetingOfPeer() {
-        return greetings.slice(GREETING_DISTANCE, Wire.MAX_GREETING_BYTES);
-    }
-
-    /** Returns memory that the link itself needs. */
-    final LocalMemory own(long offset, long size) {
-        return greetings.slice(2 * GREETING_DISTANCE + offset, size);
-    }
-
-    /** Returns the memory of a greeting with bytes behind it; null for another piece of memory. */
-    final @Nullable LocalMemory greetingWith(int trailer, LocalMemory memory) {
-        return memory.region() == greetings
-                ? greetings.slice(memory.address() - greetings.address(), memory.length() + trailer)
-                : null;
-    }
-
-    /** Returns a piece of memory. */
+    /** Returns a piece of memory for a header, and for a message and its seal of so many bytes. */
     final LocalMemory piece(int index, long size) {
-        return region().slice(index * distance, size);
-    }
-
-    /** Returns the index of the piece that memory of this link begins with. */
-    final int index(LocalMemory memory) {
-        return (int) ((memory.address() - region().address()) / distance);
+        return region().slice(index * distance + HEADER_AT, Wire.HEADER_BYTES + size);
     }
 
     /** Returns the memory of the result of an atomic operation. */
@@ -157,11 +152,8 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         // See RdmaLink.
     }
 
-    /** Posts a message. */
-    abstract void send(long id, LocalMemory data, int immediate);
-
-    /** Posts a message without bytes. */
-    abstract void send(long id, int immediate);
+    /** Posts a message, which begins with its header. */
+    abstract void send(long id, LocalMemory message);
 
     /**
      * Posts an operation on the peer's memory.

@@ -72,7 +72,7 @@ public final class Message implements AutoCloseable {
      * @throws IllegalStateException if this message was sent or closed
      */
     public MemorySegment memory() {
-        return owned().memory;
+        return owned().memory();
     }
 
     /**
@@ -102,7 +102,7 @@ public final class Message implements AutoCloseable {
             throw new IllegalArgumentException("length of a message must be from 0 to " + channel.maxMessageSize()
                     + " bytes on this channel, got " + bytes + ": see NodeOptions.messageSize() of both nodes");
         }
-        mine.length(bytes);
+        mine.length((int) bytes);
         return this;
     }
 

@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages of a channel: its buffers, credits and calls. {@link ChannelCore} has the state of the connection. The
+ * The messages of a channel: its buffers, totals and calls. {@link ChannelCore} has the state of the connection. The
  * channel's lock guards all fields. Methods for the program take it; all others are called under it.
  */
 final class Messages {
@@ -43,7 +43,7 @@ final class Messages {
     private final Engine engine;
     private final NodeOptions options;
     private final BiasedLock lock;
-    final Credits credits;
+    final Totals totals;
     private final Calls calls;
     final AsyncCalls asyncCalls;
     final Pulls pulls;
@@ -92,7 +92,7 @@ final class Messages {
         this.engine = engine;
         this.options = engine.options;
         this.lock = lock;
-        this.credits = new Credits(options.window());
+        this.totals = new Totals(options.window());
         this.calls = new Calls(core, this, options.calls());
         this.asyncCalls = new AsyncCalls(core, engine, this, lock);
         this.pulls = new Pulls(core, engine, this, calls);
@@ -145,7 +145,7 @@ final class Messages {
 
     /** Notes the limits of the peer. */
     void greeted(Wire.Greeting greeting) {
-        credits.begin(greeting.window());
+        totals.begin(greeting.window());
         calls.begin(greeting.calls());
         maxSize = Math.min(greeting.messageSize(), options.messageSize());
     }
@@ -260,7 +260,7 @@ final class Messages {
         if (kind == Wire.REPLY || kind == Wire.FAULT) {
             return answered(on, buffer, bytes, kind, code) ? null : "Reply to call " + code + ", which is not open";
         }
-        if (!credits.received()) {
+        if (!totals.takenByPeer()) {
             return "It sent more messages than it has credits";
         }
         if (kind != Wire.DATA && !calls.asked(code)) {
@@ -271,7 +271,7 @@ final class Messages {
             if (bytes < options.offerBytes()) {
                 return "Offer of " + bytes + " bytes is malformed";
             }
-            buffer.length((long) bytes - options.offerBytes());
+            buffer.length(bytes - options.offerBytes());
             if (offeredBytes(buffer) < 0) {
                 return "Offer of " + offeredBytes(buffer) + " bytes";
             }
@@ -288,7 +288,7 @@ final class Messages {
     }
 
     private static long offeredBytes(Buffer offer) {
-        return offer.memory.get(Wire.LONG, offer.length() + Wire.LENGTH_IN_EXPORT);
+        return offer.all.get(Wire.LONG, Wire.HEADER_BYTES + offer.length() + Wire.LENGTH_IN_EXPORT);
     }
 
     private static void arrive(Buffer buffer, int bytes, int kind, int call) {
@@ -367,32 +367,32 @@ final class Messages {
     }
 
     private boolean sendWithCredit(Link on, Buffer buffer, int kind) {
-        if (credits.available() == 0) {
+        if (totals.available() == 0) {
             beginStall();
             return false;
         }
-        credits.take();
+        totals.take();
         try {
             transmit(on, buffer, kind);
             return true;
         } catch (RuntimeException | Error refused) {
-            credits.takeBack();
+            totals.takeBack();
             throw refused;
         }
     }
 
     private void transmit(Link on, Buffer buffer, int kind) {
-        int granted = credits.grant();
+        int granted = totals.granted();
         int number = buffer.call == Buffer.NO_CALL ? 0 : buffer.call;
-        int immediate = Wire.immediate(kind, granted, number);
+        totals.write(buffer.all, kind, number);
         Seal seal = core.seal;
         if (seal != null) {
-            seal.seal(buffer.whole.segment(), (int) buffer.length(), immediate);
+            seal.seal(buffer.all, buffer.length());
         }
         try {
-            on.send(core.key | buffer.index, buffer.slice(), immediate);
+            on.send(core.key | buffer.index, buffer.slice());
         } catch (RuntimeException | Error refused) {
-            credits.takeBackGrant(granted);
+            totals.unwrite(granted);
             if (seal != null) { // its number is used
                 core.endLocked(
                         ChannelState.Event.LOST, EndReason.FAILED, "A sealed message could not be posted", refused);
@@ -495,7 +495,7 @@ final class Messages {
             fault(buffer, "");
         }
         if (postAgain(buffer)) {
-            credits.posted();
+            totals.posted();
             core.control();
         }
     }
@@ -682,7 +682,7 @@ final class Messages {
             Buffer offer = request(message, Wire.OFFER);
             Message reply = reply(offer, false);
             try {
-                RemoteMemory source = RemoteMemory.fromWide(offer.memory.asSlice(offer.length(), Wire.EXPORT_BYTES));
+                RemoteMemory source = RemoteMemory.fromWide(offer.memory().asSlice(offer.length(), Wire.EXPORT_BYTES));
                 byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
                 byte[] key = takeKey(offer);
                 return new Transfer(core.channel, engine, source, key, about, reply);
@@ -695,8 +695,8 @@ final class Messages {
 
     /** Takes the key of the pieces out of an offer; none if the channel is not sealed. */
     private byte[] takeKey(Buffer offer) {
-        MemorySegment key = offer.memory.asSlice(
-                offer.length() + Wire.EXPORT_BYTES, options.offerBytes() - (long) Wire.EXPORT_BYTES);
+        MemorySegment key = offer.memory()
+                .asSlice(offer.length() + Wire.EXPORT_BYTES, options.offerBytes() - (long) Wire.EXPORT_BYTES);
         byte[] bytes = key.toArray(ValueLayout.JAVA_BYTE);
         key.fill((byte) 0);
         return bytes;
@@ -766,7 +766,7 @@ final class Messages {
             Buffer request = lookups.remove();
             answerLookup(request);
             if (postAgain(request)) {
-                credits.posted();
+                totals.posted();
                 core.control();
             }
         }

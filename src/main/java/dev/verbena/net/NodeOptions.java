@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  * Options of a {@link Node}: sizes, and limits against bad peers. Begin with {@link #defaults}. Each option has a method
  * that returns a changed copy. Options never change, so all threads can use them.
  *
- * <p>A channel pins memory for {@code window + sends + 2 * calls + 3} messages of {@code messageSize} bytes, once its peer is
- * admitted: before, for two greetings. A {@linkplain Protection#SEALED sealed} channel pins memory for {@code calls} more. Over TCP, memory is not pinned, and a page is taken when it is first used.
+ * <p>A channel pins memory for {@code window + sends + 2 * calls + 3} messages of {@code messageSize} bytes, and 64
+ * bytes more for each, once its peer is admitted: before, for two greetings. A {@linkplain Protection#SEALED sealed} channel
+ * pins memory for {@code calls} more. Over TCP, memory is not pinned, and a page is taken when it is first used.
  */
 public final class NodeOptions extends Options<NodeOptions> {
     /** The thread that makes progress for a node: takes completions and events, and acts on them. */

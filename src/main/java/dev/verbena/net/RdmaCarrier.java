@@ -275,23 +275,13 @@ final class RdmaCarrier extends Carrier {
                 core.failed(place, cursor.status(), failure);
             } else if ((place & ChannelCore.RECEIVE) == 0) {
                 core.sent(place);
-            } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && cursor.hasImmediate()) {
-                core.received(place, cursor.immediate(), cursor.byteLength());
+            } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && !cursor.hasImmediate()) {
+                core.received(place, cursor.byteLength());
             } else {
-                receivedPlainly(core, place & ~ChannelCore.RECEIVE);
+                core.wireBroken("Not a message of a node");
             }
         } catch (RuntimeException | Error failed) {
             core.fail(failed);
-        }
-    }
-
-    /** Handles a message without immediate data. */
-    private void receivedPlainly(ChannelCore core, int index) {
-        int bytes = cursor.byteLength() - RdmaLink.TRAILER;
-        if (core.link() instanceof RdmaLink link && link.hasTrailers() && !cursor.hasImmediate() && bytes >= 0) {
-            core.received(index | ChannelCore.RECEIVE, link.number(core.messages.receive(index).whole, bytes), bytes);
-        } else {
-            core.wireBroken("Not a message of a node");
         }
     }
 
@@ -476,14 +466,9 @@ final class RdmaCarrier extends Carrier {
 
         @Override
         Link link(NodeOptions options, VerbsArena arena) {
-            RdmaLink made = new RdmaLink(id, domain, own, completions, trailer(), options, arena);
+            RdmaLink made = new RdmaLink(id, domain, own, completions, isOverTcp(), options, arena);
             linked = true;
             return made;
-        }
-
-        @Override
-        int trailer() {
-            return isOverTcp() ? RdmaLink.TRAILER : 0;
         }
 
         @Override

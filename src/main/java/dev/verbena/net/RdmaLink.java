@@ -19,13 +19,9 @@ import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** The verbs objects of a channel: queue pair, memory and batches, all in an arena of the channel's own. */
 final class RdmaLink extends Link {
-    /** The number of bytes of an immediate number behind a message. */
-    static final int TRAILER = Integer.BYTES;
-
     private static final RemoteMemory NOWHERE = new RemoteMemory(0, 0, 0);
 
     private final VerbsAccess verbs = VerbsAccess.get();
@@ -41,16 +37,8 @@ final class RdmaLink extends Link {
     private final SendBatch sends;
     private final ReceiveBatch receives;
 
-    /** The number of bytes of the immediate number behind each message, on devices without immediate data; else 0. */
-    private final int trailer;
-
-    /** The pieces with the trailers of their messages. */
-    private final @Nullable LocalMemory[] trailing;
-
-    /** The trailers of the sends without bytes that may be under way. */
-    private final LocalMemory[] bare;
-
-    private int nextBare;
+    /** True on iWARP, which has no atomics and does not acknowledge writes. */
+    private final boolean iwarp;
 
     /**
      * Makes the objects.
@@ -58,29 +46,23 @@ final class RdmaLink extends Link {
      * @param id the id to make the queue pair on
      * @param shared the domain of the node's memory
      * @param domain the domain of the queue pair, that or another
-     * @param trailer 0 if the device sends immediate data, else {@link #TRAILER}
+     * @param iwarp true if the device is one of iWARP
      */
     RdmaLink(
             ConnectionId id,
             ProtectionDomain shared,
             ProtectionDomain domain,
             CompletionQueue completions,
-            int trailer,
+            boolean iwarp,
             NodeOptions options,
             VerbsArena arena) {
         super(
                 domain.register(arena.allocate(greetings(options), CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
-                options,
-                trailer);
+                options);
         this.shared = shared;
         this.domain = domain;
         this.arena = arena;
-        this.trailer = trailer;
-        trailing = new LocalMemory[trailer == 0 ? 0 : Messages.pieces(options)];
-        bare = new LocalMemory[trailer == 0 ? 0 : ChannelCore.CONTROL_SENDS];
-        for (int i = 0; i < bare.length; i++) {
-            bare[i] = own((long) i * trailer, trailer);
-        }
+        this.iwarp = iwarp;
         pair = id.createQueuePair(
                 domain,
                 QueuePair.rc(completions)
@@ -102,63 +84,14 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    void send(long id, LocalMemory data, int immediate) {
+    void send(long id, LocalMemory message) {
         verbs.takeOver(sends);
-        if (trailer == 0) {
-            sends.clear().send(id, data).immediate(immediate).post();
-        } else {
-            LocalMemory whole = withTrailer(data);
-            whole.segment().set(Wire.INT, data.length(), immediate);
-            sends.clear().send(id, whole).post();
-        }
-    }
-
-    @Override
-    void send(long id, int immediate) {
-        verbs.takeOver(sends);
-        if (trailer == 0) {
-            sends.clear().send(id).immediate(immediate).post();
-        } else {
-            LocalMemory number = bare[nextBare];
-            nextBare = (nextBare + 1) % bare.length;
-            number.segment().set(Wire.INT, 0, immediate);
-            sends.clear().send(id, number).post();
-        }
-    }
-
-    /** Returns a message with the bytes behind it. */
-    private LocalMemory withTrailer(LocalMemory message) {
-        LocalMemory greeting = greetingWith(trailer, message);
-        if (greeting != null) {
-            return greeting;
-        }
-        int index = index(message);
-        LocalMemory known = trailing[index];
-        if (known == null || known.length() != message.length() + trailer) {
-            known = piece(index, message.length() + trailer);
-            trailing[index] = known;
-        }
-        return known;
-    }
-
-    /** Returns true if the immediate number is behind the bytes of each message: the device has no immediate data. */
-    boolean hasTrailers() {
-        return trailer != 0;
-    }
-
-    /**
-     * Returns the immediate number of a message that has arrived.
-     *
-     * @param whole the memory that was posted for the message
-     * @param bytes the number of bytes of the message
-     */
-    int number(LocalMemory whole, int bytes) {
-        return withTrailer(whole).segment().get(Wire.INT, bytes);
+        sends.clear().send(id, message).post();
     }
 
     @Override
     void post(Operations.Kind kind, long id, LocalMemory local, RemoteMemory remote, long first, long second) {
-        if (kind.isAtomic() && hasTrailers()) {
+        if (kind.isAtomic() && iwarp) {
             throw new UnsupportedVerbException(
                     "ibv_post_send",
                     kind.toString(),
@@ -180,19 +113,15 @@ final class RdmaLink extends Link {
     @Override
     void probe(long id) {
         verbs.takeOver(sends);
-        if (trailer == 0) {
-            sends.clear().writeInline(id, MemorySegment.NULL, NOWHERE).post();
-        } else { // iWARP does not acknowledge writes
-            sends.clear().read(id, bare[0].slice(0, 0), NOWHERE).post();
-        }
+        sends.clear();
+        (iwarp ? sends.read(id, greeting(0).slice(0, 0), NOWHERE) : sends.writeInline(id, MemorySegment.NULL, NOWHERE))
+                .post();
     }
 
     @Override
     void receive(long id, LocalMemory memory) {
         verbs.takeOver(receives);
-        receives.clear()
-                .receive(id, trailer == 0 ? memory : withTrailer(memory))
-                .post();
+        receives.clear().receive(id, memory).post();
     }
 
     @Override

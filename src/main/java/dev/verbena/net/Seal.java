@@ -8,14 +8,14 @@ import java.util.List;
 
 /**
  * Seals what a channel sends, and opens what the peer has sent. Each message has the next number of its direction, which is
- * not sent: the connection keeps the order. The immediate data is authenticated with the message. The channel's lock guards
- * an instance.
+ * not sent: the connection keeps the order. The header is authenticated with the message, and is not sealed. The channel's
+ * lock guards an instance.
  */
 final class Seal {
     /** The number of bytes by which a sealed message is longer. */
     static final int BYTES = NoiseCipher.TAG_BYTES;
 
-    /** The associated data of a message without immediate data. */
+    /** The associated data of a piece of a transfer. */
     static final byte[] NOTHING = {};
 
     /** The number of messages and of bytes after which a direction gets another key. */
@@ -33,8 +33,7 @@ final class Seal {
         private final long mostBytes;
         private long messages;
         private long bytes;
-        private final byte[] immediate = new byte[Integer.BYTES];
-        private final MemorySegment immediateBytes = MemorySegment.ofArray(immediate);
+        private final byte[] header = new byte[Wire.HEADER_BYTES];
         private byte[] from = {};
         private byte[] to = {};
 
@@ -53,15 +52,8 @@ final class Seal {
             }
         }
 
-        /** Takes the bytes of a message. */
-        void load(MemorySegment memory, int length, int number) {
-            reserve(length);
-            MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, 0, from, 0, length);
-            immediateBytes.set(Wire.INT, 0, number);
-        }
-
-        void store(MemorySegment memory, int length) {
-            MemorySegment.copy(to, 0, memory, ValueLayout.JAVA_BYTE, 0, length);
+        void loadHeader(MemorySegment message) {
+            MemorySegment.copy(message, ValueLayout.JAVA_BYTE, 0, header, 0, Wire.HEADER_BYTES);
         }
 
         /** Counts a message. Both sides count alike, and change the key at the same message. */
@@ -103,32 +95,34 @@ final class Seal {
     /**
      * Seals a message in its place.
      *
-     * @param memory memory that begins with the message, with room for {@link #BYTES} more
-     * @param length the number of bytes of the message
+     * @param message the memory of the message, which begins with the header, with room for {@link #BYTES} behind it
+     * @param length the number of bytes of the message behind the header
      */
-    void seal(MemorySegment memory, int length, int immediate) {
+    void seal(MemorySegment message, int length) {
         sends.reserve(Math.min(length, NoiseCipher.PIECE) + BYTES); // the cipher may keep a block back
-        sends.immediateBytes.set(Wire.INT, 0, immediate);
-        sends.cipher.seal(sends.immediate, memory, length, sends.from, sends.to);
+        sends.loadHeader(message);
+        sends.cipher.seal(sends.header, message, Wire.HEADER_BYTES, length, sends.from, sends.to);
         sends.count(length);
     }
 
     /**
      * Opens a message in its place.
      *
-     * @param memory memory that begins with the sealed message
-     * @param length the number of bytes of the sealed message
+     * @param message the memory of the message, which begins with the header
+     * @param length the number of bytes behind the header
      * @return false if the message is not the next one that the peer has sealed
      */
-    boolean open(MemorySegment memory, int length, int immediate) {
+    boolean open(MemorySegment message, int length) {
         if (length < BYTES) {
             return false;
         }
-        receives.load(memory, length, immediate);
-        if (!receives.cipher.open(receives.immediate, receives.from, length, receives.to)) {
+        receives.reserve(length);
+        receives.loadHeader(message);
+        MemorySegment.copy(message, ValueLayout.JAVA_BYTE, Wire.HEADER_BYTES, receives.from, 0, length);
+        if (!receives.cipher.open(receives.header, receives.from, length, receives.to)) {
             return false;
         }
-        receives.store(memory, length - BYTES);
+        MemorySegment.copy(receives.to, 0, message, ValueLayout.JAVA_BYTE, Wire.HEADER_BYTES, length - BYTES);
         receives.count(length - BYTES);
         return true;
     }

@@ -241,25 +241,22 @@ final class TcpCarrier extends Carrier {
 
     @Override
     Attempt attempt() {
-        return core -> {
-            TcpStream stream = new TcpStream(this, memory, core, false);
-            core.connecting(stream);
-            if (core.prepare()) {
-                connect(stream);
-            }
-        };
+        return core -> connect(core, false);
     }
 
-    /** Connects a channel if the peer has no RDMA. Else the channel ends, and {@link TcpStream#askedForRdma} tells. */
-    void ask(ChannelCore core) {
-        TcpStream stream = new TcpStream(this, memory, core, true);
+    /**
+     * Connects a channel.
+     *
+     * @param asks true to connect only if the peer has no RDMA. Else the channel ends, and
+     *     {@link TcpStream#isRedirected} tells
+     */
+    void connect(ChannelCore core, boolean asks) {
+        TcpStream stream = new TcpStream(this, memory, core, asks);
         core.connecting(stream);
-        connect(stream);
-    }
-
-    private void connect(TcpStream stream) {
-        InetSocketAddress own = new InetSocketAddress(address.getAddress(), 0);
-        run(() -> stream.connect(own, selector));
+        if (core.prepare()) {
+            InetSocketAddress own = new InetSocketAddress(address.getAddress(), 0);
+            run(() -> stream.connect(own, selector));
+        }
     }
 
     /** Lets the thread that works run a task. If none does, this thread works. */
@@ -584,7 +581,7 @@ final class TcpCarrier extends Carrier {
     private void makeRoom() {
         if (guests >= mostGuests) {
             List<TcpVisitor> present = new ArrayList<>(visitors);
-            present.removeIf(visitor -> visitor.step() == TcpVisitor.Step.LEAVING);
+            present.removeIf(TcpVisitor::isLeaving);
             dismiss(Objects.requireNonNull(Arrivals.oldestOfMost(present, visitor -> visitor.peer.getAddress())));
         }
     }
@@ -592,11 +589,7 @@ final class TcpCarrier extends Carrier {
     private void ready(TcpVisitor visitor) {
         try {
             if (visitor.read(shared)) {
-                if (visitor.step() == TcpVisitor.Step.HELLO) {
-                    hello(visitor);
-                } else {
-                    greeted(visitor);
-                }
+                greeted(visitor);
             }
         } catch (IOException | RuntimeException gone) {
             dismiss(visitor);
@@ -605,7 +598,7 @@ final class TcpCarrier extends Carrier {
 
     /** Forgets a visitor. */
     private void remove(TcpVisitor visitor) {
-        if (visitors.remove(visitor) && visitor.step() != TcpVisitor.Step.LEAVING) {
+        if (visitors.remove(visitor) && !visitor.isLeaving()) {
             guests--;
             engine.arrivals.hasCome();
         }
@@ -618,7 +611,7 @@ final class TcpCarrier extends Carrier {
 
     private void late(TcpVisitor visitor) {
         try {
-            if (visitor.step() == TcpVisitor.Step.GREETING) {
+            if (!visitor.isLeaving()) {
                 leave(visitor, EndReason.HANDSHAKE_TIMEOUT.code);
                 return;
             }
@@ -628,30 +621,21 @@ final class TcpCarrier extends Carrier {
         dismiss(visitor);
     }
 
-    /** Answers a visitor whose first bytes have come. */
-    private void hello(TcpVisitor visitor) throws IOException {
-        ByteBuffer hello = visitor.input();
-        if (!TcpFrame.isHello(hello)) {
-            leave(visitor, EndReason.PROTOCOL_ERROR.code);
-        } else if (TcpFrame.version(hello) != TcpFrame.VERSION) {
-            leave(visitor, EndReason.OTHER_VERSION.code);
-        } else if (hasRdma() && TcpFrame.hasRdma(hello)) {
-            leave(visitor, 0);
-        } else {
-            visitor.welcome(hasRdma());
-        }
-    }
-
     /** Makes a channel of a visitor that has greeted. */
     private void greeted(TcpVisitor visitor) throws IOException {
-        ChannelCore core = visitor.hasGreeted() ? engine.arrivals.admit(visitor.peer) : null;
+        boolean hasGreeted = visitor.hasGreeted();
+        if (hasGreeted && hasRdma() && visitor.asks()) {
+            leave(visitor, Wire.USE_RDMA);
+            return;
+        }
+        ChannelCore core = hasGreeted ? engine.arrivals.admit(visitor.peer) : null;
         if (core != null) {
             remove(visitor);
             admit(visitor, core);
         } else if (engine.isClosing()) {
             dismiss(visitor);
         } else {
-            leave(visitor, (visitor.hasGreeted() ? EndReason.TOO_MANY_CHANNELS : EndReason.PROTOCOL_ERROR).code);
+            leave(visitor, (hasGreeted ? EndReason.TOO_MANY_CHANNELS : EndReason.PROTOCOL_ERROR).code);
         }
     }
 
@@ -659,7 +643,7 @@ final class TcpCarrier extends Carrier {
     private void leave(TcpVisitor visitor, int reason) throws IOException {
         remove(visitor); // before the answer: the peer may connect by RDMA then
         if (visitors.size() < MOST_VISITORS) {
-            visitor.leave(hasRdma(), reason);
+            visitor.leave(reason);
             visitors.add(visitor);
         } else {
             closeQuietly(visitor.socket);

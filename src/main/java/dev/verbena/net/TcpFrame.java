@@ -1,21 +1,19 @@
 package dev.verbena.net;
 
-import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
 
 /**
  * The frames of a TCP connection: see the description of this package. An instance is the header of one frame, and is used
  * again and again by one thread.
  */
 final class TcpFrame {
-    static final int VERSION = 1;
-
-    /** The number of bytes of the first bytes of each side. */
-    static final int HELLO_BYTES = 16;
-
     /** The number of bytes of a header. */
     static final int BYTES = 40;
+
+    /** The most bytes of a message that are copied when it is posted: those of a sealed message without bytes. */
+    static final int INLINE_BYTES = Wire.HEADER_BYTES + Seal.BYTES;
 
     /** The largest number of reads and atomics of a side that the other has not answered. */
     static final int MAX_READS = 16;
@@ -29,8 +27,6 @@ final class TcpFrame {
     static final int DATA = 7;
     static final int VALUE = 8;
     static final int DENIAL = 9;
-
-    private static final int MAGIC = 0x5642_4e54; // "VBNT"
 
     int type;
     int length;
@@ -48,59 +44,34 @@ final class TcpFrame {
 
     int dataKey;
 
-    /** Returns the first bytes of a side. */
-    static ByteBuffer hello(boolean rdma, int reason) {
-        return ByteBuffer.allocate(HELLO_BYTES)
-                .putInt(MAGIC)
-                .put((byte) VERSION)
-                .put((byte) (rdma ? 1 : 0))
-                .put((byte) reason)
-                .clear();
+    /** The data itself, if it was copied: a goodbye is sent although the memory of its channel is gone. */
+    private final byte[] inline = new byte[INLINE_BYTES];
+
+    private int inlineLength;
+
+    /** Returns false for a header that has begun as no frame of a node does. */
+    static boolean mayBegin(ByteBuffer header) {
+        return header.position() < Integer.BYTES || (header.getInt(0) & 0xffffff) == 0;
     }
 
-    /** Sends the first bytes of a side. They fit into the socket's memory. */
-    static void sendHello(SocketChannel to, boolean rdma, int reason) throws IOException {
-        if (to.write(hello(rdma, reason)) != HELLO_BYTES) {
-            throw new IOException("The first bytes could not be sent at once");
-        }
-    }
-
-    /** Returns true if bytes begin as those of a node, of any version. */
-    static boolean isHello(ByteBuffer hello) {
-        return hello.getInt(0) == MAGIC;
-    }
-
-    static int version(ByteBuffer hello) {
-        return Byte.toUnsignedInt(hello.get(4));
-    }
-
-    /** Returns true if the side has RDMA too, and wants it. */
-    static boolean hasRdma(ByteBuffer hello) {
-        return (hello.get(5) & 1) != 0;
-    }
-
-    /** Returns the code of the {@link EndReason} of a refusal; 0 for a peer that is welcome. */
-    static int reason(ByteBuffer hello) {
-        return Byte.toUnsignedInt(hello.get(6));
-    }
-
-    /** Returns the number of bytes of the greeting behind a header; 0 if the header is not that of a greeting. */
+    /** Returns the number of bytes of the message behind a header that may be a greeting; 0 if it can't be one. */
     static int greetingBytes(ByteBuffer header) {
         TcpFrame frame = new TcpFrame();
-        boolean isGreeting = frame.readFrom(header) // only a message has a kind and bytes
-                && Wire.kind(frame.number) == Wire.GREETING
-                && frame.length >= Wire.GREETING_BYTES
-                && frame.length <= Wire.MAX_GREETING_BYTES;
-        return isGreeting ? frame.length : 0;
+        boolean mayGreet = frame.readFrom(header)
+                && frame.type == SEND
+                && frame.length >= Wire.HEADER_BYTES + Wire.GREETING_BYTES
+                && frame.length <= Wire.HEADER_BYTES + Wire.MAX_GREETING_BYTES;
+        return mayGreet ? frame.length : 0;
     }
 
-    /** Sends the goodbye of a side that has sent its first bytes only. */
-    static void sendGoodbye(SocketChannel to, int reason) throws IOException {
-        TcpFrame goodbye = new TcpFrame().begin(SEND);
-        goodbye.number = Wire.immediate(Wire.GOODBYE, 0, reason);
-        ByteBuffer header = ByteBuffer.allocate(BYTES);
-        goodbye.writeTo(header);
-        to.write(header.flip()); // it fits into the socket's memory
+    /** Returns the goodbye of a side that has sent nothing. */
+    static ByteBuffer goodbye(int reason) {
+        TcpFrame frame = new TcpFrame().begin(SEND);
+        frame.length = Wire.HEADER_BYTES;
+        ByteBuffer bytes = ByteBuffer.allocate(BYTES + Wire.HEADER_BYTES);
+        frame.writeTo(bytes);
+        Wire.writeHeader(MemorySegment.ofBuffer(bytes), Wire.GOODBYE, reason, 0, 0, 0);
+        return bytes.clear();
     }
 
     /** Clears the fields that are sent, for a frame of a type. */
@@ -112,10 +83,24 @@ final class TcpFrame {
         number = 0;
         first = 0;
         second = 0;
+        inlineLength = 0;
         return this;
     }
 
-    /** Appends this header. */
+    /** Copies the data, if that is short. */
+    void copyShort(MemorySegment data) {
+        if (length <= INLINE_BYTES) {
+            inlineLength = length;
+            MemorySegment.copy(data, ValueLayout.JAVA_BYTE, 0, inline, 0, length);
+        }
+    }
+
+    /** Returns the number of bytes of data that were not copied. */
+    int dataLength() {
+        return type == READ ? 0 : length - inlineLength;
+    }
+
+    /** Appends this header, and the data that was copied. */
     void writeTo(ByteBuffer headers) {
         headers.put((byte) type)
                 .put((byte) 0)
@@ -125,7 +110,8 @@ final class TcpFrame {
                 .putInt(key)
                 .putInt(number)
                 .putLong(first)
-                .putLong(second);
+                .putLong(second)
+                .put(inline, 0, inlineLength);
     }
 
     /** Reads a header. Returns false if it is none: a field that the type does not have must be 0. */
@@ -140,7 +126,6 @@ final class TcpFrame {
         second = header.getLong(32);
         boolean remote = type >= WRITE && type <= COMPARE_AND_SWAP;
         boolean sized = type == SEND || type == WRITE || type == READ || type == DATA;
-        boolean numbered = type == SEND || type == ACKNOWLEDGEMENT;
         boolean valued = type == FETCH_AND_ADD || type == COMPARE_AND_SWAP || type == VALUE;
         return (word & 0xffffff) == 0
                 && type >= SEND
@@ -148,7 +133,7 @@ final class TcpFrame {
                 && length >= 0
                 && (sized || length == 0)
                 && (remote || (address == 0 && key == 0))
-                && (numbered || number == 0)
+                && (type == ACKNOWLEDGEMENT || number == 0)
                 && (valued || first == 0)
                 && (type == COMPARE_AND_SWAP || second == 0);
     }

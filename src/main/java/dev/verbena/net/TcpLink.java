@@ -33,8 +33,7 @@ final class TcpLink extends Link {
     TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, VerbsArena arena) {
         super(
                 memory.register(arena.allocate(greetings(options), CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
-                options,
-                0);
+                options);
         this.memory = memory;
         this.stream = stream;
     }
@@ -47,16 +46,9 @@ final class TcpLink extends Link {
     // Posting
 
     @Override
-    void send(long id, LocalMemory data, int immediate) {
-        TcpFrame request = request(TcpFrame.SEND, id, data, data.length());
-        request.number = immediate;
-        post(request);
-    }
-
-    @Override
-    void send(long id, int immediate) {
-        TcpFrame request = request(TcpFrame.SEND, id);
-        request.number = immediate;
+    void send(long id, LocalMemory message) {
+        TcpFrame request = request(TcpFrame.SEND, id, message, message.length());
+        request.copyShort(message.segment());
         post(request);
     }
 

@@ -37,13 +37,13 @@ final class TcpStream extends Carrier.Connection {
     /** The most headers that are written at once. */
     private static final int MOST_HEADERS = 8;
 
+    private static final int HEAD_BYTES = TcpFrame.BYTES + TcpFrame.INLINE_BYTES;
+
     /** The longest time to wait for the peer's end of a connection that is being closed. */
     private static final long LEAVING_NANOS = 1_000_000_000L;
 
     private enum State {
         CONNECTING,
-        /** The first bytes of both sides are under way. */
-        HELLO,
         OPEN,
         /** Input is dropped: the peer broke a rule, for example. */
         DEAF,
@@ -60,10 +60,10 @@ final class TcpStream extends Carrier.Connection {
     }
 
     /** A message that has come. A lambda with as many values takes a program's start longer than a record. */
-    private record Received(ChannelCore core, int place, int immediate, int bytes) implements Runnable {
+    private record Received(ChannelCore core, int place, int bytes) implements Runnable {
         @Override
         public void run() {
-            core.received(place, immediate, bytes);
+            core.received(place, bytes);
         }
     }
 
@@ -92,9 +92,9 @@ final class TcpStream extends Carrier.Connection {
     private long leaveBy;
 
     // Output
-    /** Headers. The data of the last one, if it has any, follows. */
+    /** Headers, with data that was copied. Other data of the last one, if it has any, follows. */
     private final ByteBuffer head =
-            ByteBuffer.allocateDirect(MOST_HEADERS * TcpFrame.BYTES).limit(0);
+            ByteBuffer.allocateDirect(MOST_HEADERS * HEAD_BYTES).limit(0);
 
     /** The answers to requests of the peer: acknowledgements of a number of requests, values, data and denials. */
     private final ArrayDeque<TcpFrame> answers = new ArrayDeque<>();
@@ -128,7 +128,6 @@ final class TcpStream extends Carrier.Connection {
         this.memory = memory;
         this.core = core;
         this.asks = asks;
-        header.limit(TcpFrame.HELLO_BYTES);
     }
 
     // For the channel
@@ -136,6 +135,11 @@ final class TcpStream extends Carrier.Connection {
     @Override
     public MemoryRegion register(MemorySegment segment, Collection<AccessFlag> access, VerbsArena arena) {
         return memory.register(segment, access, arena);
+    }
+
+    @Override
+    boolean asks() {
+        return asks;
     }
 
     @Override
@@ -217,7 +221,6 @@ final class TcpStream extends Carrier.Connection {
         channel = made;
         selection = made.register(selector, SelectionKey.OP_READ, this);
         state = State.OPEN;
-        header.clear();
     }
 
     /** Handles the frame of the greeting, which was read already. */
@@ -232,10 +235,10 @@ final class TcpStream extends Carrier.Connection {
         tcp.report(core, () -> core.end(EndReason.UNREACHABLE, String.valueOf(why.getMessage()), why));
     }
 
-    private void connected() throws IOException {
-        state = State.HELLO;
-        TcpFrame.sendHello(open(), asks, 0);
+    private void connected() {
+        state = State.OPEN;
         interest(SelectionKey.OP_READ);
+        tcp.report(core, core::established);
     }
 
     private TcpLink queues() {
@@ -315,7 +318,7 @@ final class TcpStream extends Carrier.Connection {
         }
         leaveBy = System.nanoTime() + LEAVING_NANOS;
         tcp.leaves(this);
-        if (state == State.CONNECTING || state == State.HELLO) {
+        if (state == State.CONNECTING) {
             close();
         } else {
             state = State.LEAVING;
@@ -383,7 +386,11 @@ final class TcpStream extends Carrier.Connection {
                 consume(shared.flip());
             }
             if (found < 0) {
-                lost("The peer has closed the connection");
+                if (TcpFrame.mayBegin(header)) {
+                    lost("The peer has closed the connection");
+                } else {
+                    broken("Its first bytes are not those of a node over TCP");
+                }
                 return;
             }
             if (!more) {
@@ -408,7 +415,7 @@ final class TcpStream extends Carrier.Connection {
     }
 
     private void consume(ByteBuffer bytes) {
-        while (bytes.hasRemaining() && (state == State.HELLO || state == State.OPEN)) {
+        while (bytes.hasRemaining() && state == State.OPEN) {
             if (inLeft > 0) {
                 int size = (int) Math.min(inLeft, bytes.remaining());
                 try (var _ = memory.use()) {
@@ -431,11 +438,6 @@ final class TcpStream extends Carrier.Connection {
     }
 
     private void headerCame() {
-        if (state == State.HELLO) {
-            greeted();
-            header.clear();
-            return;
-        }
         boolean known = in.readFrom(header);
         header.clear();
         if (known) {
@@ -443,42 +445,6 @@ final class TcpStream extends Carrier.Connection {
         } else {
             broken("Frame of type " + in.type + " with " + in.length + " bytes is malformed");
         }
-    }
-
-    private void greeted() {
-        int reason = TcpFrame.reason(header);
-        if (!TcpFrame.isHello(header)) {
-            end(EndReason.PROTOCOL_ERROR, "Its first bytes are not those of a node over TCP");
-        } else if (TcpFrame.version(header) != TcpFrame.VERSION) {
-            end(
-                    EndReason.OTHER_VERSION,
-                    "It speaks version " + TcpFrame.version(header) + " over TCP, this side version "
-                            + TcpFrame.VERSION);
-        } else if (reason != 0) {
-            end(EndReason.of(reason), "It refused this channel");
-        } else if (asks && TcpFrame.hasRdma(header)) {
-            askedForRdma = true;
-            end(EndReason.UNREACHABLE, "Both sides have RDMA, and connect by it");
-        } else {
-            welcome();
-        }
-    }
-
-    private void welcome() {
-        try {
-            if (asks && !core.prepare()) {
-                return; // the program has given up
-            }
-        } catch (RuntimeException | Error failed) { // for lack of memory, for example
-            stop(() -> core.fail(failed));
-            return;
-        }
-        state = State.OPEN;
-        tcp.report(core, core::established);
-    }
-
-    private void end(EndReason reason, String details) {
-        stop(() -> core.end(reason, details, null));
     }
 
     /** Begins to handle a frame, whose data follows. */
@@ -597,10 +563,24 @@ final class TcpStream extends Carrier.Connection {
             done(queues());
             return;
         }
+        if (asks && isRedirection()) {
+            askedForRdma = true;
+            stop(() -> core.end(EndReason.UNREACHABLE, "Both sides have RDMA, and connect by it", null));
+            return;
+        }
         acknowledge();
         if (in.type == TcpFrame.SEND) {
-            tcp.report(core, new Received(core, into, in.number, in.length));
+            tcp.report(core, new Received(core, into, in.length));
         }
+    }
+
+    /** Returns true if the message that has come is the answer of a peer that has RDMA too. It is the first one, if any. */
+    private boolean isRedirection() {
+        if (in.type != TcpFrame.SEND || in.length != Wire.HEADER_BYTES) {
+            return false;
+        }
+        MemorySegment message = core.messages.receive(into & ~ChannelCore.RECEIVE).all;
+        return Wire.kind(message) == Wire.GOODBYE && Wire.call(message) == Wire.USE_RDMA;
     }
 
     private void changeNumber() {
@@ -691,7 +671,7 @@ final class TcpStream extends Carrier.Connection {
         SocketChannel to = open();
         while (true) {
             boolean more = true;
-            while (more && outLeft == 0 && head.remaining() <= (MOST_HEADERS - 1) * TcpFrame.BYTES) {
+            while (more && outLeft == 0 && head.remaining() <= (MOST_HEADERS - 1) * HEAD_BYTES) {
                 more = beginNext();
             }
             if (outLeft == 0 && !head.hasRemaining()) {
@@ -742,7 +722,7 @@ final class TcpStream extends Carrier.Connection {
         head.flip();
         outAddress = next.dataAddress; // a copy: a peer may answer before it has all
         outKey = next.dataKey;
-        outLeft = next.type == TcpFrame.READ ? 0 : next.length;
+        outLeft = next.dataLength();
         outAnswers = next.type == TcpFrame.DATA;
         return true;
     }

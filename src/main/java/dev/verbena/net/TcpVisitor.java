@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
@@ -14,20 +15,13 @@ final class TcpVisitor {
     /** The longest time to wait for the peer's end of a connection that does not become a channel. */
     private static final long LEAVING_NANOS = 1_000_000_000L;
 
-    /** The steps of a visitor. */
-    enum Step {
-        /** The peer's first bytes are awaited. */
-        HELLO,
-        /** The peer is welcome, and the frame of its greeting is awaited. */
-        GREETING,
-        /** This side has said goodbye, and awaits the end of the peer's side. */
-        LEAVING
-    }
-
     final SocketChannel socket;
     final InetSocketAddress peer;
-    private ByteBuffer input = ByteBuffer.allocate(TcpFrame.HELLO_BYTES);
-    private Step step = Step.HELLO;
+    private ByteBuffer input = ByteBuffer.allocate(TcpFrame.BYTES);
+
+    /** True once this side has said goodbye, and awaits the end of the peer's side. */
+    private boolean leaving;
+
     private long leaveBy;
 
     /**
@@ -41,11 +35,11 @@ final class TcpVisitor {
         this.leaveBy = leaveBy;
     }
 
-    Step step() {
-        return step;
+    boolean isLeaving() {
+        return leaving;
     }
 
-    /** Returns what the peer has said in this step. */
+    /** Returns what the peer has said. */
     ByteBuffer input() {
         return input;
     }
@@ -54,28 +48,37 @@ final class TcpVisitor {
      * Reads what has come. Once this side has said goodbye, the bytes are dropped.
      *
      * @param dropped memory for these bytes
-     * @return true if the first bytes, the greeting, or a header that is not that of a greeting, have just become complete
+     * @return true if the greeting, or bytes that are none, have just become complete
      * @throws IOException if the peer has left
      */
     boolean read(ByteBuffer dropped) throws IOException {
-        if (step == Step.LEAVING) {
+        if (leaving) {
             checkPresent(socket.read(dropped.clear()));
             return false;
         }
         checkPresent(socket.read(input));
-        if (step == Step.GREETING && !input.hasRemaining() && input.capacity() == TcpFrame.BYTES) {
+        if (!input.hasRemaining() && input.capacity() == TcpFrame.BYTES) {
             int more = TcpFrame.greetingBytes(input);
             if (more > 0) {
                 input = ByteBuffer.allocate(TcpFrame.BYTES + more).put(input.flip());
                 checkPresent(socket.read(input));
             }
         }
-        return !input.hasRemaining();
+        return !input.hasRemaining() || !TcpFrame.mayBegin(input);
     }
 
     /** Returns true if what has become complete is a greeting. */
     boolean hasGreeted() {
-        return input.capacity() > TcpFrame.BYTES;
+        return input.capacity() > TcpFrame.BYTES && Wire.kind(message()) == Wire.GREETING;
+    }
+
+    /** Returns true if the peer, which has greeted, connects only if this side has no RDMA. */
+    boolean asks() {
+        return Wire.asks(message().asSlice(Wire.HEADER_BYTES));
+    }
+
+    private MemorySegment message() {
+        return MemorySegment.ofArray(input.array()).asSlice(TcpFrame.BYTES);
     }
 
     private static void checkPresent(int found) throws IOException {
@@ -84,21 +87,10 @@ final class TcpVisitor {
         }
     }
 
-    /** Sends this side's first bytes to a peer that may become a channel. */
-    void welcome(boolean rdma) throws IOException {
-        TcpFrame.sendHello(socket, rdma, 0);
-        step = Step.GREETING;
-        input = ByteBuffer.allocate(TcpFrame.BYTES);
-    }
-
     /** Says goodbye, ends this side, and waits for the peer's end: else what the peer has not read would be lost. */
-    void leave(boolean rdma, int reason) throws IOException {
-        if (step == Step.HELLO) {
-            TcpFrame.sendHello(socket, rdma, reason);
-        } else {
-            TcpFrame.sendGoodbye(socket, reason);
-        }
-        step = Step.LEAVING;
+    void leave(int reason) throws IOException {
+        socket.write(TcpFrame.goodbye(reason)); // it fits into the socket's memory
+        leaving = true;
         leaveBy = System.nanoTime() + LEAVING_NANOS;
         socket.shutdownOutput();
     }

@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 /** The format of what two nodes send to each other: see the description of this package. */
 final class Wire {
     /** The version of the format. */
-    static final int VERSION = 1;
+    static final int VERSION = 2;
 
-    /** The version of the greetings of nodes with a secret: see {@link Introduction}. */
-    static final int SECRET_VERSION = 2;
+    /** The number of bytes of the header right before the bytes of each message. */
+    static final int HEADER_BYTES = 16;
 
     /** The number of bytes of a greeting, and so the least size of messages. */
     static final int GREETING_BYTES = 64;
@@ -20,7 +20,7 @@ final class Wire {
     /** The most bytes of a greeting of any version: there is room for them before the peer is admitted. */
     static final int MAX_GREETING_BYTES = 256;
 
-    /** The largest window, so that the credits of an immediate number suffice. */
+    /** The largest window. */
     static final int MAX_WINDOW = 0xfff;
 
     /** The first message of a side: its version and its limits. */
@@ -32,10 +32,10 @@ final class Wire {
     /** A grant of credits without a message. */
     static final int GRANT = 3;
 
-    /** The last message of a side; the code says why. */
+    /** The last message of a side. In place of the number of a call, it has the reason. */
     static final int GOODBYE = 4;
 
-    /** A request of the program, whose code is the number of the call. */
+    /** A request of the program, with the number of the call. */
     static final int CALL = 5;
 
     /** The reply to a request, with the number of the call. It takes no credit. */
@@ -71,9 +71,10 @@ final class Wire {
     /** The largest number of bytes of a token. */
     static final int MAX_TOKEN = 40;
 
+    /** The code of a goodbye over TCP to a side that connects only if its peer has no RDMA. */
+    static final int USE_RDMA = 11;
+
     private static final int MAGIC = 0x5642_4e41; // "VBNA"
-    private static final int KIND_SHIFT = 28;
-    private static final int CREDITS_SHIFT = 16;
 
     /** The layout of numbers of 4 bytes. */
     static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
@@ -83,7 +84,10 @@ final class Wire {
     /** The place of the length in the description of memory. */
     static final long LENGTH_IN_EXPORT = 12;
 
-    static final long VERSION_AT = 4;
+    private static final long VERSION_AT = 4;
+    private static final long PROTECTION_AT = 5;
+    private static final long TRANSPORT_AT = 6;
+    private static final long ASKS_AT = 7;
     private static final long WINDOW_AT = 8;
     private static final long SIZE_AT = 12;
     private static final long CALLS_AT = 16;
@@ -92,22 +96,58 @@ final class Wire {
 
     private Wire() {}
 
-    /** Returns the immediate number of a message. */
-    static int immediate(int kind, int credits, int code) {
-        return kind << KIND_SHIFT | credits << CREDITS_SHIFT | code;
+    // The header of a message
+
+    private static final long GRANTED_AT = 4;
+    private static final long SEQUENCE_AT = 8;
+    private static final long RECEIVED_AT = 12;
+    private static final int KIND_SHIFT = 24;
+
+    /**
+     * Writes a header. All numbers but the kind and the call are totals of the connection, so that a message which is lost
+     * or comes twice does no harm.
+     *
+     * @param message memory that begins with the header
+     * @param call the number of the call, or the reason of a goodbye
+     * @param granted the number of credits that the sender has granted
+     * @param sequence the number of counted messages that the sender has sent, with this one
+     * @param received the number of counted messages that the sender has received
+     */
+    static void writeHeader(MemorySegment message, int kind, int call, int granted, int sequence, int received) {
+        message.set(INT, 0, kind << KIND_SHIFT | call);
+        message.set(INT, GRANTED_AT, granted);
+        message.set(INT, SEQUENCE_AT, sequence);
+        message.set(INT, RECEIVED_AT, received);
     }
 
-    static int kind(int immediate) {
-        return immediate >>> KIND_SHIFT;
+    /** Returns the kind of a message; -1 if bytes are set that no kind has. */
+    static int kind(MemorySegment message) {
+        int first = message.get(INT, 0);
+        return (first & 0xff_0000) == 0 ? first >>> KIND_SHIFT : -1;
     }
 
-    static int credits(int immediate) {
-        return immediate >>> CREDITS_SHIFT & MAX_WINDOW;
+    static int call(MemorySegment message) {
+        return message.get(INT, 0) & 0xffff;
     }
 
-    static int code(int immediate) {
-        return immediate & 0xffff;
+    static int granted(MemorySegment message) {
+        return message.get(INT, GRANTED_AT);
     }
+
+    static int sequence(MemorySegment message) {
+        return message.get(INT, SEQUENCE_AT);
+    }
+
+    static int received(MemorySegment message) {
+        return message.get(INT, RECEIVED_AT);
+    }
+
+    /** Returns true for a message that has a sequence number of its own. The others repeat that of the last one. */
+    static boolean isCounted(int kind) {
+        return kind != GREETING && kind != GRANT && kind != GOODBYE;
+    }
+
+    // The greeting
 
     /**
      * The limits of a side.
@@ -130,6 +170,32 @@ final class Wire {
             message.set(INT, TOKEN_LENGTH_AT, token.length);
             MemorySegment.copy(token, 0, message, ValueLayout.JAVA_BYTE, TOKEN_AT, token.length);
         }
+    }
+
+    /** Notes the protection of a side, and its transport, in a greeting under a secret. */
+    static void protect(MemorySegment greeting, Protection protection, Transport transport) {
+        greeting.set(ValueLayout.JAVA_BYTE, PROTECTION_AT, (byte) protection.code());
+        greeting.set(ValueLayout.JAVA_BYTE, TRANSPORT_AT, (byte) transport.code());
+    }
+
+    /** Returns the code of the protection in a greeting. */
+    static int protection(MemorySegment greeting) {
+        return greeting.get(ValueLayout.JAVA_BYTE, PROTECTION_AT);
+    }
+
+    /** Returns the code of the transport in a greeting under a secret. */
+    static int transport(MemorySegment greeting) {
+        return greeting.get(ValueLayout.JAVA_BYTE, TRANSPORT_AT);
+    }
+
+    /** Notes in a greeting that its side connects only if the peer has no RDMA. */
+    static void ask(MemorySegment greeting) {
+        greeting.set(ValueLayout.JAVA_BYTE, ASKS_AT, (byte) 1);
+    }
+
+    /** Returns true if a greeting says that its side connects only if the peer has no RDMA. */
+    static boolean asks(MemorySegment greeting) {
+        return greeting.get(ValueLayout.JAVA_BYTE, ASKS_AT) != 0;
     }
 
     /** Returns the version in a greeting; -1 if the bytes are no greeting. */

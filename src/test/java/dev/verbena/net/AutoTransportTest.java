@@ -27,7 +27,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -275,27 +274,28 @@ class AutoTransportTest {
         assertTalk(ends);
     }
 
-    private static boolean readHello(Socket socket) throws IOException {
-        ByteBuffer hello = ByteBuffer.wrap(socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES));
-        assertThat(TcpFrame.isHello(hello)).isTrue();
-        return TcpFrame.hasRdma(hello);
+    /** Reads a greeting. Returns true if its side connects only if the peer has no RDMA. */
+    private static boolean readGreeting(Socket socket) throws IOException {
+        socket.getInputStream().readNBytes(TcpFrame.BYTES + Wire.HEADER_BYTES);
+        return Wire.asks(MemorySegment.ofArray(socket.getInputStream().readNBytes(Wire.GREETING_BYTES)));
     }
 
-    /** The peer says that it has RDMA, and does not listen there. The second hello does not ask for RDMA. */
+    /** The peer says that it has RDMA, and does not listen there. The second greeting does not ask for RDMA. */
     @Test
     void peerThatDoesNotListenByRdmaIsReachedByTcp() throws Exception {
         Node client = open(Kind.AUTO);
         try (ServerSocket fake = new ServerSocket(0, 2, HERE.getAddress())) {
             Future<Boolean> second = threads.submit(() -> {
                 try (Socket socket = fake.accept()) {
-                    assertThat(readHello(socket)).isTrue();
-                    socket.getOutputStream().write(TcpFrame.hello(true, 0).array());
+                    assertThat(readGreeting(socket)).isTrue();
+                    socket.getOutputStream()
+                            .write(TcpFrame.goodbye(Wire.USE_RDMA).array());
                     assertThat(socket.getInputStream().read()).as("end").isEqualTo(-1);
                 }
                 try (Socket socket = fake.accept()) {
-                    boolean asks = readHello(socket);
+                    boolean asks = readGreeting(socket);
                     socket.getOutputStream()
-                            .write(TcpFrame.hello(true, EndReason.STALLED.code).array());
+                            .write(TcpFrame.goodbye(EndReason.STALLED.code).array());
                     return asks;
                 }
             });
@@ -464,10 +464,8 @@ class AutoTransportTest {
     void peersThatAskAndStayKeepNoPlace() throws Exception {
         Node server = open(Kind.AUTO, SMALL.maxWaiting(1));
         try (TcpPeer peer = new TcpPeer(server.address())) {
-            peer.write(TcpFrame.hello(true, 0).array());
-            ByteBuffer answer = ByteBuffer.wrap(peer.read(TcpFrame.HELLO_BYTES));
-            assertThat(TcpFrame.hasRdma(answer)).isTrue();
-            assertThat(TcpFrame.reason(answer)).isZero();
+            peer.ask(4);
+            assertThat(peer.awaitGoodbye()).isEqualTo(Wire.USE_RDMA);
             assertThat(peer.read(1)).as("end").isEmpty();
             assertTalk(connect(open(Kind.AUTO), server));
         }
@@ -478,7 +476,7 @@ class AutoTransportTest {
     void peersThatSayTooLittleAreForgotten() throws Exception {
         Node server = open(Kind.AUTO, SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
         try (TcpPeer peer = new TcpPeer(server.address())) {
-            peer.write((byte) 'V');
+            peer.write((byte) TcpFrame.SEND);
             Await.until("the peer has come", () -> server.toString().contains("1 waiting"));
             new NodeClock(server)
                     .passUntil(

@@ -7,6 +7,7 @@ import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -115,6 +116,7 @@ class ChannelStateTest {
         private final List<TcpFrame> unacknowledged = new ArrayList<>();
         private final TcpLink link;
         private int receive;
+        private int sequence;
         int disconnected;
 
         Probe(ChannelState state) {
@@ -157,9 +159,9 @@ class ChannelStateTest {
         void happen(Deed deed) {
             switch (deed) {
                 case ESTABLISHED -> core.established();
-                case GREETING -> greet(0);
-                case OLD_GREETING -> greet(2);
-                case SECRET_GREETING -> greet(1);
+                case GREETING -> greet(0, Protection.NONE);
+                case OLD_GREETING -> greet(1, Protection.NONE);
+                case SECRET_GREETING -> greet(0, Protection.SEALED);
                 case DATA -> receive(Wire.DATA, 0, 0, 8);
                 case CREDITS -> receive(Wire.GRANT, 1, 0, 0);
                 case GOODBYE -> receive(Wire.GOODBYE, 0, 0, 0);
@@ -190,15 +192,19 @@ class ChannelStateTest {
             unacknowledged.clear();
         }
 
-        private void greet(int versionChange) {
-            var bytes = core.messages.receive(receive).whole.segment();
-            new Wire.Greeting(4, 64, 0, new byte[0]).writeTo(bytes);
-            bytes.set(java.lang.foreign.ValueLayout.JAVA_BYTE, 4, (byte) (Wire.VERSION + versionChange));
+        private void greet(int versionChange, Protection protection) {
+            MemorySegment greeting = core.messages.receive(receive).memory();
+            new Wire.Greeting(4, 64, 0, new byte[0]).writeTo(greeting);
+            Wire.protect(greeting, protection, Transport.RDMA);
+            greeting.set(ValueLayout.JAVA_BYTE, 4, (byte) (Wire.VERSION + versionChange));
             receive(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
         }
 
         private void receive(int kind, int credits, int code, int bytes) {
-            locked(() -> core.received(ChannelCore.RECEIVE | receive++, Wire.immediate(kind, credits, code), bytes));
+            MemorySegment message = core.messages.receive(receive).all;
+            sequence += Wire.isCounted(kind) ? 1 : 0;
+            Wire.writeHeader(message, kind, code, credits, sequence, 0);
+            locked(() -> core.received(ChannelCore.RECEIVE | receive++, Wire.HEADER_BYTES + bytes));
         }
 
         private void locked(Runnable work) {
@@ -211,8 +217,12 @@ class ChannelStateTest {
         void look() {
             for (TcpFrame next = link.next(); next != null; next = link.next()) {
                 unacknowledged.add(next);
-                if (next.type == TcpFrame.SEND && Wire.kind(next.number) == Wire.GOODBYE) {
-                    goodbyes.add(Wire.code(next.number));
+                if (next.type == TcpFrame.SEND) {
+                    MemorySegment message =
+                            MemorySegment.ofAddress(next.dataAddress).reinterpret(Wire.HEADER_BYTES);
+                    if (Wire.kind(message) == Wire.GOODBYE) {
+                        goodbyes.add(Wire.call(message));
+                    }
                 }
             }
         }

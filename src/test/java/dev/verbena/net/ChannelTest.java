@@ -428,10 +428,10 @@ class ChannelTest extends ConnectedTest {
                 .filteredOn(event -> event.getEventType().getName().endsWith("Registration"))
                 .extracting(event -> event.getLong("size"))
                 .containsExactlyInAnyOrder(
-                        (3 + 2 + 2 * 5 + 3) * 256L + 7 * Long.BYTES,
-                        (3 + 2 + 2 * 5 + 3) * 256L + 7 * Long.BYTES,
-                        Link.GREETINGS,
-                        Link.GREETINGS);
+                        (3 + 2 + 2 * 5 + 3) * (256L + 64) + 7 * Long.BYTES,
+                        (3 + 2 + 2 * 5 + 3) * (256L + 64) + 7 * Long.BYTES,
+                        Link.greetings(options),
+                        Link.greetings(options));
     }
 
     @Test

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * them, with right checksums. The side of {@code wire1} is the client's.
  */
 final class CutWire implements AutoCloseable {
-    static final int SEND = 0x05; // the whole message, with immediate data
+    static final int SEND = 0x04; // the whole message
     static final int WRITE = 0x0a; // the whole
     static final int READ_ANSWER = 0x10; // the whole
 
@@ -64,11 +64,7 @@ final class CutWire implements AutoCloseable {
 
         /** Returns true for a message of a kind. */
         boolean is(int kind) {
-            return isReliable() && opcode() == SEND && Wire.kind(immediate()) == kind;
-        }
-
-        int immediate() {
-            return bytes().getInt(REST);
+            return isReliable() && opcode() == SEND && Wire.kind(MemorySegment.ofArray(rest())) == kind;
         }
 
         /** Returns what is between the base transport header and the checksum: further headers, and data. */

@@ -168,12 +168,12 @@ class ForgedPackets {
     @ParameterizedTest
     @CsvSource({"NONE, pay 90", "AUTHENTICATED, pay 90", "SEALED, TAMPERED"})
     void changedMessage(Protection protection, String told) throws Exception {
-        assertThat(second(protection, (first, message) -> message.changed(4 + 4, '2' ^ '9')))
+        assertThat(second(protection, (first, message) -> message.changed(Wire.HEADER_BYTES + 4, '2' ^ '9')))
                 .isEqualTo(told);
     }
 
     @ParameterizedTest
-    @CsvSource({"NONE, pay 10", "SEALED, TAMPERED"})
+    @CsvSource({"NONE, PROTOCOL_ERROR", "SEALED, TAMPERED"})
     void repeatedMessage(Protection protection, String told) throws Exception {
         assertThat(second(protection, (first, message) -> message.with(CutWire.SEND, message.psn(), first.rest())))
                 .isEqualTo(told);
@@ -181,7 +181,7 @@ class ForgedPackets {
 
     /** The adapter takes a write of no bytes, so that the numbers of packets go on. */
     @ParameterizedTest
-    @CsvSource({"NONE, pay 30", "SEALED, TAMPERED"})
+    @CsvSource({"NONE, PROTOCOL_ERROR", "SEALED, TAMPERED"})
     void droppedMessage(Protection protection, String told) throws Exception {
         assertThat(second(protection, (first, message) -> message.with(CutWire.WRITE, message.psn(), new byte[16])))
                 .isEqualTo(told);
@@ -202,11 +202,13 @@ class ForgedPackets {
                 .isEqualTo(told);
     }
 
+    /** Returns a message in place of another one, whose header anybody can read. */
     private static Packet forged(Packet in, int kind, byte[] text) {
-        byte[] rest = ByteBuffer.allocate(4 + text.length)
-                .putInt(Wire.immediate(kind, 0, 0))
-                .put(text)
-                .array();
+        byte[] rest = Arrays.copyOf(in.rest(), Wire.HEADER_BYTES + text.length);
+        MemorySegment message = MemorySegment.ofArray(rest);
+        int sequence = Wire.sequence(message) - (Wire.isCounted(kind) ? 0 : 1);
+        Wire.writeHeader(message, kind, 0, Wire.granted(message), sequence, Wire.received(message));
+        System.arraycopy(text, 0, rest, Wire.HEADER_BYTES, text.length);
         return in.with(CutWire.SEND, in.psn(), rest);
     }
 

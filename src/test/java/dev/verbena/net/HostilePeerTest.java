@@ -45,7 +45,7 @@ class HostilePeerTest extends PeersTest {
     /** Connects a peer that says nothing. */
     private Peer connected() throws Exception {
         return NodePair.transport() == Transport.TCP
-                ? TcpPeer.welcome(nodes.server.address())
+                ? new TcpPeer(nodes.server.address())
                 : new RawPeer(nodes.server.address());
     }
 
@@ -83,31 +83,58 @@ class HostilePeerTest extends PeersTest {
 
     enum Lie {
         SECOND_GREETING("Message of kind 1 out of order", peer -> peer.greet(4, 256)),
-        UNKNOWN_KIND("Message of unknown kind 15", peer -> peer.send(Wire.immediate(15, 0, 0))),
-        KIND_0("", peer -> peer.send(0)),
-        NO_IMMEDIATE(RawPeer.class, "", RawPeer::sendPlain),
-        WRITE_WITH_IMMEDIATE(RawPeer.class, "", peer -> peer.write(Wire.immediate(Wire.DATA, 0, 0))),
-        TOO_MANY_CREDITS("more credits than its window has", peer -> peer.send(Wire.immediate(Wire.GRANT, 4095, 0))),
-        CREDITS_NEVER_USED("", peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
-        CREDITS_WITH_A_MESSAGE("", peer -> peer.send(Wire.immediate(Wire.DATA, 1, 0), 8)),
-        EMPTY_GRANT("Grant of 0 credits with 0 bytes", peer -> peer.send(Wire.immediate(Wire.GRANT, 0, 0))),
-        REPLY_WITHOUT_CALL(
-                "Reply to call 0, which is not open", peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0), 8)),
-        FAULT_WITHOUT_CALL("", peer -> peer.send(Wire.immediate(Wire.FAULT, 0, 3))),
-        REPLY_TO_UNKNOWN_NUMBER("", peer -> peer.send(Wire.immediate(Wire.REPLY, 0, 0xffff), 8)),
-        REPLY_TO_THE_FIRST_NUMBER_BEYOND_THE_LIMIT(
-                "", peer -> peer.send(Wire.immediate(Wire.REPLY, 0, SMALL.calls()), 8)),
-        CALL_BEYOND_THE_LIMIT(
-                "Call 4 is beyond the limit, or open already", peer -> peer.send(Wire.immediate(Wire.CALL, 0, 4), 8)),
-        NUMBER_OF_CALL_TWICE("", peer -> {
-            peer.send(Wire.immediate(Wire.CALL, 0, 1), 8);
-            peer.send(Wire.immediate(Wire.CALL, 0, 1), 8);
+        UNKNOWN_KIND("Message of unknown kind 15", peer -> peer.send(15, 0, 0)),
+        KIND_0("", peer -> peer.send(0, 0, 0)),
+        NO_HEADER("Message of 15 bytes out of order", peer -> peer.sendWhole(Wire.HEADER_BYTES - 1)),
+        RESERVED_BYTE_OF_A_HEADER("Message of unknown kind -1", peer -> {
+            peer.writeHeader(Wire.DATA, 0, 0);
+            peer.whole().set(ValueLayout.JAVA_BYTE, 1, (byte) 1);
+            peer.sendWhole(Wire.HEADER_BYTES);
         }),
-        GRANT_WITH_BYTES("", peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0), 8)),
-        MALFORMED_OFFER("Offer of 8 bytes is malformed", peer -> peer.send(Wire.immediate(Wire.OFFER, 0, 3), 8)),
+        MESSAGE_LEFT_OUT("Message 2 came in place of 1", peer -> {
+            peer.writeHeader(Wire.DATA, 0, 0);
+            peer.send(Wire.DATA, 0, 0, 8);
+        }),
+        MESSAGE_AGAIN("Message 1 came in place of 2", peer -> {
+            peer.send(Wire.DATA, 0, 0, 8);
+            peer.sendWhole(Wire.HEADER_BYTES + 8);
+        }),
+        GRANT_WITH_A_NUMBER_OF_ITS_OWN("Message 1 came in place of 0", peer -> {
+            Wire.writeHeader(peer.whole(), Wire.GRANT, 0, 0, 1, 0);
+            peer.sendWhole(Wire.HEADER_BYTES);
+        }),
+        FEWER_CREDITS_THAN_BEFORE("more credits than its window has", peer -> {
+            Wire.writeHeader(peer.whole(), Wire.GRANT, 0, -1, 0, 0);
+            peer.sendWhole(Wire.HEADER_BYTES);
+        }),
+        MORE_RECEIVED_THAN_SENT("It has received 1 messages of 0", peer -> {
+            Wire.writeHeader(peer.whole(), Wire.DATA, 0, 0, 1, 1);
+            peer.sendWhole(Wire.HEADER_BYTES);
+        }),
+        FEWER_RECEIVED_THAN_BEFORE("It has received 4294967295 messages of 0", peer -> {
+            Wire.writeHeader(peer.whole(), Wire.DATA, 0, 0, 1, -1);
+            peer.sendWhole(Wire.HEADER_BYTES);
+        }),
+        WITH_IMMEDIATE_DATA(RawPeer.class, "Not a message of a node", RawPeer::sendWithImmediate),
+        WRITE_WITH_IMMEDIATE_DATA(RawPeer.class, "Not a message of a node", RawPeer::writeWithImmediate),
+        TOO_MANY_CREDITS("more credits than its window has", peer -> peer.send(Wire.GRANT, 4095, 0)),
+        CREDITS_NEVER_USED("", peer -> peer.send(Wire.GRANT, 1, 0)),
+        CREDITS_WITH_A_MESSAGE("", peer -> peer.send(Wire.DATA, 1, 0, 8)),
+        EMPTY_GRANT("Grant of 0 credits with 0 bytes", peer -> peer.send(Wire.GRANT, 0, 0)),
+        REPLY_WITHOUT_CALL("Reply to call 0, which is not open", peer -> peer.send(Wire.REPLY, 0, 0, 8)),
+        FAULT_WITHOUT_CALL("", peer -> peer.send(Wire.FAULT, 0, 3)),
+        REPLY_TO_UNKNOWN_NUMBER("", peer -> peer.send(Wire.REPLY, 0, 0xffff, 8)),
+        REPLY_TO_THE_FIRST_NUMBER_BEYOND_THE_LIMIT("", peer -> peer.send(Wire.REPLY, 0, SMALL.calls(), 8)),
+        CALL_BEYOND_THE_LIMIT("Call 4 is beyond the limit, or open already", peer -> peer.send(Wire.CALL, 0, 4, 8)),
+        NUMBER_OF_CALL_TWICE("", peer -> {
+            peer.send(Wire.CALL, 0, 1, 8);
+            peer.send(Wire.CALL, 0, 1, 8);
+        }),
+        GRANT_WITH_BYTES("", peer -> peer.send(Wire.GRANT, 1, 0, 8)),
+        MALFORMED_OFFER("Offer of 8 bytes is malformed", peer -> peer.send(Wire.OFFER, 0, 3, 8)),
         TOO_MANY_MESSAGES("", peer -> {
             for (int i = 0; i <= WINDOW; i++) {
-                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+                peer.send(Wire.DATA, 0, 0, 8);
             }
         }),
         NO_TYPE(TcpPeer.class, "Frame of type 0 with 0 bytes is malformed", peer -> peer.frame(0, frame -> {})),
@@ -121,6 +148,7 @@ class HostilePeerTest extends PeersTest {
         ADDRESS_IN_AN_ACKNOWLEDGEMENT(
                 TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.address = 1)),
         ADDRESS_IN_A_MESSAGE(TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.address = 1)),
+        NUMBER_IN_A_MESSAGE(TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.SEND, frame -> frame.number = 1)),
         NUMBER_IN_A_WRITE(TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.WRITE, frame -> frame.number = 1)),
         LENGTH_OF_AN_ATOMIC(
                 TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.FETCH_AND_ADD, frame -> frame.length = 8)),
@@ -138,15 +166,15 @@ class HostilePeerTest extends PeersTest {
                 TcpPeer.class, "malformed", peer -> peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.first = 1)),
         MESSAGE_THAT_IS_TOO_LARGE(
                 TcpPeer.class,
-                "Message of 257 bytes is larger than the 256 that",
-                peer -> peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[257])),
+                "Message of 273 bytes is larger than the 272 that",
+                peer -> peer.message(Wire.DATA, 0, 0, new byte[257])),
         HUGE_MESSAGE(
                 TcpPeer.class,
                 "Message of 2147483647 bytes",
                 peer -> peer.frame(TcpFrame.SEND, frame -> frame.length = Integer.MAX_VALUE)),
         TOO_MANY_MESSAGES_AT_ONCE(TcpPeer.class, "more messages than it has credits", peer -> {
             for (int i = 0; i < 100; i++) {
-                peer.message(Wire.immediate(Wire.DATA, 0, 0), new byte[1]);
+                peer.message(Wire.DATA, 0, 0, new byte[1]);
             }
         }),
         ACKNOWLEDGEMENT_OF_NOTHING(
@@ -215,8 +243,8 @@ class HostilePeerTest extends PeersTest {
             Message request = channel.message(DEADLINE).length(8);
             long ticket = channel.tryCall(request);
             assertThat(ticket).isNotZero();
-            peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
-            peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
+            peer.send(Wire.REPLY, 0, (int) ticket, 8);
+            peer.send(Wire.REPLY, 0, (int) ticket, 8);
             Await.until("the node has seen the lie", () -> !channel.isOpen());
             assertThat(channel.pollReply(ticket)).isNotNull();
             assertEnds(channel, EndReason.PROTOCOL_ERROR);
@@ -230,9 +258,9 @@ class HostilePeerTest extends PeersTest {
     void peerThatRepliesAgainWhileTheProgramHasTheReplyLosesItsChannel() throws Exception {
         try (Peer peer = greeted()) {
             long ticket = channel.tryCall(channel.message(DEADLINE).length(8));
-            peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
+            peer.send(Wire.REPLY, 0, (int) ticket, 8);
             Await.until("the reply has come", () -> channel.pollReply(ticket) != null);
-            peer.send(Wire.immediate(Wire.REPLY, 0, (int) ticket), 8);
+            peer.send(Wire.REPLY, 0, (int) ticket, 8);
             assertEnds(channel, EndReason.PROTOCOL_ERROR);
             peer.leave();
             channel.close();
@@ -269,7 +297,7 @@ class HostilePeerTest extends PeersTest {
             assertThat(peer.received().getString(0)).startsWith("table");
             peer.memory().fill((byte) 0);
             peer.memory().set(Wire.LONG, Wire.LENGTH_IN_EXPORT, length);
-            peer.send(Wire.immediate(Wire.REPLY, 0, 0), bytes);
+            peer.send(Wire.REPLY, 0, 0, bytes);
             assertThat(asked)
                     .failsWithin(DEADLINE)
                     .withThrowableThat()
@@ -285,7 +313,7 @@ class HostilePeerTest extends PeersTest {
         try (Peer peer = greeted(64)) {
             for (int i = 0; i < 40; i++) {
                 peer.memory().fill((byte) i);
-                peer.send(Wire.immediate(Wire.LOOKUP, 0, 0), i);
+                peer.send(Wire.LOOKUP, 0, 0, i);
                 assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
             }
             assertThat(channel.isOpen()).isTrue();
@@ -308,7 +336,7 @@ class HostilePeerTest extends PeersTest {
                 assertThatExceptionOfType(VerbsTimeoutException.class)
                         .isThrownBy(() -> channel.call(request, SHORT))
                         .withMessageContaining("has not answered earlier calls");
-                peer.send(Wire.immediate(Wire.REPLY, 0, (int) first), 8);
+                peer.send(Wire.REPLY, 0, (int) first, 8);
                 Await.until("the late reply has freed a number", () -> channel.tryCall(request) != 0);
             }
         }
@@ -317,43 +345,43 @@ class HostilePeerTest extends PeersTest {
     enum BadGreeting {
         GARBAGE(EndReason.PROTOCOL_ERROR, peer -> {
             peer.memory().fill((byte) 0x5a);
-            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+            peer.send(Wire.GREETING, 0, 0, 64);
         }),
-        EMPTY(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GREETING, 0, 0))),
+        EMPTY(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.GREETING, 0, 0)),
         TOO_SHORT(EndReason.PROTOCOL_ERROR, peer -> {
             new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
-            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 63);
+            peer.send(Wire.GREETING, 0, 0, 63);
         }),
         NEGATIVE_CALLS(EndReason.PROTOCOL_ERROR, peer -> {
             new Wire.Greeting(4, 256, -1, new byte[0]).writeTo(peer.memory());
-            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+            peer.send(Wire.GREETING, 0, 0, 64);
         }),
         LONG_TOKEN(EndReason.PROTOCOL_ERROR, peer -> {
             new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 22, (byte) 1); // 256 bytes
-            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+            peer.send(Wire.GREETING, 0, 0, 64);
         }),
         VERSION_0(EndReason.OTHER_VERSION, peer -> {
             new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 0);
-            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+            peer.send(Wire.GREETING, 0, 0, 64);
         }),
         NO_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(0, 256)),
         HUGE_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(4096, 256)),
         NEGATIVE_WINDOW(EndReason.PROTOCOL_ERROR, peer -> peer.greet(-1, 256)),
         NEGATIVE_SIZE(EndReason.PROTOCOL_ERROR, peer -> peer.greet(4, -1)),
         TINY_SIZE(EndReason.PROTOCOL_ERROR, peer -> peer.greet(4, 63)),
-        MESSAGE_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.DATA, 0, 0), 8)),
-        GRANT_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.immediate(Wire.GRANT, 1, 0))),
+        MESSAGE_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.DATA, 0, 0, 8)),
+        GRANT_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.GRANT, 1, 0)),
         OTHER_VERSION(EndReason.OTHER_VERSION, peer -> {
             new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 3);
-            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+            peer.send(Wire.GREETING, 0, 0, 64);
         }),
         SECRET(EndReason.OTHER_PROTECTION, peer -> {
             new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
-            peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) Wire.SECRET_VERSION);
-            peer.send(Wire.immediate(Wire.GREETING, 0, 0), 64);
+            peer.memory().set(ValueLayout.JAVA_BYTE, 5, (byte) Protection.SEALED.code());
+            peer.send(Wire.GREETING, 0, 0, 64);
         });
 
         private final EndReason reason;
@@ -381,9 +409,9 @@ class HostilePeerTest extends PeersTest {
     @Test
     void messagesAfterTheGoodbyeAreIgnored() throws Exception {
         try (Peer peer = greeted()) {
-            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
-            peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
-            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            peer.send(Wire.DATA, 0, 0, 8);
+            peer.send(Wire.GOODBYE, 0, 0);
+            peer.send(Wire.DATA, 0, 0, 8);
             channel.receive(DEADLINE).close();
             assertEnds(channel, EndReason.CLOSED_BY_PEER);
             peer.leave();
@@ -447,9 +475,9 @@ class HostilePeerTest extends PeersTest {
         assertThat(RecordingFile.readAllEvents(file))
                 .filteredOn(event -> event.getEventType().getName().endsWith("Registration"))
                 .extracting(event -> event.getLong("size"))
-                .filteredOn(size -> size != RawPeer.SIZE)
+                .filteredOn(size -> size != RawPeer.REGISTERED)
                 .hasSize(admitted ? 3 : 2)
-                .filteredOn(size -> size != Link.GREETINGS)
+                .filteredOn(size -> size != Link.greetings(SMALL))
                 .hasSize(admitted ? 1 : 0);
     }
 
@@ -500,7 +528,7 @@ class HostilePeerTest extends PeersTest {
     @Test
     void peerThatLeavesWithoutGoodbyeEndsTheChannel() throws Exception {
         Peer peer = greeted();
-        peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+        peer.send(Wire.DATA, 0, 0, 8);
         peer.close();
         channel.receive(DEADLINE).close(); // what came before the end
         assertEnds(channel, EndReason.LOST);
@@ -580,7 +608,7 @@ class HostilePeerTest extends PeersTest {
             for (int i = 0; i < 3; i++) {
                 int kind = random.nextInt(4) == 0 ? random.nextInt(16) : Wire.DATA;
                 int credits = random.nextInt(4) == 0 ? random.nextInt(4096) : 0;
-                peer.send(Wire.immediate(kind, credits, random.nextInt(1 << 16)), random.nextInt(257));
+                peer.send(kind, credits, random.nextInt(1 << 16), random.nextInt(257));
             }
             peer.leave();
             assertThatExceptionOfType(ChannelException.class).isThrownBy(() -> {
@@ -598,7 +626,7 @@ class HostilePeerTest extends PeersTest {
     void emptyOffersAndConfirmationsCarryNothing() throws Exception {
         try (Peer peer = greeted()) {
             peer.memory().fill((byte) 0);
-            peer.send(Wire.immediate(Wire.OFFER, 0, 2), Wire.EXPORT_BYTES);
+            peer.send(Wire.OFFER, 0, 2, Wire.EXPORT_BYTES);
             try (Message message = channel.receive(DEADLINE)) {
                 message.transfer().accept(MemorySegment.ofArray(new byte[0]), DEADLINE);
             }
@@ -614,7 +642,7 @@ class HostilePeerTest extends PeersTest {
                     .startsWith(7, 0)
                     .endsWith(0, -1)
                     .containsOnly(7, 0, -1);
-            peer.send(Wire.immediate(Wire.REPLY, 0, offer.code()));
+            peer.send(Wire.REPLY, 0, offer.code());
             NodePair.end(offered);
         }
     }

@@ -321,7 +321,7 @@ class NodeProgressTest {
             Future<RawPeer> accepted = nodes.start(() -> {
                 RawPeer peer = new RawPeer(listener);
                 peer.awaitMessage();
-                peer.send(Wire.immediate(Wire.GOODBYE, 0, code));
+                peer.send(Wire.GOODBYE, 0, code);
                 return peer;
             });
             assertThatExceptionOfType(ChannelException.class)

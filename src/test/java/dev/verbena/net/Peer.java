@@ -9,26 +9,53 @@ abstract class Peer implements AutoCloseable {
 
     private static final int CALLS = 4;
 
-    /** A message of the node, with all of its immediate number. */
-    record Got(int kind, int credits, int code, int bytes) {
-        static Got of(int immediate, int bytes) {
-            return new Got(Wire.kind(immediate), Wire.credits(immediate), Wire.code(immediate), bytes);
-        }
-    }
+    /** A message of the node, with what its header says. */
+    record Got(int kind, int credits, int code, int bytes) {}
 
-    /** Returns the memory that messages are sent from. */
-    abstract MemorySegment memory();
+    private int granted;
+
+    private int sequence;
+    private int grantedByNode;
+
+    /** Returns the memory that messages are sent from and received into, each with its header. */
+    abstract MemorySegment whole();
+
+    /** Returns the memory of the bytes that are sent behind a header. */
+    final MemorySegment memory() {
+        return whole().asSlice(Wire.HEADER_BYTES);
+    }
 
     /** Returns the bytes of the last message of the node. */
     final MemorySegment received() {
-        return memory().asSlice(SIZE / 2);
+        return whole().asSlice(SIZE / 2 + Wire.HEADER_BYTES);
+    }
+
+    /** Sends the first bytes of {@link #whole}. */
+    abstract void sendWhole(long bytes) throws IOException;
+
+    /** Writes the header of the next message: a node would have sent it, but for the kind and the credits. */
+    final void writeHeader(int kind, int credits, int code) {
+        granted += credits;
+        sequence += Wire.isCounted(kind) ? 1 : 0;
+        Wire.writeHeader(whole(), kind, code, granted, sequence, 0);
     }
 
     /** Sends a message with the first bytes of the memory. */
-    abstract void send(int immediate, long bytes) throws IOException;
+    final void send(int kind, int credits, int code, long bytes) throws IOException {
+        writeHeader(kind, credits, code);
+        sendWhole(Wire.HEADER_BYTES + bytes);
+    }
 
-    final void send(int immediate) throws IOException {
-        send(immediate, 0);
+    final void send(int kind, int credits, int code) throws IOException {
+        send(kind, credits, code, 0);
+    }
+
+    /** Returns the message that was received. */
+    final Got got(long wholeBytes) {
+        MemorySegment message = whole().asSlice(SIZE / 2);
+        int credits = Wire.granted(message) - grantedByNode;
+        grantedByNode += credits;
+        return new Got(Wire.kind(message), credits, Wire.call(message), (int) wholeBytes - Wire.HEADER_BYTES);
     }
 
     final void greet(int window) throws IOException {
@@ -41,7 +68,7 @@ abstract class Peer implements AutoCloseable {
 
     final void greet(int window, int messageSize, int calls) throws IOException {
         new Wire.Greeting(window, messageSize, calls, new byte[0]).writeTo(memory());
-        send(Wire.immediate(Wire.GREETING, 0, 0), Wire.GREETING_BYTES);
+        send(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
     }
 
     /** Waits for the next message of the node. */

@@ -114,7 +114,7 @@ class QuietAdapterTest extends ConnectedTest {
         NodeOptions options = SMALL.alive(ALIVE).closeTimeout(VERY_LONG);
         try (RawPeer peer = greeted(options)) {
             hold(channel);
-            peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
+            peer.send(Wire.GOODBYE, 0, 0);
             assertThat(endOf(channel).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
             closeLater(nodes.server, channel, TWICE_ALIVE);
         }
@@ -132,7 +132,7 @@ class QuietAdapterTest extends ConnectedTest {
     void closeAfterALieWaitsASecondForTheAcknowledgementOfTheGoodbye() throws Exception {
         try (RawPeer peer = greeted(PATIENT)) {
             hold(channel);
-            peer.send(Wire.immediate(15, 0, 0));
+            peer.send(15, 0, 0);
             assertThat(endOf(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
             closeLater(nodes.server, channel, Duration.ofSeconds(1));
         }
@@ -147,7 +147,7 @@ class QuietAdapterTest extends ConnectedTest {
             hold(channel);
             send(channel, 1);
             for (int i = 0; i < 2 * WINDOW + 2; i++) {
-                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+                peer.send(Wire.DATA, 0, 0, 8);
                 channel.receive(DEADLINE).close();
             }
             assertThat(channel.toString()).contains("4 under way");
@@ -163,7 +163,7 @@ class QuietAdapterTest extends ConnectedTest {
             peer.awaitMessage();
             hold(channel);
             for (int i = 0; i < 2 * WINDOW + 2; i++) {
-                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+                peer.send(Wire.DATA, 0, 0, 8);
                 channel.receive(DEADLINE).close();
             }
             letGo(channel);
@@ -172,7 +172,7 @@ class QuietAdapterTest extends ConnectedTest {
             }
             send(channel, 1);
             assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 0, 0, Long.BYTES));
-            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            peer.send(Wire.DATA, 0, 0, 8);
             channel.receive(DEADLINE).close();
             send(channel, 2);
             assertThat(peer.awaitMessage()).as("with a credit").isEqualTo(new RawPeer.Got(Wire.DATA, 1, 0, Long.BYTES));
@@ -251,7 +251,7 @@ class QuietAdapterTest extends ConnectedTest {
         try (RawPeer peer = greeted(SMALL)) {
             send(channel, 1);
             Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
-            peer.send(Wire.immediate(Wire.GRANT, 1, 0));
+            peer.send(Wire.GRANT, 1, 0);
             ChannelException told = endOf(channel);
             assertThat(told.reason()).isEqualTo(EndReason.FAILED);
             assertNoMemory(told);
@@ -276,11 +276,11 @@ class QuietAdapterTest extends ConnectedTest {
     void requestWaitsUntilAnEarlierReplyIsAcknowledged() throws Exception {
         try (RawPeer peer = greeted(SMALL.calls(1))) {
             hold(channel);
-            peer.send(Wire.immediate(Wire.CALL, 0, 0), 8);
+            peer.send(Wire.CALL, 0, 0, 8);
             try (Message request = channel.receive(DEADLINE)) {
                 request.reply().length(0).send();
             }
-            peer.send(Wire.immediate(Wire.CALL, 0, 0), 8);
+            peer.send(Wire.CALL, 0, 0, 8);
             FutureTask<Message> second = new FutureTask<>(() -> channel.receive(DEADLINE));
             Thread waiting = parked(second);
             assertThat(channel.pollReceive()).isNull();
@@ -513,9 +513,9 @@ class QuietAdapterTest extends ConnectedTest {
     void questionsForExportsWaitUntilAnEarlierReplyIsAcknowledged() throws Exception {
         try (RawPeer peer = greeted(SMALL.calls(1))) {
             hold(channel);
-            peer.send(Wire.immediate(Wire.LOOKUP, 0, 0), 3);
+            peer.send(Wire.LOOKUP, 0, 0, 3);
             Await.until("the reply", () -> channel.toString().contains(" 1 under way"));
-            peer.send(Wire.immediate(Wire.LOOKUP, 0, 0), 3);
+            peer.send(Wire.LOOKUP, 0, 0, 3);
             Await.until("both have come", () -> nodes.server.statistics().received() == 2);
             assertThat(channel.toString()).contains(" 1 under way");
             letGo(channel);
@@ -528,7 +528,7 @@ class QuietAdapterTest extends ConnectedTest {
     void creditsOfAMessageThatDriverRefusesGoWithTheNext() throws Exception {
         try (RawPeer peer = greeted(SMALL)) {
             peer.awaitMessage();
-            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            peer.send(Wire.DATA, 0, 0, 8);
             channel.receive(DEADLINE).close();
             Message message = channel.message(DEADLINE).length(3);
             Fenced.fail("ibv_post_send", 1, NO_MEMORY);
@@ -536,7 +536,7 @@ class QuietAdapterTest extends ConnectedTest {
             assertThat(channel.trySend(message)).isTrue();
             assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 1, 0, 3));
             for (int i = 0; i < WINDOW; i++) { // all credits are the peer's again
-                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+                peer.send(Wire.DATA, 0, 0, 8);
                 channel.receive(DEADLINE).close();
             }
             assertThat(channel.isOpen()).isTrue();
@@ -561,7 +561,7 @@ class QuietAdapterTest extends ConnectedTest {
             hold(channel);
             FutureTask<?> closing = new FutureTask<>(channel::close, null);
             parked(closing);
-            peer.send(Wire.immediate(Wire.GOODBYE, 0, 0));
+            peer.send(Wire.GOODBYE, 0, 0);
             lose(disconnects, peer, pair);
             end(closing);
         }
@@ -626,17 +626,17 @@ class QuietAdapterTest extends ConnectedTest {
             Channel channel = nodes.server.accept(DEADLINE);
             if (grants) {
                 send(channel, 1);
-                peer.send(Wire.immediate(Wire.GRANT, 1, 0));
+                peer.send(Wire.GRANT, 1, 0);
                 while (!channel.toString().contains(WINDOW + " credits")) {
                     nodes.server.progress();
                 }
             }
             long before = Fenced.receiverNotReady();
             for (int i = 0; i < receives; i++) { // more than it may, which the node does not see yet
-                peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+                peer.send(Wire.DATA, 0, 0, 8);
             }
             assertThat(Fenced.receiverNotReady()).isEqualTo(before);
-            peer.send(Wire.immediate(Wire.DATA, 0, 0), 8);
+            peer.send(Wire.DATA, 0, 0, 8);
             assertThat(Fenced.receiverNotReady()).isGreaterThan(before);
         }
     }

@@ -7,6 +7,7 @@ import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.RemoteMemory;
@@ -19,6 +20,10 @@ import java.net.InetSocketAddress;
 /** A peer over RDMA that is no node. */
 final class RawPeer extends Peer {
     private static final int RECEIVES = 64;
+    private static final int RECEIVE_BYTES = SIZE / 2;
+
+    /** The number of bytes of its memory: those of {@link #whole}, and one piece for each receive. */
+    static final long REGISTERED = SIZE + (long) RECEIVES * RECEIVE_BYTES;
 
     final VerbsArena arena = VerbsArena.ofShared();
     final Connection connection;
@@ -29,9 +34,9 @@ final class RawPeer extends Peer {
     RawPeer(InetSocketAddress node, int receives) throws InterruptedException {
         connection =
                 Connection.to(node, DEADLINE, ConnectionResources.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
-        memory = connection.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
+        memory = connection.register(arena.allocate(REGISTERED), AccessFlag.LOCAL_WRITE);
         for (int i = 0; i < receives; i++) {
-            connection.queuePair().postReceive(i, memory.slice(SIZE / 2, SIZE / 2));
+            receive(i);
         }
         sends = connection.queuePair().sendBatch(1);
         connection.connect(DEADLINE);
@@ -41,9 +46,9 @@ final class RawPeer extends Peer {
     RawPeer(Listener listener) throws InterruptedException {
         connection = listener.awaitConnection(
                 DEADLINE, ConnectionResources.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
-        memory = connection.register(arena.allocate(SIZE), AccessFlag.LOCAL_WRITE);
+        memory = connection.register(arena.allocate(REGISTERED), AccessFlag.LOCAL_WRITE);
         for (int i = 0; i < RECEIVES; i++) {
-            connection.queuePair().postReceive(i, memory.slice(SIZE / 2, SIZE / 2));
+            receive(i);
         }
         sends = connection.queuePair().sendBatch(1);
         connection.accept(DEADLINE);
@@ -51,6 +56,19 @@ final class RawPeer extends Peer {
 
     RawPeer(InetSocketAddress node) throws InterruptedException {
         this(node, RECEIVES);
+    }
+
+    private LocalMemory piece(long receive) {
+        return memory.slice(SIZE + receive * RECEIVE_BYTES, RECEIVE_BYTES);
+    }
+
+    private void receive(long id) {
+        connection.queuePair().postReceive(id, piece(id));
+    }
+
+    private Got taken(WorkCompletion receive) {
+        MemorySegment.copy(piece(receive.id()).segment(), 0, whole(), SIZE / 2, receive.byteLength());
+        return got(receive.byteLength());
     }
 
     /** Connects and greets as a node does. */
@@ -61,26 +79,28 @@ final class RawPeer extends Peer {
     }
 
     @Override
-    MemorySegment memory() {
-        return memory.segment();
+    MemorySegment whole() {
+        return memory.segment().asSlice(0, SIZE);
     }
 
     @Override
-    void send(int immediate, long bytes) {
-        sends.clear();
-        (bytes == 0 ? sends.send(1) : sends.send(1, memory.slice(0, bytes)))
-                .immediate(immediate)
+    void sendWhole(long bytes) {
+        sends.clear().send(1, memory.slice(0, bytes)).post();
+    }
+
+    /** Sends a message of a node with immediate data, which no node sends. */
+    void sendWithImmediate() {
+        writeHeader(Wire.DATA, 0, 0);
+        sends.clear()
+                .send(1, memory.slice(0, Wire.HEADER_BYTES + 8))
+                .immediate(1)
                 .post();
     }
 
-    void sendPlain() {
-        sends.clear().send(1).post();
-    }
-
-    void write(int immediate) {
+    void writeWithImmediate() {
         sends.clear()
                 .writeInline(1, MemorySegment.NULL, new RemoteMemory(0, 0, 0))
-                .immediate(immediate)
+                .immediate(1)
                 .post();
     }
 
@@ -89,8 +109,9 @@ final class RawPeer extends Peer {
         while (true) {
             WorkCompletion next = connection.awaitCompletion(DEADLINE).orThrow();
             if (next.isReceive()) {
-                connection.queuePair().postReceive(next.id(), memory.slice(SIZE / 2, SIZE / 2));
-                return Got.of(next.immediate(), next.byteLength());
+                Got got = taken(next);
+                receive(next.id());
+                return got;
             }
         }
     }
@@ -99,8 +120,11 @@ final class RawPeer extends Peer {
     int awaitGoodbye() throws InterruptedException {
         while (true) {
             WorkCompletion next = connection.awaitCompletion(DEADLINE);
-            if (next.isReceive() && Wire.kind(next.immediate()) == Wire.GOODBYE) {
-                return Wire.code(next.immediate());
+            if (next.isReceive() && next.isSuccess()) {
+                Got got = taken(next);
+                if (got.kind() == Wire.GOODBYE) {
+                    return got.code();
+                }
             }
         }
     }

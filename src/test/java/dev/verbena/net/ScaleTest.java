@@ -150,7 +150,7 @@ class ScaleTest {
                 .toList();
         assertThat(registrations).hasSize(2 * ends);
         assertThat(registrations)
-                .filteredOn(one -> one.getLong("size") != Link.GREETINGS)
+                .filteredOn(one -> one.getLong("size") != Link.greetings(options))
                 .hasSize(ends)
                 .allSatisfy(one -> assertThat((one.getLong("size") - windows + PAGE - 1) / PAGE)
                         .as("pages beside the windows")

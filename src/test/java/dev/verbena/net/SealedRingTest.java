@@ -19,7 +19,7 @@ class SealedRingTest extends TcpTest {
     private record Receiver(Message offer, RemoteMemory source, SealedFetch fetch) {
         static Receiver of(Channel channel, Engine engine, Message offer) {
             Buffer buffer = offer.owned();
-            MemorySegment described = buffer.memory.asSlice(offer.length());
+            MemorySegment described = buffer.memory().asSlice(offer.length());
             RemoteMemory source = RemoteMemory.fromWide(described.asSlice(0, Wire.EXPORT_BYTES));
             byte[] key =
                     described.asSlice(Wire.EXPORT_BYTES, SealedOffer.KEY_BYTES).toArray(ValueLayout.JAVA_BYTE);

@@ -22,6 +22,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -220,8 +221,8 @@ class SecretTest {
     private EndReason stranger(byte[] greeting) throws IOException {
         EndReason told = EndReason.TOO_MANY_CHANNELS;
         while (told == EndReason.TOO_MANY_CHANNELS) { // the node is slow to free those of earlier ones
-            try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
-                peer.message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
+            try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
+                peer.message(Wire.GREETING, 0, 0, greeting);
                 told = EndReason.of(peer.awaitGoodbye());
             }
         }
@@ -231,7 +232,7 @@ class SecretTest {
     // Peers that know the secret, and greet as no node does
 
     private static Introduction introduction() {
-        return new Introduction(SEALED, SEALED.secrets(), Transport.TCP);
+        return new Introduction(SEALED, Transport.TCP, false);
     }
 
     private static NoiseHandshake handshake(boolean first, byte[] head) {
@@ -275,17 +276,21 @@ class SecretTest {
         assertThat(isRead(client, greeting, false)).isEqualTo(isRead);
     }
 
+    /** Returns the greeting with which the node answers. */
+    private static byte[] answer(TcpPeer peer) throws IOException {
+        int bytes = peer.nextMessage().bytes();
+        return peer.received().asSlice(0, bytes).toArray(ValueLayout.JAVA_BYTE);
+    }
+
     @Test
     void proofWithBytesEndsTheChannel() throws IOException {
         Introduction own = introduction();
-        int immediate = Wire.immediate(Wire.GREETING, 0, 0);
-        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
-            peer.message(immediate, own.first());
-            peer.await(TcpFrame.SEND);
-            assertThat(isRead(own, peer.data(), false)).isTrue();
-            byte[] proof = new byte[8 + Seal.BYTES];
-            own.seal().seal(MemorySegment.ofArray(proof), 8, immediate);
-            peer.message(immediate, proof);
+        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
+            peer.message(Wire.GREETING, 0, 0, own.first());
+            assertThat(isRead(own, answer(peer), false)).isTrue();
+            peer.writeHeader(Wire.GREETING, 0, 0);
+            own.seal().seal(peer.whole(), 8);
+            peer.sendWhole(Wire.HEADER_BYTES + 8 + Seal.BYTES);
             assertThat(EndReason.of(peer.awaitGoodbye())).isEqualTo(EndReason.PROTOCOL_ERROR);
         }
     }
@@ -293,7 +298,8 @@ class SecretTest {
     @Test
     void strangersLeaveHonestPeersAndMemoryAsTheyWere() throws Exception {
         NodePair.Ends ends = nodes.connect();
-        byte[] greeting = greeting(2, Protection.SEALED, Said.FIRST_GREETING.bytes - TcpFrame.BYTES);
+        byte[] greeting =
+                greeting(2, Protection.SEALED, Said.FIRST_GREETING.bytes - TcpFrame.BYTES - Wire.HEADER_BYTES);
         greeting[6] = (byte) Transport.TCP.code();
         int strangers = 2_000;
         List<Long> heaps = new ArrayList<>();
@@ -346,16 +352,14 @@ class SecretTest {
             Future<Void> server = nodes.run(() -> {
                 try (Socket socket = listener.accept()) {
                     DataInputStream in = new DataInputStream(socket.getInputStream());
-                    in.readNBytes(TcpFrame.HELLO_BYTES);
-                    socket.getOutputStream().write(TcpFrame.hello(false, 0).array());
-                    in.readNBytes(TcpFrame.BYTES + Wire.GREETING_BYTES);
+                    in.readNBytes(TcpFrame.BYTES + Wire.HEADER_BYTES + Wire.GREETING_BYTES);
                     TcpFrame frame = new TcpFrame().begin(TcpFrame.SEND);
-                    frame.length = greeting.length;
-                    frame.number = Wire.immediate(Wire.GREETING, 0, 0);
-                    java.nio.ByteBuffer header = java.nio.ByteBuffer.allocate(TcpFrame.BYTES);
-                    frame.writeTo(header);
-                    socket.getOutputStream().write(header.array());
-                    socket.getOutputStream().write(greeting);
+                    frame.length = Wire.HEADER_BYTES + greeting.length;
+                    byte[] all = new byte[TcpFrame.BYTES + frame.length];
+                    frame.writeTo(ByteBuffer.wrap(all));
+                    Wire.writeHeader(MemorySegment.ofArray(all).asSlice(TcpFrame.BYTES), Wire.GREETING, 0, 0, 0, 0);
+                    System.arraycopy(greeting, 0, all, all.length - greeting.length, greeting.length);
+                    socket.getOutputStream().write(all);
                     in.readAllBytes();
                 } catch (IOException closed) {
                     // It has seen enough.
@@ -380,7 +384,7 @@ class SecretTest {
         assertThat(connectToFalseServer(greeting(2, Protection.SEALED, 80))).isEqualTo(EndReason.WRONG_SECRET);
         assertThat(connectToFalseServer(greeting(2, Protection.AUTHENTICATED, 80)))
                 .isEqualTo(EndReason.OTHER_PROTECTION);
-        assertThat(connectToFalseServer(greeting(1, Protection.NONE, 64))).isEqualTo(EndReason.OTHER_PROTECTION);
+        assertThat(connectToFalseServer(greeting(2, Protection.NONE, 64))).isEqualTo(EndReason.OTHER_PROTECTION);
         assertThat(connectToFalseServer(greeting(3, Protection.SEALED, 80))).isEqualTo(EndReason.OTHER_VERSION);
     }
 
@@ -389,7 +393,7 @@ class SecretTest {
         AtomicReference<byte[]> answer = new AtomicReference<>();
         try (TamperingProxy proxy = new TamperingProxy(nodes.server.address(), frame -> {
             if (!frame.toServer() && frame.is(Wire.GREETING) && answer.get() == null) {
-                answer.set(Arrays.copyOfRange(frame.bytes(), TcpFrame.BYTES, frame.bytes().length));
+                answer.set(Arrays.copyOfRange(frame.bytes(), TcpFrame.BYTES + Wire.HEADER_BYTES, frame.bytes().length));
             }
             return List.of(frame.bytes());
         })) {
@@ -469,13 +473,13 @@ class SecretTest {
 
     private static byte[] withKind(byte[] frame, int kind) {
         byte[] copy = frame.clone();
-        copy[20] = (byte) (kind << 4 | copy[20] & 0xf);
+        copy[TcpFrame.BYTES] = (byte) kind;
         return copy;
     }
 
     private static byte[] goodbye(byte[] frame) {
-        byte[] goodbye = withKind(Arrays.copyOf(frame, TcpFrame.BYTES), Wire.GOODBYE);
-        Arrays.fill(goodbye, 4, 8, (byte) 0); // without bytes, and with reason 0
+        byte[] goodbye = withKind(Arrays.copyOf(frame, TcpFrame.BYTES + Wire.HEADER_BYTES), Wire.GOODBYE);
+        ByteBuffer.wrap(goodbye).putInt(4, Wire.HEADER_BYTES); // without bytes, and with reason 0
         return goodbye;
     }
 
@@ -515,7 +519,7 @@ class SecretTest {
         Said(boolean toServer, int kind, int bytes) {
             this.toServer = toServer;
             this.kind = kind;
-            this.bytes = TcpFrame.BYTES + bytes;
+            this.bytes = TcpFrame.BYTES + Wire.HEADER_BYTES + bytes;
         }
 
         TamperingProxy.Tampering changed(int at) {
@@ -547,10 +551,9 @@ class SecretTest {
             assertThat(stranger(changed)).as("byte " + i).isIn(REFUSALS);
         }
         assertNothingIsOpened();
-        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
-            peer.message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
-            peer.await(TcpFrame.SEND);
-            assertThat(isRead(own, peer.data(), false))
+        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
+            peer.message(Wire.GREETING, 0, 0, greeting);
+            assertThat(isRead(own, answer(peer), false))
                     .as("answer to what is not changed")
                     .isTrue();
         }
@@ -569,7 +572,7 @@ class SecretTest {
         }
         assertNothingIsOpened();
         if (said == Said.PROOF) {
-            assertThat(nodes.server.attacks().strangers()).isEqualTo(Seal.BYTES);
+            assertThat(nodes.server.attacks().strangers()).isEqualTo(Wire.HEADER_BYTES + Seal.BYTES);
         }
     }
 
@@ -883,7 +886,7 @@ class SecretTest {
         for (int i = 0; i < 2; i++) {
             Future<Void> offered = offer(ends.client(), new byte[1]);
             try (Message offer = ends.server().receive(DEADLINE)) {
-                MemorySegment key = offer.owned().memory.asSlice(Wire.EXPORT_BYTES, SealedOffer.KEY_BYTES);
+                MemorySegment key = offer.owned().memory().asSlice(Wire.EXPORT_BYTES, SealedOffer.KEY_BYTES);
                 keys.add(key.toArray(ValueLayout.JAVA_BYTE));
                 offer.transfer().confirm();
                 assertThat(key.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
@@ -928,17 +931,18 @@ class SecretTest {
     }
 
     private static void assertThatKeysChangeAfterFour(Seal one, Seal other, Seal never) {
-        byte[] message = new byte[8 + Seal.BYTES];
+        int length = 8 + Seal.BYTES;
+        byte[] message = new byte[Wire.HEADER_BYTES + length];
         for (int i = 0; i < 10; i++) {
             MemorySegment bytes = MemorySegment.ofArray(message);
-            bytes.fill((byte) 0).set(ValueLayout.JAVA_BYTE, 0, (byte) i);
-            one.seal(bytes, 8, i);
+            bytes.fill((byte) i);
+            one.seal(bytes, 8);
             MemorySegment copy = MemorySegment.ofArray(message.clone());
-            assertThat(never.open(copy, message.length, i))
+            assertThat(never.open(copy, length))
                     .as("message " + i + " with the first key")
                     .isEqualTo(i < 4);
-            assertThat(other.open(bytes, message.length, i)).as("message " + i).isTrue();
-            assertThat(message[0]).isEqualTo((byte) i);
+            assertThat(other.open(bytes, length)).as("message " + i).isTrue();
+            assertThat(message[Wire.HEADER_BYTES]).isEqualTo((byte) i);
         }
     }
 

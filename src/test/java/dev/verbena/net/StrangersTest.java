@@ -27,7 +27,6 @@ class StrangersTest extends TcpTest {
     private static final byte[] SECRET = "a secret of some 32 random bytes".getBytes(US_ASCII);
     private static final NodeOptions SEALED =
             NodePair.SMALL.secret(SECRET).transport(Transport.TCP).handshakeTimeout(DEADLINE);
-    private static final int GREETING = Wire.immediate(Wire.GREETING, 0, 0);
 
     private final List<TcpPeer> peers = new ArrayList<>();
 
@@ -39,7 +38,7 @@ class StrangersTest extends TcpTest {
     }
 
     private static byte[] greeting() {
-        return new Introduction(SEALED, SEALED.secrets(), Transport.TCP).first();
+        return new Introduction(SEALED, Transport.TCP, false).first();
     }
 
     /** Connects, says a greeting, and stays. */
@@ -50,14 +49,12 @@ class StrangersTest extends TcpTest {
     private TcpPeer comes(byte[] greeting, String from) throws IOException {
         TcpPeer peer = new TcpPeer(nodes.server.address(), new InetSocketAddress(from, 0));
         peers.add(peer);
-        peer.write(TcpFrame.hello(false, 0).array());
-        peer.read(TcpFrame.HELLO_BYTES);
-        peer.message(GREETING, greeting);
+        peer.message(Wire.GREETING, 0, 0, greeting);
         return peer;
     }
 
     private static void assertAnswered(TcpPeer peer) throws IOException {
-        assertThat(Wire.kind(peer.await(TcpFrame.SEND).number)).isEqualTo(Wire.GREETING);
+        assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
     }
 
     private static void assertIsPresent(TcpPeer peer) throws IOException {
@@ -169,7 +166,7 @@ class StrangersTest extends TcpTest {
         try (StoppedX25519 stopped = new StoppedX25519()) {
             TcpPeer peer = comes(recorded);
             Await.until("the node makes the answer", () -> stopped.count() > 0);
-            peer.message(GREETING, recorded);
+            peer.message(Wire.GREETING, 0, 0, recorded);
             assertThat(EndReason.of(peer.awaitGoodbye())).isEqualTo(EndReason.PROTOCOL_ERROR);
         }
     }

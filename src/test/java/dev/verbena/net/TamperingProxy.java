@@ -5,6 +5,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -23,7 +24,7 @@ final class TamperingProxy implements AutoCloseable {
             TcpFrame header = new TcpFrame();
             return header.readFrom(ByteBuffer.wrap(bytes))
                     && header.type == TcpFrame.SEND
-                    && Wire.kind(header.number) == kind;
+                    && Wire.kind(MemorySegment.ofArray(bytes).asSlice(TcpFrame.BYTES)) == kind;
         }
 
         int type() {
@@ -95,7 +96,6 @@ final class TamperingProxy implements AutoCloseable {
         try (from;
                 to) {
             DataInputStream in = new DataInputStream(from.getInputStream());
-            forward(connection, up, in.readNBytes(TcpFrame.HELLO_BYTES), to);
             for (int number = 0; ; number++) {
                 byte[] header = new byte[TcpFrame.BYTES];
                 in.readFully(header);

@@ -12,15 +12,16 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.function.Consumer;
 
 /** A peer over TCP that is no node. */
 final class TcpPeer extends Peer {
     final Socket socket = new Socket();
-    private final MemorySegment memory = MemorySegment.ofArray(new byte[SIZE]);
+    private final MemorySegment whole = MemorySegment.ofArray(new byte[SIZE]);
     private final TcpFrame frame = new TcpFrame();
     private byte[] data = {};
-    private OutputStream out;
+    private OutputStream out = OutputStream.nullOutputStream();
 
     /** True to send each byte alone. */
     boolean singly;
@@ -44,23 +45,23 @@ final class TcpPeer extends Peer {
     TcpPeer(InetSocketAddress node, InetSocketAddress own, int buffer) throws IOException {
         socket.setReceiveBufferSize(buffer);
         socket.bind(own);
-        socket.setSoTimeout((int) DEADLINE.toMillis());
-        socket.setTcpNoDelay(true);
         socket.connect(node, (int) DEADLINE.toMillis());
-        out = socket.getOutputStream();
+        begin();
     }
 
-    /** Connects, and says what a node says at first. */
-    static TcpPeer welcome(InetSocketAddress node) throws IOException {
-        TcpPeer peer = new TcpPeer(node);
-        peer.write(TcpFrame.hello(false, 0).array());
-        peer.read(TcpFrame.HELLO_BYTES);
-        return peer;
+    /** Makes a peer whose socket the test connects. */
+    TcpPeer() {}
+
+    /** Begins to use the socket, which is connected. */
+    void begin() throws IOException {
+        socket.setSoTimeout((int) DEADLINE.toMillis());
+        socket.setTcpNoDelay(true);
+        out = socket.getOutputStream();
     }
 
     /** Connects, and greets as a node does. */
     static TcpPeer greeted(InetSocketAddress node, int window) throws IOException {
-        TcpPeer peer = welcome(node);
+        TcpPeer peer = new TcpPeer(node);
         peer.greet(window);
         return peer;
     }
@@ -74,11 +75,16 @@ final class TcpPeer extends Peer {
 
     /** Sends what a step writes in one piece. */
     void atOnce(Step step) throws IOException {
+        atMost(Integer.MAX_VALUE, step);
+    }
+
+    /** Sends the first bytes of what a step writes. */
+    void atMost(int bytes, Step step) throws IOException {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         out = all;
         step.with(this);
         out = socket.getOutputStream();
-        write(all.toByteArray());
+        write(Arrays.copyOf(all.toByteArray(), Math.min(bytes, all.size())));
     }
 
     /** Reads bytes; fewer if the node closes the connection. */
@@ -94,22 +100,31 @@ final class TcpPeer extends Peer {
         write(header.array());
     }
 
-    void message(int immediate, byte... bytes) throws IOException {
-        frame(TcpFrame.SEND, fields -> {
-            fields.length = bytes.length;
-            fields.number = immediate;
-        });
+    /** Sends a message with bytes of any number. */
+    void message(int kind, int credits, int code, byte... bytes) throws IOException {
+        writeHeader(kind, credits, code);
+        byte[] head = whole.asSlice(0, Wire.HEADER_BYTES).toArray(ValueLayout.JAVA_BYTE);
+        frame(TcpFrame.SEND, fields -> fields.length = head.length + bytes.length);
+        write(head);
         write(bytes);
     }
 
-    @Override
-    MemorySegment memory() {
-        return memory;
+    /** Greets, and connects only if the node has no RDMA. */
+    void ask(int window) throws IOException {
+        new Wire.Greeting(window, 256, 4, new byte[0]).writeTo(memory());
+        Wire.ask(memory());
+        send(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
     }
 
     @Override
-    void send(int immediate, long bytes) throws IOException {
-        message(immediate, memory.asSlice(0, bytes).toArray(ValueLayout.JAVA_BYTE));
+    MemorySegment whole() {
+        return whole;
+    }
+
+    @Override
+    void sendWhole(long bytes) throws IOException {
+        frame(TcpFrame.SEND, fields -> fields.length = (int) bytes);
+        write(whole.asSlice(0, bytes).toArray(ValueLayout.JAVA_BYTE));
     }
 
     /** Returns the data of the last frame. */
@@ -129,24 +144,26 @@ final class TcpPeer extends Peer {
     /** Reads frames until the next message, and acknowledges it. */
     @Override
     Got awaitMessage() throws IOException {
-        TcpFrame next = await(TcpFrame.SEND);
-        MemorySegment.copy(MemorySegment.ofArray(data), 0, received(), 0, data.length);
+        Got got = nextMessage();
         frame(TcpFrame.ACKNOWLEDGEMENT, fields -> fields.number = 1);
-        return Got.of(next.number, next.length);
+        return got;
+    }
+
+    /** Reads frames until the next message. */
+    Got nextMessage() throws IOException {
+        TcpFrame next = await(TcpFrame.SEND);
+        MemorySegment.copy(MemorySegment.ofArray(data), 0, whole, SIZE / 2, data.length);
+        return got(next.length);
     }
 
     /** Reads frames until the node's goodbye, and returns its code. */
     @Override
     int awaitGoodbye() throws IOException {
-        TcpFrame next = await(TcpFrame.SEND);
-        while (Wire.kind(next.number) != Wire.GOODBYE) {
-            next = await(TcpFrame.SEND);
+        Got next = nextMessage();
+        while (next.kind() != Wire.GOODBYE) {
+            next = nextMessage();
         }
-        int code = Wire.code(next.number);
-        if (next.number != Wire.immediate(Wire.GOODBYE, 0, code)) {
-            throw new IOException("The node has sent a malformed goodbye");
-        }
-        return code;
+        return next.code();
     }
 
     /** Reads the next frame. */

@@ -16,6 +16,7 @@ import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.net.InetAddress;
@@ -24,7 +25,6 @@ import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,45 +46,37 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peers of a node over TCP that send garbage, lie, read nothing, or say nothing: each loses its channel only. */
 class TcpPeerTest extends TcpTest {
+    /** The number of bytes of the first frame of a node. */
+    private static final int GREETING_BYTES = TcpFrame.BYTES + Wire.HEADER_BYTES + Wire.GREETING_BYTES;
+
     private static final Duration TWICE_ALIVE = NodeClock.ALIVE.multipliedBy(2);
 
     @Test
     void bytesOfAPeerMayComeOneByOne() throws Exception {
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
             peer.singly = true;
-            peer.write(TcpFrame.hello(false, 0).array());
-            assertThat(TcpFrame.isHello(ByteBuffer.wrap(peer.read(TcpFrame.HELLO_BYTES))))
-                    .isTrue();
             peer.greet(WINDOW);
-            assertThat(Wire.kind(peer.await(TcpFrame.SEND).number)).isEqualTo(Wire.GREETING);
+            assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
         }
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-                "VBNTxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-                "VBNA\1\0\0\0\0\0\0\0\0\0\0\0"
-            })
+    @ValueSource(strings = {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\1\0\0\1", "VBNA\2\0\0\0\0\0\0\0\0\0\0\0"})
     void connectionsOfOtherProgramsAreClosed(String first) throws Exception {
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
             peer.write(first.getBytes(StandardCharsets.ISO_8859_1));
-            ByteBuffer hello = ByteBuffer.wrap(peer.read(TcpFrame.HELLO_BYTES));
-            assertThat(TcpFrame.isHello(hello)).isTrue();
-            assertThat(TcpFrame.reason(hello))
-                    .isEqualTo((first.startsWith("VBNT") ? EndReason.OTHER_VERSION : EndReason.PROTOCOL_ERROR).code);
+            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
             assertThat(peer.read(1)).as("end").isEmpty();
         }
         assertGoesOn();
     }
 
     @ParameterizedTest
-    @CsvSource({"0, false", "7, false", "16, false", "16, true"})
+    @CsvSource({"0, false", "7, false", "40, false", "119, false", "119, true"})
     void peersThatSayTooLittleAreForgotten(int bytes, boolean leaves) throws Exception {
         use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
-            peer.write(Arrays.copyOf(TcpFrame.hello(false, 0).array(), bytes));
+            peer.atMost(bytes, all -> all.greet(WINDOW));
             if (leaves) {
                 peer.socket.shutdownOutput();
             } else {
@@ -95,9 +87,11 @@ class TcpPeerTest extends TcpTest {
                                 DEADLINE,
                                 () -> nodes.server.toString().contains("0 waiting"));
             }
-            long heard = peer.awaitEndOfBytes();
-            if (bytes < TcpFrame.HELLO_BYTES) {
-                assertThat(heard).as("bytes for a peer that is none").isZero();
+            if (leaves) {
+                assertThat(peer.awaitEndOfBytes()).isZero();
+            } else {
+                assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
+                peer.awaitEnd();
             }
         }
         assertGoesOn();
@@ -110,7 +104,9 @@ class TcpPeerTest extends TcpTest {
         List<TcpPeer> silent = new ArrayList<>();
         try {
             for (int i = 0; i < 20; i++) {
-                silent.add(i % 2 == 0 ? new TcpPeer(nodes.server.address()) : TcpPeer.welcome(nodes.server.address()));
+                TcpPeer peer = new TcpPeer(nodes.server.address());
+                peer.write(Arrays.copyOf(new byte[] {TcpFrame.SEND, 0, 0}, i % 4));
+                silent.add(peer);
             }
             silent.get(11).awaitEndOfBytes();
             for (TcpPeer present : silent.subList(12, 20)) {
@@ -163,8 +159,8 @@ class TcpPeerTest extends TcpTest {
         use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
         List<TcpPeer> silent = new ArrayList<>();
         try (TcpPeer refused = new TcpPeer(nodes.server.address())) {
-            refused.write(new byte[TcpFrame.HELLO_BYTES]);
-            refused.read(TcpFrame.HELLO_BYTES);
+            refused.write(new byte[TcpFrame.BYTES]);
+            refused.awaitGoodbye();
             for (int i = 0; i < 9; i++) {
                 silent.add(new TcpPeer(nodes.server.address()));
             }
@@ -186,10 +182,8 @@ class TcpPeerTest extends TcpTest {
                 silent.add(new TcpPeer(nodes.server.address()));
             }
             silent.getFirst().awaitEndOfBytes();
-            other.write(TcpFrame.hello(false, 0).array());
-            other.read(TcpFrame.HELLO_BYTES);
             other.greet(WINDOW);
-            assertThat(Wire.kind(other.await(TcpFrame.SEND).number)).isEqualTo(Wire.GREETING);
+            assertThat(other.nextMessage().kind()).isEqualTo(Wire.GREETING);
         } finally {
             for (TcpPeer peer : silent) {
                 peer.close();
@@ -227,11 +221,9 @@ class TcpPeerTest extends TcpTest {
 
     private TcpPeer stranger(int number) {
         try {
-            return switch (number % 3) {
-                case 0 -> new TcpPeer(nodes.server.address());
-                case 1 -> TcpPeer.welcome(nodes.server.address());
-                default -> TcpPeer.greeted(nodes.server.address(), WINDOW);
-            };
+            return number % 2 == 0
+                    ? new TcpPeer(nodes.server.address())
+                    : TcpPeer.greeted(nodes.server.address(), WINDOW);
         } catch (IOException refused) {
             throw new UncheckedIOException(refused);
         }
@@ -252,24 +244,25 @@ class TcpPeerTest extends TcpTest {
 
     @Test
     void greetingMayHaveTheMostBytes() throws Exception {
-        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
+        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
             byte[] greeting = new byte[Wire.MAX_GREETING_BYTES];
             new Wire.Greeting(WINDOW, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
-            peer.message(Wire.immediate(Wire.GREETING, 0, 0), greeting);
-            assertThat(Wire.kind(peer.await(TcpFrame.SEND).number)).isEqualTo(Wire.GREETING);
+            peer.message(Wire.GREETING, 0, 0, greeting);
+            assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
         }
     }
 
     /** A frame that is no greeting ends the connection before there is a channel. */
     @ParameterizedTest
-    @CsvSource({"2, 64, 1, 0", "1, 63, 1, 0", "1, 257, 1, 0", "1, 64, 2, 0", "1, 64, 1, 1", "200, 64, 1, 0"})
+    @CsvSource({"2, 80, 1, 0", "1, 79, 1, 0", "1, 273, 1, 0", "1, 80, 2, 0", "1, 80, 1, 1", "200, 80, 1, 0"})
     void firstFrameMustBeAGreeting(int type, int length, int kind, int key) throws Exception {
-        try (TcpPeer peer = TcpPeer.welcome(nodes.server.address())) {
+        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
             peer.frame(type, frame -> {
                 frame.length = length;
-                frame.number = type == TcpFrame.SEND ? Wire.immediate(kind, 0, 0) : 0;
                 frame.key = key;
             });
+            peer.writeHeader(kind, 0, 0);
+            peer.write(peer.whole().asSlice(0, length).toArray(ValueLayout.JAVA_BYTE));
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
             peer.awaitEnd();
         }
@@ -346,7 +339,7 @@ class TcpPeerTest extends TcpTest {
             NodePair.send(channel, 1);
             new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> {
                 try {
-                    peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+                    peer.message(Wire.DATA, 0, 0, (byte) 1);
                 } catch (IOException left) {
                     assertThat(channel.cause()).isPresent();
                 }
@@ -371,12 +364,13 @@ class TcpPeerTest extends TcpTest {
                         frame.length = random.nextInt(8) == 0 ? random.nextInt() : length;
                         frame.address = memory.address() + random.nextInt(random.nextInt(8) == 0 ? 9000 : 64);
                         frame.key = random.nextInt(16) == 0 ? random.nextInt() : memory.key();
-                        frame.number = random.nextInt(8) == 0
-                                ? random.nextInt()
-                                : Wire.immediate(Wire.DATA, 0, random.nextInt(4));
+                        frame.number = random.nextInt(8) == 0 ? random.nextInt() : random.nextInt(2);
                         frame.first = random.nextLong();
                     });
-                    peer.write(new byte[random.nextInt(4) == 0 ? random.nextInt(64) : length]);
+                    peer.writeHeader(Wire.DATA, 0, random.nextInt(4));
+                    peer.write(peer.whole()
+                            .asSlice(0, random.nextInt(4) == 0 ? random.nextInt(64) : length)
+                            .toArray(ValueLayout.JAVA_BYTE));
                 }
             } catch (IOException closed) {
                 // The node has ended the connection.
@@ -411,7 +405,7 @@ class TcpPeerTest extends TcpTest {
                                 () -> channel.core().parted());
                 channel.close();
             } else {
-                peer.write(new byte[TcpFrame.HELLO_BYTES]);
+                peer.write(new byte[TcpFrame.BYTES]);
             }
             peer.awaitEndOfBytes();
             new NodeClock(nodes.server).passUntil("the node resets the connection", Duration.ofSeconds(1), () -> {
@@ -473,7 +467,7 @@ class TcpPeerTest extends TcpTest {
     @ParameterizedTest
     @CsvSource({
         "HTTP/1.1 400 Bad Request, PROTOCOL_ERROR, Its first bytes are not those of a node over TCP",
-        "'VBNT\2xxxxxxxxxxx', OTHER_VERSION, 'It speaks version 2 over TCP, this side version 1'",
+        "HTTP/1.1 400 Bad Request and quite a lot more, PROTOCOL_ERROR, Frame of type 72",
         "'', LOST, The peer has closed the connection"
     })
     void connectingToAnotherProgramTellsTheReason(String answer, EndReason reason, String details) throws Exception {
@@ -482,15 +476,14 @@ class TcpPeerTest extends TcpTest {
                 try (Socket socket = fake.accept()) {
                     socket.getOutputStream().write(answer.getBytes(StandardCharsets.ISO_8859_1));
                     socket.shutdownOutput();
-                    return socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES);
+                    return socket.getInputStream().readNBytes(GREETING_BYTES).length;
                 }
             });
             assertThatExceptionOfType(ChannelException.class)
                     .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), DEADLINE))
                     .withMessageContaining(details)
                     .satisfies(told -> assertThat(told.reason()).isEqualTo(reason));
-            assertThat(NodePair.end(answered))
-                    .isEqualTo(TcpFrame.hello(false, 0).array());
+            assertThat(NodePair.end(answered)).isIn(0, GREETING_BYTES); // none if the answer came first
         }
     }
 
@@ -509,13 +502,12 @@ class TcpPeerTest extends TcpTest {
         try (ServerSocket fake = fakeServer()) {
             var answered = nodes.start(() -> {
                 try (Socket socket = fake.accept()) {
-                    return socket.getInputStream().readAllBytes();
+                    return socket.getInputStream().readAllBytes().length;
                 }
             });
             assertThatExceptionOfType(VerbsTimeoutException.class)
                     .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), SHORT));
-            assertThat(NodePair.end(answered))
-                    .isIn(new byte[0], TcpFrame.hello(false, 0).array()); // nothing if it was slow
+            assertThat(NodePair.end(answered)).isIn(0, GREETING_BYTES); // none if it was slow
         }
     }
 
@@ -523,21 +515,20 @@ class TcpPeerTest extends TcpTest {
     @Test
     void peerThatCameWhenNoDescriptorWasFreeIsServedLater() throws Exception {
         try (TcpPeer before = TcpPeer.greeted(nodes.server.address(), WINDOW);
-                Socket socket = new Socket()) {
+                TcpPeer late = new TcpPeer()) {
             Channel channel = nodes.server.accept(DEADLINE);
             before.await(TcpFrame.ACKNOWLEDGEMENT);
-            socket.bind(null); // takes its descriptor
+            late.socket.bind(null); // takes its descriptor
             try (OpenFileLimit _ = OpenFileLimit.reached()) {
-                socket.connect(nodes.server.address());
-                before.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 7); // the node's thread sees both
+                late.socket.connect(nodes.server.address());
+                before.message(Wire.DATA, 0, 0, (byte) 7); // the node's thread sees both
                 try (Message message = channel.receive(DEADLINE)) {
                     assertThat(message.length()).isEqualTo(1);
                 }
             }
-            socket.setSoTimeout((int) DEADLINE.toMillis());
-            socket.getOutputStream().write(TcpFrame.hello(false, 0).array());
-            assertThat(socket.getInputStream().readNBytes(TcpFrame.HELLO_BYTES))
-                    .isEqualTo(TcpFrame.hello(false, 0).array());
+            late.begin();
+            late.greet(WINDOW);
+            assertThat(late.nextMessage().kind()).isEqualTo(Wire.GREETING);
         }
     }
 

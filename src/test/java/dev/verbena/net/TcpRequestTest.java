@@ -34,8 +34,8 @@ class TcpRequestTest extends TcpTest {
             RemoteMemory memory = lookUp(peer);
             peer.atOnce(all -> {
                 all.frame(TcpFrame.READ, frame -> name(frame, memory, 8));
-                all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
-                all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 2);
+                all.message(Wire.DATA, 0, 0, (byte) 1);
+                all.message(Wire.DATA, 0, 0, (byte) 2);
             });
             assertThat(peer.await(TcpFrame.DATA).number).isZero();
             assertThat(peer.await(TcpFrame.ACKNOWLEDGEMENT).number).isEqualTo(2);
@@ -382,7 +382,7 @@ class TcpRequestTest extends TcpTest {
                 peer.await(TcpFrame.READ);
             }
             for (int i = 0; i < 2; i++) { // what waited to be sent at the first is sent before the second
-                peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+                peer.message(Wire.DATA, 0, 0, (byte) 1);
                 assertThat(peer.next().type).isEqualTo(TcpFrame.ACKNOWLEDGEMENT);
             }
             peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = TcpFrame.MAX_READS);
@@ -423,8 +423,6 @@ class TcpRequestTest extends TcpTest {
         int count = 20_000;
         TcpPeer small = new TcpPeer(nodes.server.address(), null, 2048);
         try (small) {
-            small.write(TcpFrame.hello(false, 0).array());
-            small.read(TcpFrame.HELLO_BYTES);
             small.greet(WINDOW);
             nodes.server.accept(DEADLINE);
             small.await(TcpFrame.SEND);

@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -89,11 +90,7 @@ class TcpStreamTest {
 
     private void begin(ChannelCore made, boolean asks) {
         core = made;
-        if (asks) {
-            carrier.ask(core);
-        } else {
-            carrier.attempt().begin(core);
-        }
+        carrier.connect(core, asks);
         stream = (TcpStream) core.connection();
     }
 
@@ -108,16 +105,14 @@ class TcpStreamTest {
         SocketChannel accepted = listener.accept();
         turnUntil(
                 "the first bytes have come",
-                () -> accepted.socket().getInputStream().available() == TcpFrame.HELLO_BYTES);
+                () -> accepted.socket().getInputStream().available()
+                        == TcpFrame.BYTES + Wire.HEADER_BYTES + Wire.GREETING_BYTES);
         return accepted;
     }
 
     /** Connects a peer, whose channel is open. The node has no request under way. */
     private TcpPeer accept() throws IOException {
         TcpPeer peer = new TcpPeer(engine.address);
-        peer.write(TcpFrame.hello(false, 0).array());
-        turnUntil("the peer is welcome", () -> peer.socket.getInputStream().available() == TcpFrame.HELLO_BYTES);
-        peer.read(TcpFrame.HELLO_BYTES);
         peer.greet(TcpTest.WINDOW);
         turnUntil("the channel is open", () -> {
             Channel channel = engine.takeAccepted();
@@ -171,15 +166,9 @@ class TcpStreamTest {
         assertThat(listener.accept()).isNull();
     }
 
-    @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void connectionThatIsNotOpenIsClosedAtOnce(boolean hasConnected) throws Exception {
-        if (hasConnected) {
-            connect(false).close();
-        } else {
-            begin(listening(), false);
-            turn();
-        }
+    @Test
+    void connectionThatThePeerHasClosedIsClosedAtOnce() throws Exception {
+        connect(false).close();
         stream.disconnect();
         turn();
         assertThat(isClosed()).isTrue();
@@ -290,12 +279,11 @@ class TcpStreamTest {
     void messageIntoMemoryThatIsGoneIsDropped() throws Exception {
         try (TcpPeer peer = accept()) {
             peer.frame(TcpFrame.SEND, frame -> {
-                frame.length = 8;
-                frame.number = Wire.immediate(Wire.DATA, 0, 0);
+                frame.length = Wire.HEADER_BYTES + 8;
             });
             turn();
-            peer.write(new byte[8]);
-            peer.message(Wire.immediate(Wire.DATA, 0, 0));
+            peer.write(new byte[Wire.HEADER_BYTES + 8]);
+            peer.message(Wire.DATA, 0, 0);
             assertIsDropped(peer);
         }
     }
@@ -307,7 +295,7 @@ class TcpStreamTest {
             turn();
             peer.await(TcpFrame.FETCH_AND_ADD);
             peer.frame(TcpFrame.VALUE, frame -> frame.first = 1);
-            peer.message(Wire.immediate(Wire.DATA, 0, 0));
+            peer.message(Wire.DATA, 0, 0);
             assertIsDropped(peer);
         }
     }
@@ -379,7 +367,7 @@ class TcpStreamTest {
     void acknowledgementWaitsForTheNextWork() throws Exception {
         useCaller();
         try (TcpPeer peer = accept()) {
-            peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+            peer.message(Wire.DATA, 0, 0, (byte) 1);
             carrier.turn(DEADLINE.toMillis()); // until the message is there
             assertThat(peer.socket.getInputStream().available()).isZero();
             carrier.turn(TcpCarrier.NOW);
@@ -392,7 +380,7 @@ class TcpStreamTest {
         useCaller();
         try (TcpPeer peer = accept()) {
             peer.atOnce(all -> {
-                all.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+                all.message(Wire.DATA, 0, 0, (byte) 1);
                 all.frame(TcpFrame.READ, frame -> {});
             });
             carrier.turn(DEADLINE.toMillis()); // until both are there
@@ -407,8 +395,7 @@ class TcpStreamTest {
         engine.release(core);
         turn();
         assertThat(isClosed()).isFalse();
-        TcpFrame only = peer.next();
-        assertThat(Wire.kind(only.number)).isEqualTo(Wire.GOODBYE);
+        assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GOODBYE);
         assertThat(peer.awaitEndOfBytes()).isZero();
     }
 
@@ -438,7 +425,7 @@ class TcpStreamTest {
     @Test
     void dataThatComesIsProgressAndAMessageIsNot() throws Exception {
         try (TcpPeer peer = accept()) {
-            peer.message(Wire.immediate(Wire.DATA, 0, 0), (byte) 1);
+            peer.message(Wire.DATA, 0, 0, (byte) 1);
             turnUntil("the message has come", () -> core.messages.arrivedCount() == 1);
             assertThat(stream.takeProgress()).as("message").isFalse();
             core.channel.tryRead(memory(8), new RemoteMemory(8, 1, 8));
@@ -456,7 +443,7 @@ class TcpStreamTest {
     @Test
     void channelThatAsksEndsIfBothSidesHaveRdma() throws Exception {
         try (SocketChannel peer = connect(true)) {
-            TcpFrame.sendHello(peer, true, 0);
+            peer.write(TcpFrame.goodbye(Wire.USE_RDMA));
             turnUntil("the answer has come", () -> core.cause() != null);
             assertThat(stream.isRedirected()).isTrue();
             assertThat(core.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
@@ -464,32 +451,27 @@ class TcpStreamTest {
     }
 
     @Test
-    void channelThatDoesNotAskIsOpenedWhateverThePeerHas() throws Exception {
+    void channelThatDoesNotAskEndsIfItIsToldToUseRdma() throws Exception {
         try (SocketChannel peer = connect(false)) {
-            TcpFrame.sendHello(peer, true, 0);
-            turnUntil("the channel has greeted", () -> core.state() == ChannelState.GREETING);
+            peer.write(TcpFrame.goodbye(Wire.USE_RDMA));
+            turnUntil("the answer has come", () -> core.cause() != null);
             assertThat(stream.isRedirected()).isFalse();
         }
     }
 
     @Test
     void channelThatAsksAndIsGivenUpIsClosed() throws Exception {
-        try (SocketChannel peer = connect(true)) {
-            core.abandon();
-            TcpFrame.sendHello(peer, false, 0);
-            turn();
-            assertThat(isClosed()).isTrue();
-        }
+        SocketChannel peer = connect(true);
+        core.abandon();
+        turn();
+        peer.close();
+        turnUntil("the connection is closed", this::isClosed);
     }
 
     @Test
-    void channelThatAsksAndLacksMemoryFails() throws Exception {
-        ChannelCore lacking = new ChannelCore(engine, 0, listening(), false);
+    void channelThatAsksAndLacksMemoryFails() {
+        ChannelCore lacking = new ChannelCore(engine, 0, OWN, false);
         lacking.arena.close();
-        try (SocketChannel peer = connect(lacking, true)) {
-            TcpFrame.sendHello(peer, false, 0);
-            turnUntil("the channel has failed", () -> core.cause() != null);
-            assertThat(core.cause().reason()).isEqualTo(EndReason.FAILED);
-        }
+        assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> carrier.connect(lacking, true));
     }
 }

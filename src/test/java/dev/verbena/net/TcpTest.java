@@ -65,11 +65,11 @@ abstract class TcpTest extends PeersTest {
 
     /** Asks for an export as a node does, and returns its memory. */
     RemoteMemory lookUp(TcpPeer peer) throws IOException {
-        peer.message(Wire.immediate(Wire.LOOKUP, 0, 1), "table".getBytes(StandardCharsets.UTF_8));
-        TcpFrame reply = peer.await(TcpFrame.SEND);
-        while (Wire.kind(reply.number) != Wire.REPLY) {
-            reply = peer.await(TcpFrame.SEND);
+        peer.message(Wire.LOOKUP, 0, 1, "table".getBytes(StandardCharsets.UTF_8));
+        Peer.Got reply = peer.nextMessage();
+        while (reply.kind() != Wire.REPLY) {
+            reply = peer.nextMessage();
         }
-        return RemoteMemory.fromWide(MemorySegment.ofArray(peer.data()));
+        return RemoteMemory.fromWide(peer.received());
     }
 }

@@ -175,7 +175,7 @@ class TransferTest extends ConnectedTest {
             RemoteMemory none = new RemoteMemory(4096, 0x123456, Math.abs(size == Long.MIN_VALUE ? 0 : size));
             none.writeWideTo(peer.memory());
             peer.memory().set(Wire.LONG, Wire.LENGTH_IN_EXPORT, size);
-            peer.send(Wire.immediate(Wire.OFFER, 0, 2), Wire.EXPORT_BYTES);
+            peer.send(Wire.OFFER, 0, 2, Wire.EXPORT_BYTES);
             if (size < 0) {
                 assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
             } else if (size > 64L << 20) {

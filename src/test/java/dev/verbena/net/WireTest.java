@@ -15,7 +15,7 @@ class WireTest {
         byte[] bytes = new byte[66];
         Arrays.fill(bytes, (byte) -1);
         new Wire.Greeting(0x0123, 0x456789, 0x0abc, new byte[] {11, 12, 13}).writeTo(MemorySegment.ofArray(bytes));
-        String head = "56424e41" + "01000000" + "00000123" + "00456789" + "00000abc" + "00000003" + "0b0c0d";
+        String head = "56424e41" + "02000000" + "00000123" + "00456789" + "00000abc" + "00000003" + "0b0c0d";
         assertThat(HexFormat.of().formatHex(bytes)).isEqualTo(head + "00".repeat(64 - 27) + "ffff");
     }
 
@@ -25,7 +25,7 @@ class WireTest {
         byte[] token = new byte[40];
         Arrays.fill(token, (byte) 9);
         new Wire.Greeting(4095, 64, 4095, token).writeTo(message);
-        assertThat(Wire.version(message)).isEqualTo(1);
+        assertThat(Wire.version(message)).isEqualTo(2);
         Wire.Greeting read = Wire.readGreeting(message);
         assertThat(read).isNotNull();
         assertThat(read.window()).isEqualTo(4095);
@@ -62,11 +62,21 @@ class WireTest {
     }
 
     @Test
-    void immediateNumbersHaveThreeParts() {
-        int immediate = Wire.immediate(15, 0xabc, 0x1234);
-        assertThat(immediate).isEqualTo(0xfabc1234);
-        assertThat(Wire.kind(immediate)).isEqualTo(15);
-        assertThat(Wire.credits(immediate)).isEqualTo(0xabc);
-        assertThat(Wire.code(immediate)).isEqualTo(0x1234);
+    void headerHas16BytesInNetworkOrder() {
+        byte[] bytes = new byte[18];
+        Arrays.fill(bytes, (byte) -1);
+        MemorySegment message = MemorySegment.ofArray(bytes);
+        Wire.writeHeader(message, 0xf5, 0x1234, 0x56789abc, -1, 7);
+        assertThat(HexFormat.of().formatHex(bytes))
+                .isEqualTo("f5001234" + "56789abc" + "ffffffff" + "00000007" + "ffff");
+        assertThat(Wire.kind(message)).isEqualTo(0xf5);
+        assertThat(Wire.call(message)).isEqualTo(0x1234);
+        assertThat(Wire.granted(message)).isEqualTo(0x56789abc);
+        assertThat(Wire.sequence(message)).isEqualTo(-1);
+        assertThat(Wire.received(message)).isEqualTo(7);
+        message.set(ValueLayout.JAVA_BYTE, 1, (byte) 1);
+        assertThat(Wire.kind(message))
+                .as("of a header with a byte that must be 0")
+                .isEqualTo(-1);
     }
 }

@@ -221,16 +221,21 @@ class NoiseHandshakeTest {
     void messagesSealedInPiecesAreTheSame(int length) {
         byte[] plain = new byte[length];
         new Random(length).nextBytes(plain);
-        byte[] memory = Arrays.copyOf(plain, length + NoiseCipher.TAG_BYTES);
+        int start = 16;
+        byte[] memory = new byte[start + length + NoiseCipher.TAG_BYTES];
+        System.arraycopy(plain, 0, memory, start, length);
         byte[] piece = new byte[NoiseCipher.PIECE];
         NoiseCipher.sealing(SECRET)
                 .seal(
                         NONE,
                         MemorySegment.ofArray(memory),
+                        start,
                         length,
                         piece,
                         new byte[piece.length + NoiseCipher.TAG_BYTES]);
-        assertThat(memory).isEqualTo(seal(NoiseCipher.sealing(SECRET), plain));
+        assertThat(Arrays.copyOfRange(memory, start, memory.length))
+                .isEqualTo(seal(NoiseCipher.sealing(SECRET), plain));
+        assertThat(Arrays.copyOf(memory, start)).containsOnly(0);
     }
 
     // noise-java, which is found by name: these sources compile where the library is missing

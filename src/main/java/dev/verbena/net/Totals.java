@@ -1,0 +1,131 @@
+package dev.verbena.net;
+
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The totals in the headers of a channel's messages, in both directions: credits granted, messages sent, messages received.
+ * The channel's lock guards an instance.
+ *
+ * <p>Each message of a program needs one credit, and stands for one receive that the peer keeps for it. A side grants a
+ * credit again when it has posted the receive again. Grants travel with messages, or in a bare grant of at least half of the
+ * window. A bare grant needs a receive too, and no credit. {@link #RESERVED_GRANTS} receives are enough for all of them. The
+ * proof: the peer has used no more than {@code window} messages beyond the total that it has processed. So what it has not
+ * processed is at most {@code window - owed} before a bare grant, and at most {@code window} after it. Each bare grant raises
+ * the total by at least half of the window. So at most two are not processed.
+ *
+ * <p>All numbers are of 32 bits and begin again at zero: only differences count.
+ */
+final class Totals {
+    /** The number of receives to keep for bare grants. */
+    static final int RESERVED_GRANTS = 2;
+
+    private final int window;
+
+    // Credits of the peer
+    private int peerWindow;
+    private int grantedByPeer;
+    private int used;
+
+    // Credits of this side
+    private int granted;
+    private int posted;
+    private int usedByPeer;
+
+    // Order
+    private int sent;
+    private int received;
+
+    /** The number of this side's messages that the peer has said to have received. */
+    private int receivedByPeer;
+
+    Totals(int window) {
+        this.window = window;
+    }
+
+    /** Begins to send: the peer has posted receives for this number of messages. */
+    void begin(int receives) {
+        peerWindow = receives;
+    }
+
+    /** Returns the number of messages that may be sent now. */
+    int available() {
+        return peerWindow + grantedByPeer - used;
+    }
+
+    /** Takes the credit of one message. */
+    void take() {
+        used++;
+    }
+
+    /** Takes back the credit of a message that was not sent. */
+    void takeBack() {
+        used--;
+    }
+
+    /**
+     * Counts a message of the peer that needed a credit.
+     *
+     * @return false if the peer had none
+     */
+    boolean takenByPeer() {
+        return ++usedByPeer - granted <= window;
+    }
+
+    /** Notes that the receive of a message was posted again. */
+    void posted() {
+        posted++;
+    }
+
+    /** Returns whether so many credits are owed that they are granted without waiting for a message to send. */
+    boolean owesHalf() {
+        return posted - granted >= (window + 1) / 2;
+    }
+
+    /** Returns the number of credits that the peer was granted. */
+    int granted() {
+        return granted;
+    }
+
+    /** Writes the header of the next message, which grants all credits that are owed. */
+    void write(MemorySegment message, int kind, int call) {
+        granted = posted;
+        if (Wire.isCounted(kind)) {
+            sent++;
+        }
+        Wire.writeHeader(message, kind, call, granted, sent, received);
+    }
+
+    /**
+     * Takes back a counted message that was not sent.
+     *
+     * @param before the number of credits that the peer was granted before
+     */
+    void unwrite(int before) {
+        granted = before;
+        sent--;
+    }
+
+    /** Reads the header of a message of the peer. Returns null, or what is wrong with it. */
+    @Nullable
+    String read(MemorySegment message, int kind) {
+        int more = Wire.granted(message) - grantedByPeer;
+        if (more < 0 || more > used - grantedByPeer) {
+            return "It granted more credits than its window has";
+        }
+        int next = Wire.isCounted(kind) ? received + 1 : received;
+        if (Wire.sequence(message) != next) {
+            return "Message " + Integer.toUnsignedString(Wire.sequence(message)) + " came in place of "
+                    + Integer.toUnsignedString(next);
+        }
+        int told = Wire.received(message);
+        if (told - receivedByPeer < 0 || sent - told < 0) {
+            return "It has received " + Integer.toUnsignedString(told) + " messages of "
+                    + Integer.toUnsignedString(sent);
+        }
+        grantedByPeer += more;
+        received = next;
+        receivedByPeer = told;
+        return null;
+    }
+}

@@ -109,7 +109,7 @@ final class Arrivals {
     private @Nullable ChannelCore leastWelcome(@Nullable InetAddress of) {
         List<ChannelCore> all = new ArrayList<>(greeting);
         all.removeIf(core -> !core.canGiveWay() || !isOf(of, core));
-        all.sort((one, other) -> Long.signum(one.begun - other.begun));
+        all.sort((one, other) -> Long.signum(one.rail.begun - other.rail.begun));
         for (ChannelCore core : all) {
             if (core.state().hasEnded()) {
                 return core;

@@ -168,7 +168,7 @@ final class AutoCarrier extends Carrier {
 
         @Override
         public @Nullable Attempt next(ChannelCore failed, boolean late) {
-            if (!(failed.connection() instanceof TcpStream stream)) {
+            if (!(failed.rail.connection() instanceof TcpStream stream)) {
                 return null;
             }
             boolean answered = stream.isRedirected();
@@ -196,7 +196,8 @@ final class AutoCarrier extends Carrier {
 
         @Override
         public @Nullable Attempt next(ChannelCore failed, boolean late) {
-            boolean nobody = failed.connection() instanceof RdmaCarrier.IdConnection connection && connection.nobody;
+            boolean nobody =
+                    failed.rail.connection() instanceof RdmaCarrier.IdConnection connection && connection.nobody;
             return orTcp && nobody ? tcp.attempt() : null;
         }
     }

@@ -689,7 +689,7 @@ public final class Channel implements AutoCloseable {
             }
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, core.with(), data)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, core.rail.with(), data)) {
             offer(memory, about, deadline);
         }
     }
@@ -736,7 +736,7 @@ public final class Channel implements AutoCloseable {
             }
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, core.with(), range)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, core.rail.with(), range)) {
             offer(memory, about, deadline);
         }
     }
@@ -769,7 +769,7 @@ public final class Channel implements AutoCloseable {
 
     private void offer(long size, SealedOffer.Source source, byte[] about, Deadline deadline)
             throws IOException, InterruptedException {
-        try (SealedOffer data = new SealedOffer(engine, core.with(), size, source);
+        try (SealedOffer data = new SealedOffer(engine, core.rail.with(), size, source);
                 Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
             data.describe(describe(request, about));
             call(request, Wire.OFFER, data, deadline.left()).close();
@@ -845,7 +845,7 @@ public final class Channel implements AutoCloseable {
      * @return {@link Transport#RDMA} or {@link Transport#TCP}
      */
     public Transport transport() {
-        return core.transport();
+        return core.rail.transport();
     }
 
     /**

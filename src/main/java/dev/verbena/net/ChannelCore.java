@@ -6,7 +6,6 @@ import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.net.ChannelState.Event;
-import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
@@ -17,33 +16,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a channel, and its part of the protocol. Completions, events and the time come from the node's
- * {@link Engine}; everything else from the program's threads. One lock guards all fields. No call waits under it.
+ * The state of a channel, and its part of the protocol, over a {@link Rail}. Completions, events and the time come from the
+ * node's {@link Engine}; everything else from the program's threads. One lock guards all fields. No call waits under it.
  */
 final class ChannelCore {
-    /** The sends of the channel itself: greeting, goodbye, and two for grants and signs of life. */
-    static final int CONTROL_SENDS = 4;
-
-    /** The receives for the peer's greeting, goodbye and bare grants. */
-    static final int CONTROL_RECEIVES = 2 + Totals.RESERVED_GRANTS;
-
-    /** The sends of the channel itself that only others than a piece of a transfer may use: for a goodbye and a grant. */
-    private static final int RESERVED_SENDS = 2;
-
-    /** Marks the number of a receive in a request's id. */
-    static final int RECEIVE = 0x8000;
-
-    /** The place of a binding of a memory window in a request's id. */
-    static final int BIND = 0x7ffe;
-
-    private static final int CONTROL = 0x7fff;
-
     /** The longest time that a goodbye of a channel that has failed may take. */
     private static final long PARTING_NANOS = 1_000_000_000L;
 
     final Waiters changes = new Waiters();
     final Supplier<@Nullable Boolean> hasParted = this::hasParted;
-    final boolean incoming;
     final VerbsArena arena = VerbsArena.ofShared();
     final BiasedLock lock = new BiasedLock();
 
@@ -56,12 +37,12 @@ final class ChannelCore {
     final InetSocketAddress peer;
     final Channel channel;
 
+    final Rail rail;
     final Messages messages;
     final Operations operations;
     final Grants grants;
-    final Greetings greetings;
 
-    private volatile ChannelState state = ChannelState.CONNECTING;
+    private volatile ChannelState state = ChannelState.OPENING;
     /** The reason of the end; null before, and for a channel that only this side has closed. */
     private volatile @Nullable ChannelException cause;
 
@@ -78,28 +59,11 @@ final class ChannelCore {
     @Nullable
     ChannelCore nextClosed;
 
-    private volatile Carrier.@Nullable Connection connection;
-    private volatile @Nullable Link link;
-
-    /** Seals and opens messages, from the greetings on until the end of an authenticated or sealed channel; else null. */
-    @Nullable
-    Seal seal;
-
     /** The memory of the messages. */
     private volatile @Nullable MemoryRegion memory;
 
     /** True while a thread allocates the memory of an admitted peer. */
     private volatile boolean preparing;
-
-    /** The number of sends that have not completed, and how many of them the channel itself may add. */
-    private int outstanding;
-
-    private int controlRoom;
-    final long begun = System.nanoTime();
-    private long heardAt = begun;
-
-    /** True if the peer has given a sign of life since the last look at the clock. */
-    private boolean heard;
 
     /** The time at which a channel that parts waits no longer. */
     private long partBy;
@@ -107,87 +71,35 @@ final class ChannelCore {
     ChannelCore(Engine engine, long key, InetSocketAddress peer, boolean incoming) {
         this.engine = engine;
         this.options = engine.options;
-        this.controlRoom = controlSends(options);
         this.key = key;
         this.peer = peer;
-        this.incoming = incoming;
+        this.rail = new Rail(this, engine, key, incoming);
         this.messages = new Messages(this, engine, lock);
         this.operations = new Operations(this, engine, lock);
         this.grants = new Grants(this, options.maxExports());
-        this.greetings = new Greetings(this, engine);
         this.channel = new Channel(engine, this, messages, operations);
     }
 
-    Carrier.@Nullable Connection connection() {
-        return connection;
-    }
-
-    /**
-     * Returns the number of sends of the channel itself. With a secret there is the proof too; and if the channel is sealed,
-     * one for each piece that is asked for or that is ready.
-     */
-    static int controlSends(NodeOptions options) {
-        return switch (options.protection()) {
-            case NONE -> CONTROL_SENDS;
-            case AUTHENTICATED -> CONTROL_SENDS + 1;
-            case SEALED -> CONTROL_SENDS + 1 + 2 * options.calls();
-        };
-    }
-
-    // Connecting
-
-    /** Notes the connection that begins to be made. */
-    void connecting(Carrier.Connection made) {
-        connection = made;
-    }
-
-    /** Accepts a peer. Returns false if the channel has ended. */
-    boolean accept(Carrier.Connection made) {
-        connection = made;
-        try (var _ = lock.held()) {
-            boolean prepared = prepare();
-            if (prepared) {
-                happen(Event.CONNECTED, null);
-                made.accept(); // under the lock: the peer's greeting may come before this returns
-            }
-            return prepared;
-        }
-    }
+    // Opening
 
     /** Allocates the memory of the messages, which may take long: the caller holds no lock. */
     void allocate() {
-        memory = with().memory(options, Messages.pieces(options), arena);
+        if (memory == null) {
+            memory = rail.with().memory(options, Messages.pieces(options), arena);
+        }
     }
 
-    /**
-     * Makes the queues, and posts the receive of the peer's greeting. The side that connects posts all receives: the peer may
-     * send when it has its greeting. Returns false if the channel has ended.
-     */
-    boolean prepare() {
-        if (!incoming && memory == null) {
-            allocate();
-        }
-        try (var _ = lock.held()) {
-            Carrier.Connection with = connection;
-            if (state != ChannelState.CONNECTING || with == null) {
-                return false;
-            }
-            Link made = with.link(options, arena);
-            made.serves(toText());
-            messages.begin(made);
-            MemoryRegion own = memory;
-            if (own != null) {
-                messages.open(made, own);
-            }
-            made.prepared();
-            link = made;
-            return true;
+    /** Posts the receive of the peer's greeting, and all others if their memory is there. The caller holds the lock. */
+    void begin(Link on) {
+        messages.begin(on);
+        MemoryRegion own = memory;
+        if (own != null) {
+            messages.open(on, own);
         }
     }
 
     /** Prepares for the messages of a peer that is admitted, in a thread that serves nobody else. */
-    private void prepareMessages() {
-        happen(Event.ADMITTED, null);
+    void prepareMessages() {
         preparing = true;
         try {
             engine.runApart(this::openApart);
@@ -201,10 +113,10 @@ final class ChannelCore {
         try {
             allocate();
             try (var _ = lock.held()) {
-                Link on = link;
-                if (state == ChannelState.PREPARING && on != null) {
+                Link on = rail.link();
+                if (rail.is(RailState.PREPARING) && on != null) {
                     messages.open(on, Objects.requireNonNull(memory));
-                    opened(on);
+                    rail.up();
                     on.prepared(); // this thread does not post any more
                 }
             }
@@ -221,7 +133,7 @@ final class ChannelCore {
      */
     void giveWay() {
         try (var _ = lock.held()) {
-            if (isHalfOpen()) {
+            if (rail.isHalfOpen()) {
                 endLocked(Event.LOST, EndReason.TOO_MANY_CHANNELS, "It has not greeted, and others wait", null);
             } else if (state.hasEnded()) {
                 happen(Event.DONE, null);
@@ -231,17 +143,12 @@ final class ChannelCore {
 
     /** Returns true if {@link #giveWay} ends this channel, which the program has not got. */
     boolean canGiveWay() {
-        return isHalfOpen() || state.hasEnded();
-    }
-
-    /** Returns true until the peer has greeted, and has proved that the greeting is its own. */
-    private boolean isHalfOpen() {
-        return state.compareTo(ChannelState.PROVING) <= 0;
+        return rail.isHalfOpen() || state.hasEnded();
     }
 
     /** Returns true if the peer has connected, and was not admitted. */
     boolean isOfStranger() {
-        return incoming && memory == null;
+        return rail.incoming && memory == null;
     }
 
     /** Returns true while a thread prepares for the messages: nothing is destroyed then. */
@@ -249,18 +156,11 @@ final class ChannelCore {
         return preparing;
     }
 
-    /** Notes that the connection is made, for the side that connects. */
-    void established() {
-        try (var _ = lock.held()) {
-            Link on = link;
-            if (!incoming && on != null && happen(Event.CONNECTED, null)) {
-                try {
-                    greetings.send(on);
-                } catch (RuntimeException | Error failed) { // the program's secret could not be found, for example
-                    endLocked(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
-                }
-            }
-        }
+    /** Notes that messages can travel. The caller holds the lock. */
+    void opened() {
+        happen(Event.OPENED, null);
+        changes.wakeAll();
+        engine.opened(this);
     }
 
     /** Notes that the connection has ended. */
@@ -281,7 +181,7 @@ final class ChannelCore {
      */
     void failed(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
         boolean flushed = status == WorkStatus.WORK_REQUEST_FLUSHED;
-        if (flushed && state == ChannelState.CONNECTING && !incoming) {
+        if (flushed && rail.is(RailState.CONNECTING) && !rail.incoming) {
             return; // the library flushes the receives of a refused connection before it tells the reason
         }
         if (happen(Event.DONE, null) || state.hasEnded()) { // who has left does not wait for the last acknowledgement
@@ -290,10 +190,10 @@ final class ChannelCore {
         if (flushed) {
             endLocked(Event.LOST, EndReason.LOST, "Requests were flushed", null);
         } else {
-            boolean denied = (place & RECEIVE) == 0
+            boolean denied = (place & Rail.RECEIVE) == 0
                     && (place & Operations.MARK) != 0
-                    && place != CONTROL
-                    && place != BIND
+                    && place != Rail.CONTROL
+                    && place != Rail.BIND
                     && status != WorkStatus.RETRY_EXCEEDED;
             EndReason reason = denied ? EndReason.ACCESS_DENIED : EndReason.LOST;
             endLocked(Event.LOST, reason, status.toString(), failure.get());
@@ -305,12 +205,10 @@ final class ChannelCore {
         if (state == ChannelState.RELEASED) {
             return;
         }
-        heard = true;
-        outstanding--;
-        if (place == CONTROL) {
-            controlRoom++;
+        rail.acknowledged(place);
+        if (place == Rail.CONTROL) {
             messages.pulls.wakeForRoom();
-        } else if (place == BIND) {
+        } else if (place == Rail.BIND) {
             grants.bound();
             changes.wakeAll();
         } else if ((place & Operations.MARK) != 0) {
@@ -324,97 +222,34 @@ final class ChannelCore {
     /** Grants credits when half of the window is owed; and parts when all is done. */
     void control() {
         if (state != ChannelState.OPEN) {
-            if (outstanding == 0) {
+            if (rail.outstanding() == 0) {
                 happen(Event.DONE, null);
             }
             return;
         }
-        Link on = link;
-        if (on != null && controlRoom > 1 && messages.totals.owesHalf()) {
-            sendControl(on, Wire.GRANT, 0); // or the channel ends
+        if (rail.hasControlRoom() && messages.totals.owesHalf()) {
+            rail.sendControl(Wire.GRANT, 0); // or the channel ends
         }
     }
 
-    void sendGreeting(Link on, LocalMemory greeting) {
-        Wire.writeHeader(greeting.segment(), Wire.GREETING, 0, 0, 0, 0);
-        on.send(key | CONTROL, greeting);
-        controlPosted();
+    /** Reads the totals of a message. Returns false if they are wrong, which ends this channel. */
+    boolean received(Buffer buffer, int kind) {
+        String wrong = messages.totals.read(buffer.all, kind);
+        if (wrong != null) {
+            broken(wrong);
+        }
+        return wrong == null;
     }
 
-    /**
-     * Sends a message without bytes.
-     *
-     * @param call the number of the call, or the reason of a goodbye
-     */
-    void sendControl(Link on, int kind, int call) {
-        Seal by = seal;
-        LocalMemory message = on.nextBare(by != null);
-        messages.totals.write(message.segment(), kind, call);
-        if (by != null) {
-            by.seal(message.segment(), 0);
-        }
-        on.send(key | CONTROL, message);
-        controlPosted();
-    }
-
-    /** Sends a message about a piece of a transfer. Returns false if others have to be acknowledged before. */
-    boolean trySendAboutPiece(Link on, int kind, int number) {
-        if (controlRoom <= RESERVED_SENDS) {
-            return false;
-        }
-        try {
-            sendControl(on, kind, number);
-        } catch (RuntimeException | Error refused) { // its number is used
-            endLocked(Event.LOST, EndReason.FAILED, "A message about a piece could not be posted", refused);
-            throw refused;
-        }
-        return true;
-    }
-
-    private void controlPosted() {
-        controlRoom--;
-        outstanding++;
-    }
-
-    /**
-     * Handles a message of the peer.
-     *
-     * @param arrived the number of bytes, with those of the header and of the seal
-     */
-    void received(int place, int arrived) {
-        if (state.hasEnded()) {
-            return;
-        }
-        heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
-        Buffer buffer = messages.receive(place & ~RECEIVE);
-        int bytes = bytes(buffer, arrived);
-        if (bytes < 0) {
-            return;
-        }
-        int kind = Wire.kind(buffer.all);
-        int call = Wire.call(buffer.all);
-        if (!state.allows(kind) || (kind == Wire.GREETING && call != 0)) {
-            broken("Message of kind " + kind + " out of order");
-            return;
-        }
+    /** Handles a message of the peer, but for its greetings. */
+    void received(Buffer buffer, int bytes, int kind, int call) {
         int before = messages.totals.available();
-        String wrongTotals = messages.totals.read(buffer.all, kind);
-        if (wrongTotals != null) {
-            broken(wrongTotals);
+        if (!received(buffer, kind)) {
             return;
         }
         int granted = messages.totals.available() - before;
-        Link on = Objects.requireNonNull(link); // it was received there
+        Link on = Objects.requireNonNull(rail.link()); // it was received there
         switch (kind) {
-            case Wire.GREETING -> {
-                if (greetings.received(on, buffer, bytes)) {
-                    if (incoming) {
-                        prepareMessages();
-                    } else {
-                        opened(on);
-                    }
-                }
-            }
             case Wire.PULL, Wire.PIECE, Wire.WITHDRAWN -> {
                 String wrong = messages.pulls.received(on, buffer, bytes, kind, call);
                 if (wrong != null) {
@@ -442,55 +277,6 @@ final class ChannelCore {
         }
     }
 
-    /**
-     * Opens a message, if this channel is sealed.
-     *
-     * @return its number of bytes; -1 after the end of a channel whose peer has sent something else
-     */
-    private int bytes(Buffer buffer, int arrived) {
-        int bytes = arrived - Wire.HEADER_BYTES;
-        Seal by = seal;
-        boolean isMessage = bytes >= 0 && arrived <= buffer.whole.length();
-        if (by == null) {
-            if (isMessage) {
-                return bytes;
-            }
-            broken("Message of " + arrived + " bytes out of order");
-        } else {
-            if (isMessage && by.open(buffer.all, bytes)) {
-                return bytes - Seal.BYTES;
-            }
-            tampered("Message of " + arrived + " bytes" + (isMessage ? " and kind " + Wire.kind(buffer.all) : ""));
-        }
-        return -1;
-    }
-
-    /** Ends this channel, which got a message that the peer has not sealed as the next one. */
-    private void tampered(String details) {
-        if (state.hasEnded()) {
-            return;
-        }
-        if (state == ChannelState.PROVING) { // an old greeting that somebody has recorded
-            greetings.notItsOwn();
-        } else {
-            engine.counts.tampered();
-            abort(EndReason.TAMPERED, details);
-        }
-    }
-
-    private void opened(Link on) {
-        if (incoming) {
-            greetings.send(on);
-        }
-        if (options.protection() == Protection.AUTHENTICATED) {
-            forgetSeal();
-        }
-        happen(Event.GREETED, null);
-        heard = true;
-        changes.wakeAll();
-        engine.opened(this);
-    }
-
     private void left(int code) {
         if (code == EndReason.CLOSED_BY_PEER.code) {
             endLocked(Event.PEER_LEFT, EndReason.CLOSED_BY_PEER, "", null);
@@ -499,31 +285,9 @@ final class ChannelCore {
         }
     }
 
-    private void forgetSeal() {
-        Seal over = seal;
-        if (over != null) {
-            seal = null;
-            over.wipe();
-        }
-    }
-
-    /** Ends this channel, whose connection carries what no node sends. The caller holds the lock. */
-    void wireBroken(String details) {
-        if (seal == null) {
-            broken(details);
-        } else {
-            tampered(details);
-        }
-    }
-
     /** Ends this channel, whose peer breaks the rules. The caller holds the lock. */
     void broken(String details) {
         abort(EndReason.PROTOCOL_ERROR, details);
-    }
-
-    /** Counts a send of a message. The caller holds the lock. */
-    void transmitted() {
-        outstanding++;
     }
 
     void checkNotEnded() {
@@ -538,8 +302,8 @@ final class ChannelCore {
     Link checkCanSend() {
         checkNotClosed();
         checkNotEnded();
-        Link on = link;
-        if (state != ChannelState.OPEN || on == null) {
+        Link on = linkIfOpen();
+        if (on == null) {
             throw new IllegalStateException(this + " is not open yet");
         }
         return on;
@@ -548,12 +312,7 @@ final class ChannelCore {
     /** Returns the verbs objects if messages can be posted; else null. The caller holds the lock. */
     @Nullable
     Link linkIfOpen() {
-        return state == ChannelState.OPEN ? link : null;
-    }
-
-    @Nullable
-    Link link() {
-        return link;
+        return state == ChannelState.OPEN ? rail.link() : null;
     }
 
     boolean isClosing() {
@@ -587,7 +346,7 @@ final class ChannelCore {
 
     /** Ends this channel by an event, unless it has ended. The caller holds the lock. */
     void endLocked(Event event, EndReason reason, String details, @Nullable Throwable why) {
-        if (state.after(event) != null) {
+        if (after(event) != null) {
             happen(event, new ChannelException(reason, toText(), details, why));
         }
     }
@@ -600,7 +359,7 @@ final class ChannelCore {
      */
     boolean happen(Event event, @Nullable ChannelException why) {
         ChannelState before = state;
-        ChannelState now = before.after(event);
+        ChannelState now = after(event);
         if (now == null) {
             return false;
         }
@@ -616,7 +375,7 @@ final class ChannelCore {
                 recordEnd(why);
             }
             switch (now) {
-                case CONNECTING, GREETING, ANSWERING, PROVING, PREPARING, RELEASED -> {
+                case OPENING, RELEASED -> {
                     // The caller goes on.
                 }
                 case OPEN -> recordOpen();
@@ -636,11 +395,17 @@ final class ChannelCore {
         return true;
     }
 
+    /** Returns the state after an event; null if the event changes nothing. No goodbye travels before the connection is made. */
+    private @Nullable ChannelState after(Event event) {
+        boolean saysGoodbye = event == Event.ABORTED || event == Event.PEER_LEFT;
+        return state.after(saysGoodbye && !rail.isConnected() ? Event.LOST : event);
+    }
+
     /** Says goodbye, for which there is room: grants and signs of life leave it. */
     private void sayGoodbye(EndReason reason) {
         int code = reason.code < 0 ? EndReason.PEER_FAILED.code : reason.code;
         try {
-            sendControl(Objects.requireNonNull(link), Wire.GOODBYE, code);
+            rail.sendControl(Wire.GOODBYE, code);
         } catch (RuntimeException | Error refused) {
             if (!happen(Event.DONE, null)) {
                 endLocked(Event.LOST, EndReason.FAILED, "The goodbye could not be posted", refused);
@@ -682,13 +447,9 @@ final class ChannelCore {
 
     /** Disconnects. The queue pair fails, so that no request is left. The caller holds the lock. */
     private void part() {
-        Carrier.Connection own = connection;
-        forgetSeal();
         changes.wakeAll(); // they wait for the lock
         engine.changed();
-        if (own != null) {
-            own.disconnect();
-        }
+        rail.down();
     }
 
     /** Has all threads that wait at this channel try again. Allocates nothing. */
@@ -711,8 +472,8 @@ final class ChannelCore {
     /** Tells all the end of this channel. A failure for lack of memory is made up for by the next call. */
     private void tellEnd() {
         wakeAll();
-        if (incoming) {
-            engine.handshakes.remove(this);
+        if (rail.incoming) {
+            engine.handshakes.remove(rail);
             engine.ended(this);
         }
         untold = false;
@@ -801,56 +562,33 @@ final class ChannelCore {
             if (untold) {
                 tellEnd();
             }
-            Carrier.Connection with = connection;
-            if (heard || (with != null && with.takeProgress())) {
-                heard = false;
-                heardAt = now;
-            }
+            rail.tick(now);
             switch (state) {
-                case CONNECTING, GREETING, ANSWERING, PROVING -> {
-                    if (incoming && now - begun > Deadline.nanoseconds(options.handshakeTimeout())) {
+                case OPENING -> {
+                    if (rail.isLate(now)) {
                         abort(EndReason.HANDSHAKE_TIMEOUT, "");
                     }
                 }
                 case OPEN -> {
-                    checkAlive(now);
+                    rail.checkAlive(now);
                     if (messages.isStalledSince(Deadline.nanoseconds(options.maxStall()), now)) {
                         abort(EndReason.STALLED, "It has closed no messages for " + options.maxStall());
                     }
                 }
-                case CLOSING, DRAINING, LEFT -> checkAlive(now);
+                case CLOSING, DRAINING, LEFT -> rail.checkAlive(now);
                 case PARTING -> {
                     if (now - partBy > 0) {
                         happen(Event.DONE, null);
                     } else {
-                        checkAlive(now);
+                        rail.checkAlive(now);
                     }
                 }
-                case PREPARING, PARTED, RELEASED -> {
+                case PARTED, RELEASED -> {
                     // There is nothing to look after.
                 }
             }
         } finally {
             lock.unlock();
-        }
-    }
-
-    private void checkAlive(long now) {
-        long quiet = now - heardAt;
-        long alive = Deadline.nanoseconds(options.alive());
-        Link on = link;
-        if (outstanding > 0) {
-            if (quiet / 2 > alive && quiet - alive > operations.workNanos()) {
-                heardAt = now;
-                endLocked(Event.LOST, EndReason.LOST, "The peer's adapter has acknowledged nothing", null);
-            }
-        } else if (quiet > alive && controlRoom > 1 && on != null) {
-            try {
-                on.probe(key | CONTROL);
-                controlPosted();
-            } catch (RuntimeException | Error refused) {
-                endLocked(Event.LOST, EndReason.FAILED, "The peer could not be asked for a sign of life", refused);
-            }
         }
     }
 
@@ -870,7 +608,7 @@ final class ChannelCore {
         if (ended != null && ended.reason() != EndReason.CLOSED_BY_PEER) {
             throw ended.again();
         }
-        return !state.isBeginning();
+        return state != ChannelState.OPENING;
     }
 
     /** Returns the reason of the end. Ends this channel if its node can't go on. */
@@ -882,28 +620,15 @@ final class ChannelCore {
         return cause;
     }
 
-    Transport transport() {
-        return with().transport;
-    }
-
-    /** Returns the connection, which there is. */
-    Carrier.Connection with() {
-        return Objects.requireNonNull(connection);
-    }
-
     QueuePair queuePair() {
         try (var _ = lock.held()) {
             checkNotClosed();
-            Link on = link;
-            if (on == null) {
-                throw new IllegalStateException(this + " has no queue pair yet");
-            }
-            return on.pair();
+            return rail.queuePair();
         }
     }
 
     String toText() {
-        return (incoming ? "from " : "to ") + Engine.text(peer);
+        return (rail.incoming ? "from " : "to ") + Engine.text(peer);
     }
 
     @Override
@@ -913,13 +638,13 @@ final class ChannelCore {
             if (closed) {
                 return text + " (closed)";
             }
-            if (state.isBeginning()) {
+            if (state == ChannelState.OPENING) {
                 return text + " (connecting)";
             }
             return state.hasEnded()
                     ? text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")"
                     : text + " (open, " + options.protection().words() + messages.totals.available() + " credits, "
-                            + outstanding + " under way, " + messages.arrivedCount() + " arrived)";
+                            + rail.outstanding() + " under way, " + messages.arrivedCount() + " arrived)";
         }
     }
 }

@@ -4,26 +4,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The states of a channel, in the order in which a channel goes through them, and the table of their changes:
- * {@link #after}. {@link ChannelCore} tells what happens on the way.
+ * {@link #after}. {@link ChannelCore} tells what happens on the way, and {@link RailState} has the states of the connection.
  */
 enum ChannelState {
-    /** The connection is being made. */
-    CONNECTING,
-
-    /** The peer's greeting is awaited. */
-    GREETING,
-
-    /** The peer, which has connected, has greeted under the secret. Another thread makes the answer. */
-    ANSWERING,
-
-    /**
-     * Both sides have greeted under their secret. The peer's first sealed message is awaited: only who has made the greeting
-     * now, and has not recorded an old one, can send it.
-     */
-    PROVING,
-
-    /** The peer, which has connected, has greeted and is admitted. The memory for its messages is being made. */
-    PREPARING,
+    /** The connection is being made, or the greetings are exchanged. */
+    OPENING,
 
     /** Messages travel in both directions. */
     OPEN,
@@ -48,20 +33,8 @@ enum ChannelState {
 
     /** The events that change the state of a channel. */
     enum Event {
-        /** The connection was made, and all receives are posted. */
-        CONNECTED,
-
-        /** The peer, which has connected, has greeted under the secret, and gets an answer. */
-        ASKED,
-
-        /** The greetings under a secret were exchanged. */
-        INTRODUCED,
-
-        /** The peer, which has connected, has greeted, and this side admits it. */
-        ADMITTED,
-
         /** The peer has greeted, and messages can travel. */
-        GREETED,
+        OPENED,
 
         /** The program closes the channel. */
         CLOSED,
@@ -86,18 +59,9 @@ enum ChannelState {
     @Nullable
     ChannelState after(Event event) {
         return switch (this) {
-            case CONNECTING ->
+            case OPENING ->
                 switch (event) {
-                    case CONNECTED -> GREETING;
-                    case CLOSED, PEER_LEFT, ABORTED, LOST -> PARTED;
-                    default -> null;
-                };
-            case GREETING, ANSWERING, PROVING, PREPARING ->
-                switch (event) {
-                    case ASKED -> this == GREETING ? ANSWERING : null;
-                    case INTRODUCED -> this == GREETING || this == ANSWERING ? PROVING : null;
-                    case ADMITTED -> this == GREETING || this == PROVING ? PREPARING : null;
-                    case GREETED -> this == ANSWERING ? null : OPEN;
+                    case OPENED -> OPEN;
                     case PEER_LEFT -> LEFT;
                     case ABORTED -> PARTING;
                     case CLOSED, LOST -> PARTED;
@@ -128,11 +92,6 @@ enum ChannelState {
         };
     }
 
-    /** Returns true until messages can travel. */
-    boolean isBeginning() {
-        return compareTo(OPEN) < 0;
-    }
-
     /** Returns true for a channel that was opened and has not ended. */
     boolean isLive() {
         return this == OPEN || isClosing();
@@ -153,12 +112,10 @@ enum ChannelState {
         return compareTo(PARTED) >= 0;
     }
 
-    /** Returns true if the peer may send a message of a kind. */
+    /** Returns true if the peer may send a message of a kind. Before the channel is open, its rail decides. */
     boolean allows(int kind) {
         return switch (this) {
-            case CONNECTING, ANSWERING, PREPARING ->
-                kind == Wire.GOODBYE; // before the event that the connection was made
-            case GREETING, PROVING -> kind == Wire.GREETING || kind == Wire.GOODBYE;
+            case OPENING -> true;
             case OPEN, CLOSING -> kind != Wire.GREETING;
             default -> false;
         };

@@ -635,7 +635,7 @@ final class Engine {
         int already = 0;
         for (int i = 0; i < slots.length(); i++) {
             ChannelCore core = slots.get(i);
-            if (core != null && core.incoming && core.peer.getAddress().equals(peer)) {
+            if (core != null && core.rail.incoming && core.peer.getAddress().equals(peer)) {
                 already++;
             }
         }
@@ -664,7 +664,7 @@ final class Engine {
     /** Notes that a channel is open. */
     void opened(ChannelCore core) {
         counts.opened();
-        if (core.incoming && arrivals.opened(core)) {
+        if (core.rail.incoming && arrivals.opened(core)) {
             Handler with = handler;
             if (with == null) {
                 wake(accepting);
@@ -711,7 +711,7 @@ final class Engine {
                 if (before != null && before != failure) {
                     failure.addSuppressed(before);
                 }
-                Carrier.Connection with = core.connection();
+                Carrier.Connection with = core.rail.connection();
                 before = with != null && with.isRedirected() ? before : failure;
                 boolean late = failure instanceof VerbsTimeoutException;
                 attempt = late && deadline.isOver() ? null : attempt.next(core, late);
@@ -742,7 +742,7 @@ final class Engine {
         Duration patience = attempt.patience();
         if (!core.channel.awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
             throw new VerbsTimeoutException(
-                    core.transport() == Transport.RDMA ? "rdma_connect" : "connect",
+                    core.rail.transport() == Transport.RDMA ? "rdma_connect" : "connect",
                     "to " + text(core.peer),
                     timeout,
                     "The peer's node may be slow, or makes no progress");
@@ -789,7 +789,7 @@ final class Engine {
                 closedChannels.add(core); // a node that is closed meanwhile has to know the channel
             }
         }
-        Carrier.Connection connection = core.connection();
+        Carrier.Connection connection = core.rail.connection();
         try {
             closedChannels.closeArena(core); // or waits for the thread that does
         } finally {

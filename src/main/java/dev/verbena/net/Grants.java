@@ -38,10 +38,10 @@ final class Grants {
         if (known != null) {
             return known.remote().get();
         }
-        Link.Key key = on.grant(core.key | ChannelCore.BIND, export);
+        Link.Key key = on.grant(core.key | Rail.BIND, export);
         if (key.isPosted()) {
             binding++;
-            core.transmitted();
+            core.rail.posted();
         }
         granted.put(export, key);
         return key.remote().get();

@@ -1,17 +1,17 @@
 package dev.verbena.net;
 
-import dev.verbena.net.ChannelState.Event;
 import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The greetings of a channel: sends those of this side, and reads those of the peer. With a secret, the answer to a peer that
+ * The greetings of a rail: sends those of this side, and reads those of the peer. With a secret, the answer to a peer that
  * connects is made by the thread of the {@link Handshakes}. The channel's lock guards all fields, and all methods but
  * {@link #answer} are called under it.
  */
 final class Greetings {
+    private final Rail rail;
     private final ChannelCore core;
     private final Engine engine;
     private final NodeOptions options;
@@ -22,8 +22,9 @@ final class Greetings {
     /** The limits in the peer's greeting, until the peer has proved that the greeting is its own. */
     private Wire.@Nullable Greeting unproved;
 
-    Greetings(ChannelCore core, Engine engine) {
-        this.core = core;
+    Greetings(Rail rail, Engine engine) {
+        this.rail = rail;
+        this.core = rail.core;
         this.engine = engine;
         this.options = engine.options;
     }
@@ -37,12 +38,12 @@ final class Greetings {
             MemorySegment greeting = piece.segment().asSlice(Wire.HEADER_BYTES);
             new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
                     .writeTo(greeting);
-            if (core.with().asks()) {
+            if (rail.with().asks()) {
                 Wire.ask(greeting);
             }
-            core.sendGreeting(on, piece);
-        } else if (core.incoming) {
-            prove(on);
+            rail.sendGreeting(on, piece);
+        } else if (rail.incoming) {
+            prove();
         } else {
             send(on, begin().first());
         }
@@ -51,17 +52,17 @@ final class Greetings {
     private void send(Link on, byte[] bytes) {
         LocalMemory piece = on.greeting(bytes.length);
         piece.segment().asSlice(Wire.HEADER_BYTES).copyFrom(MemorySegment.ofArray(bytes));
-        core.sendGreeting(on, piece);
+        rail.sendGreeting(on, piece);
     }
 
     /** Sends a sealed message without bytes, by which the peer knows that this side's greeting was no recording. */
-    private void prove(Link on) {
-        core.sendControl(on, Wire.GREETING, 0);
+    private void prove() {
+        rail.sendControl(Wire.GREETING, 0);
     }
 
     private Introduction begin() {
         Introduction begun =
-                new Introduction(options, core.transport(), core.with().asks());
+                new Introduction(options, rail.transport(), rail.with().asks());
         introduction = begun;
         return begun;
     }
@@ -70,7 +71,7 @@ final class Greetings {
 
     /** Handles a message of the greetings. Returns true once the peer has greeted, and is admitted. */
     boolean received(Link on, Buffer buffer, int bytes) {
-        if (core.state() == ChannelState.PROVING) {
+        if (rail.is(RailState.PROVING)) {
             return proved(on, buffer, bytes);
         }
         MemorySegment greeting = buffer.memory().asSlice(0, bytes);
@@ -115,17 +116,17 @@ final class Greetings {
 
     /** Reads a greeting under a secret. That of a peer that connects is answered by another thread. */
     private void underSecret(Link on, Buffer buffer, MemorySegment greeting) {
-        Introduction with = core.incoming ? begin() : Objects.requireNonNull(introduction);
-        unproved = with.read(greeting, core.incoming, thrown -> engine.counts.couldNotAdmit(core.peer, thrown));
+        Introduction with = rail.incoming ? begin() : Objects.requireNonNull(introduction);
+        unproved = with.read(greeting, rail.incoming, thrown -> engine.counts.couldNotAdmit(core.peer, thrown));
         if (unproved == null) {
             stranger("Its greeting was made without the secret");
-        } else if (!core.incoming) {
+        } else if (!rail.incoming) {
             introduced(with.seal());
-            prove(on);
+            prove();
         } else if (engine.handshakes.isNew(Introduction.passing(greeting))) {
             core.messages.post(on, buffer); // for the proof
-            core.happen(Event.ASKED, null);
-            engine.handshakes.add(core);
+            rail.happen(RailState.Event.ASKED);
+            engine.handshakes.add(rail);
         } else {
             notItsOwn();
         }
@@ -134,14 +135,14 @@ final class Greetings {
     /** Answers the greeting of a peer that has connected. The caller is the thread of the handshakes, and holds no lock. */
     void answer() {
         Introduction with = introduction; // was written before this thread got the channel
-        if (core.state() != ChannelState.ANSWERING || with == null) {
+        if (!rail.is(RailState.ANSWERING) || with == null) {
             return;
         }
         byte[] second = with.second();
         Seal made = second == null ? null : with.seal();
         try (var _ = core.lock.held()) {
-            Link on = core.link();
-            if (core.state() != ChannelState.ANSWERING || on == null) {
+            Link on = rail.link();
+            if (!rail.is(RailState.ANSWERING) || on == null) {
                 if (made != null) {
                     made.wipe(); // the peer has given up, or has given way
                 }
@@ -156,9 +157,8 @@ final class Greetings {
     }
 
     private void introduced(Seal made) {
-        core.seal = made;
         introduction = null;
-        core.happen(Event.INTRODUCED, null);
+        rail.introduced(made);
     }
 
     private boolean proved(Link on, Buffer buffer, int bytes) {
@@ -166,7 +166,7 @@ final class Greetings {
             core.broken("Proof with " + bytes + " bytes");
             return false;
         }
-        if (!core.incoming) {
+        if (!rail.incoming) {
             core.messages.post(on, buffer); // that of a message
         }
         Wire.Greeting greeting = Objects.requireNonNull(unproved);
@@ -175,7 +175,7 @@ final class Greetings {
     }
 
     private boolean admitted(Wire.Greeting greeting) {
-        if (core.incoming && !admits(greeting)) {
+        if (rail.incoming && !admits(greeting)) {
             core.abort(EndReason.REFUSED, "This side does not admit it");
             return false;
         }

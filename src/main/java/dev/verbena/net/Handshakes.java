@@ -27,7 +27,7 @@ final class Handshakes {
     // The lock guards the fields below.
 
     /** The channels that wait for an answer, the oldest first. */
-    private final Set<ChannelCore> queue = new LinkedHashSet<>();
+    private final Set<Rail> queue = new LinkedHashSet<>();
 
     /** The passing keys of the last greetings, of which a peer makes a new one for each. */
     private final Set<ByteBuffer> said = Collections.newSetFromMap(new LinkedHashMap<>() {
@@ -53,9 +53,9 @@ final class Handshakes {
     }
 
     /** Lets the thread answer the greeting of a channel. */
-    void add(ChannelCore core) {
+    void add(Rail rail) {
         try (var _ = lock.held()) {
-            queue.add(core);
+            queue.add(rail);
             if (!runs) {
                 thread.execute(this::run);
                 runs = true;
@@ -64,37 +64,37 @@ final class Handshakes {
     }
 
     /** Forgets a channel that has ended. */
-    void remove(ChannelCore core) {
+    void remove(Rail rail) {
         try (var _ = lock.held()) {
-            queue.remove(core);
+            queue.remove(rail);
         }
     }
 
     private void run() {
-        for (ChannelCore core = next(); core != null; core = next()) {
-            answer(core);
+        for (Rail rail = next(); rail != null; rail = next()) {
+            answer(rail);
         }
     }
 
-    private static void answer(ChannelCore core) {
+    private static void answer(Rail rail) {
         try {
-            core.greetings.answer();
+            rail.greetings.answer();
         } catch (RuntimeException | Error failed) { // for lack of memory, for example
             try {
-                core.fail(failed);
+                rail.core.fail(failed);
             } catch (RuntimeException | Error shortage) {
                 // It ends when its time is over, and the others get their answers.
             }
         }
     }
 
-    private @Nullable ChannelCore next() {
+    private @Nullable Rail next() {
         try (var _ = lock.held()) {
             if (queue.isEmpty()) {
                 runs = false;
                 return null;
             }
-            ChannelCore oldest = queue.iterator().next();
+            Rail oldest = queue.iterator().next();
             queue.remove(oldest);
             return oldest;
         }

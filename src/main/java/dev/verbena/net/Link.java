@@ -63,7 +63,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     Link(MemoryRegion greetings, NodeOptions options) {
         this.greetings = greetings;
         distance = distance(options);
-        bare = new LocalMemory[ChannelCore.controlSends(options)];
+        bare = new LocalMemory[Rail.controlSends(options)];
         sealed = new LocalMemory[options.protection() == Protection.NONE ? 0 : bare.length];
         for (int i = 0; i < bare.length; i++) {
             bare[i] = bare(i, Wire.HEADER_BYTES);
@@ -80,7 +80,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
 
     /** Returns the number of bytes of the memory for the greetings and for messages without bytes. */
     static long greetings(NodeOptions options) {
-        return 2 * GREETING_DISTANCE + ChannelCore.controlSends(options) * BARE_DISTANCE;
+        return 2 * GREETING_DISTANCE + Rail.controlSends(options) * BARE_DISTANCE;
     }
 
     private static long distance(NodeOptions options) {

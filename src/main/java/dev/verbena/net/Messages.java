@@ -105,12 +105,12 @@ final class Messages {
     /** Returns the number of receives of a channel. If it is sealed, each offer of the peer has one more for its pieces. */
     static int receiveDepth(NodeOptions options) {
         int pieces = options.isSealed() ? options.calls() : 0;
-        return options.window() + options.calls() + pieces + ChannelCore.CONTROL_RECEIVES;
+        return options.window() + options.calls() + pieces + Rail.CONTROL_RECEIVES;
     }
 
     /** Returns the number of sends of a channel. Each call of the peer may need a binding and a reply. */
     static int sendDepth(NodeOptions options) {
-        return options.sends() + 2 * options.calls() + options.operations() + ChannelCore.controlSends(options);
+        return options.sends() + 2 * options.calls() + options.operations() + Rail.controlSends(options);
     }
 
     /** Returns the number of pieces of memory of a channel, without those of the greetings. */
@@ -151,7 +151,7 @@ final class Messages {
     }
 
     void post(Link on, Buffer buffer) {
-        on.receive(core.key | ChannelCore.RECEIVE | buffer.index, buffer.whole);
+        on.receive(core.key | Rail.RECEIVE | buffer.index, buffer.whole);
     }
 
     Buffer receive(int index) {
@@ -385,23 +385,14 @@ final class Messages {
         int granted = totals.granted();
         int number = buffer.call == Buffer.NO_CALL ? 0 : buffer.call;
         totals.write(buffer.all, kind, number);
-        Seal seal = core.seal;
-        if (seal != null) {
-            seal.seal(buffer.all, buffer.length());
-        }
         try {
-            on.send(core.key | buffer.index, buffer.slice());
+            core.rail.send(on, buffer);
         } catch (RuntimeException | Error refused) {
             totals.unwrite(granted);
-            if (seal != null) { // its number is used
-                core.endLocked(
-                        ChannelState.Event.LOST, EndReason.FAILED, "A sealed message could not be posted", refused);
-            }
             throw refused;
         }
         buffer.take(Buffer.State.SENDING);
         sent++;
-        core.transmitted();
         if (buffer.kind == Wire.REPLY) {
             calls.replied(number);
         }

@@ -130,7 +130,7 @@ final class Operations {
             next.atomic = local == null;
             next.bytes = memory.length();
             bytesUnderWay += next.bytes;
-            core.transmitted();
+            core.rail.posted();
             return next.ticket();
         }
     }
@@ -247,7 +247,7 @@ final class Operations {
     }
 
     private @Nullable Long takeLocked(Operation operation) {
-        Link on = core.link();
+        Link on = core.rail.link();
         if (on == null || operation.state != Operation.State.DONE) {
             core.checkNotEnded();
             return null;

@@ -78,10 +78,9 @@ final class Pulls {
 
     /** Tells the peer that it gets no more pieces, if it waits for one. */
     void giveUp(Calls.Call call) {
-        Link on = core.linkIfOpen();
-        if (call.pulled && on != null) {
+        if (call.pulled && core.linkIfOpen() != null) {
             call.pulled = false;
-            if (!core.trySendAboutPiece(on, Wire.WITHDRAWN, call.number)) {
+            if (!core.rail.trySendAboutPiece(Wire.WITHDRAWN, call.number)) {
                 core.abort(EndReason.FAILED, "An offer was given up");
             }
         }
@@ -124,7 +123,8 @@ final class Pulls {
     @Nullable
     Boolean tryOffer(Calls.Call call) {
         try (var _ = core.lock.held()) {
-            if (!core.trySendAboutPiece(core.checkCanSend(), Wire.PIECE, call.number)) {
+            core.checkCanSend();
+            if (!core.rail.trySendAboutPiece(Wire.PIECE, call.number)) {
                 return null;
             }
             call.pulled = false;
@@ -138,7 +138,8 @@ final class Pulls {
     @Nullable
     Boolean tryPull(int number) {
         try (var _ = core.lock.held()) {
-            if (!core.trySendAboutPiece(core.checkCanSend(), Wire.PULL, number)) {
+            core.checkCanSend();
+            if (!core.rail.trySendAboutPiece(Wire.PULL, number)) {
                 return null;
             }
             of(number).asked = true;

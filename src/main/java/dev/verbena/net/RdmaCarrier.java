@@ -273,12 +273,12 @@ final class RdmaCarrier extends Carrier {
         try {
             if (!cursor.isSuccess()) {
                 core.failed(place, cursor.status(), failure);
-            } else if ((place & ChannelCore.RECEIVE) == 0) {
+            } else if ((place & Rail.RECEIVE) == 0) {
                 core.sent(place);
             } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && !cursor.hasImmediate()) {
-                core.received(place, cursor.byteLength());
+                core.rail.received(place, cursor.byteLength());
             } else {
-                core.wireBroken("Not a message of a node");
+                core.rail.wireBroken("Not a message of a node");
             }
         } catch (RuntimeException | Error failed) {
             core.fail(failed);
@@ -341,13 +341,13 @@ final class RdmaCarrier extends Carrier {
         switch (event.type()) {
             case ADDRESS_RESOLVED -> event.id().beginResolveRoute(RESOLVE_TIMEOUT);
             case ROUTE_RESOLVED -> {
-                if (core.prepare()) {
+                if (core.rail.prepare()) {
                     connect(event.id(), core);
                 }
             }
             case ESTABLISHED -> {
                 if (event.status() == 0) {
-                    core.established();
+                    core.rail.established();
                 } else {
                     unreachable(event, core, ", " + event.type().meaning());
                 }
@@ -409,7 +409,7 @@ final class RdmaCarrier extends Carrier {
     }
 
     private static void unreachable(CmEvent event, ChannelCore core, String details) {
-        if (isNobody(event) && core.connection() instanceof IdConnection connection) {
+        if (isNobody(event) && core.rail.connection() instanceof IdConnection connection) {
             connection.nobody = true;
         }
         core.end(EndReason.UNREACHABLE, event.type().cName() + " (status " + event.status() + ")" + details, null);
@@ -505,7 +505,7 @@ final class RdmaCarrier extends Carrier {
         ConnectionId id = events.createId(PortSpace.TCP, core.arena);
         IdConnection connection = new IdConnection(id);
         known.put(id, core);
-        core.connecting(connection);
+        core.rail.connecting(connection);
         core.allocate(); // in the thread that waits for this channel
         try {
             id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), core.peer, RESOLVE_TIMEOUT);
@@ -525,7 +525,7 @@ final class RdmaCarrier extends Carrier {
             ConnectionId id = request.claim(core.arena);
             IdConnection connection = new IdConnection(id);
             known.put(id, core); // from here on, the connection removes it
-            core.accept(connection);
+            core.rail.accept(connection);
         } catch (RuntimeException | Error failed) {
             core.fail(failed);
         }

@@ -44,7 +44,7 @@ final class SealedFetch implements AutoCloseable {
         sealed = new byte[plain.length + Seal.BYTES];
         ring = new RemoteMemory(source.address(), source.key(), SealedOffer.ringBytes(source.length()));
         int largest = SealedOffer.pieceBytes(source.length(), 0);
-        staging = new Staging(engine, channel.core().with(), SealedOffer.sealedBytes(largest));
+        staging = new Staging(engine, channel.core().rail.with(), SealedOffer.sealedBytes(largest));
         channel.core().operations.found(ring);
     }
 

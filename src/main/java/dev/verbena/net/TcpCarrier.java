@@ -252,8 +252,8 @@ final class TcpCarrier extends Carrier {
      */
     void connect(ChannelCore core, boolean asks) {
         TcpStream stream = new TcpStream(this, memory, core, asks);
-        core.connecting(stream);
-        if (core.prepare()) {
+        core.rail.connecting(stream);
+        if (core.rail.prepare()) {
             InetSocketAddress own = new InetSocketAddress(address.getAddress(), 0);
             run(() -> stream.connect(own, selector));
         }
@@ -654,7 +654,7 @@ final class TcpCarrier extends Carrier {
         TcpStream stream = new TcpStream(this, memory, core, false);
         try {
             stream.take(visitor.socket, selector);
-            if (core.accept(stream)) {
+            if (core.rail.accept(stream)) {
                 stream.greeted(visitor.input().flip());
             } else { // the channel has ended already
                 stream.close();

@@ -63,7 +63,7 @@ final class TcpStream extends Carrier.Connection {
     private record Received(ChannelCore core, int place, int bytes) implements Runnable {
         @Override
         public void run() {
-            core.received(place, bytes);
+            core.rail.received(place, bytes);
         }
     }
 
@@ -238,7 +238,7 @@ final class TcpStream extends Carrier.Connection {
     private void connected() {
         state = State.OPEN;
         interest(SelectionKey.OP_READ);
-        tcp.report(core, core::established);
+        tcp.report(core, core.rail::established);
     }
 
     private TcpLink queues() {
@@ -365,7 +365,7 @@ final class TcpStream extends Carrier.Connection {
     }
 
     private void broken(String details) {
-        stop(() -> core.wireBroken(details));
+        stop(() -> core.rail.wireBroken(details));
     }
 
     // Input
@@ -579,7 +579,7 @@ final class TcpStream extends Carrier.Connection {
         if (in.type != TcpFrame.SEND || in.length != Wire.HEADER_BYTES) {
             return false;
         }
-        MemorySegment message = core.messages.receive(into & ~ChannelCore.RECEIVE).all;
+        MemorySegment message = core.messages.receive(into & ~Rail.RECEIVE).all;
         return Wire.kind(message) == Wire.GOODBYE && Wire.call(message) == Wire.USE_RDMA;
     }
 

@@ -131,7 +131,7 @@ public final class Transfer implements AutoCloseable {
         }
         try {
             fetch(
-                    () -> TransferMemory.receiving(engine, channel.core().with(), target),
+                    () -> TransferMemory.receiving(engine, channel.core().rail.with(), target),
                     (from, data) -> target.asSlice(from).copyFrom(data),
                     progress,
                     whole,
@@ -163,7 +163,7 @@ public final class Transfer implements AutoCloseable {
         FileMemory range = new FileMemory(file, position, source.length());
         range.checkWritable();
         fetch(
-                () -> TransferMemory.receiving(engine, channel.core().with(), range),
+                () -> TransferMemory.receiving(engine, channel.core().rail.with(), range),
                 range::write,
                 progress,
                 () -> {},
@@ -230,7 +230,8 @@ public final class Transfer implements AutoCloseable {
             TransferMemory target, LongConsumer progress, Deadline deadline, Duration timeout)
             throws InterruptedException {
         Pace pace = channel.pace();
-        Duration late = channel.core().with().carrier.ackTimeout().dividedBy(8).multipliedBy(7); // clocks are coarse
+        Duration late =
+                channel.core().rail.with().carrier.ackTimeout().dividedBy(8).multipliedBy(7); // clocks are coarse
         long[] tickets = new long[TransferMemory.PIECES];
         long[] sizes = new long[TransferMemory.PIECES];
         long posted = 0;

@@ -91,7 +91,7 @@ class TcpStreamTest {
     private void begin(ChannelCore made, boolean asks) {
         core = made;
         carrier.connect(core, asks);
-        stream = (TcpStream) core.connection();
+        stream = (TcpStream) core.rail.connection();
     }
 
     /** Connects a channel to the listener, which has got this side's first bytes. */
@@ -119,7 +119,7 @@ class TcpStreamTest {
             core = channel == null ? null : channel.core();
             return core != null;
         });
-        stream = (TcpStream) core.connection();
+        stream = (TcpStream) core.rail.connection();
         turn();
         peer.await(TcpFrame.SEND);
         peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);

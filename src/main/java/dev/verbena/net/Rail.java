@@ -1,0 +1,430 @@
+package dev.verbena.net;
+
+import dev.verbena.internal.Deadline;
+import dev.verbena.net.ChannelState.Event;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.QueuePair;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection of a channel: its queues, its seal, the requests that are under way, and the signs of life. {@link ChannelCore}
+ * has what is said over it. The channel's lock guards all fields, and no call waits under it. Methods for carriers and for
+ * other threads take the lock; all others are called under it.
+ */
+final class Rail {
+    /** The sends of the channel itself: greeting, goodbye, and two for grants and signs of life. */
+    private static final int CONTROL_SENDS = 4;
+
+    /** The receives for the peer's greeting, goodbye and bare grants. */
+    static final int CONTROL_RECEIVES = 2 + Totals.RESERVED_GRANTS;
+
+    /** The sends of the channel itself that only others than a piece of a transfer may use: for a goodbye and a grant. */
+    private static final int RESERVED_SENDS = 2;
+
+    /** Marks the number of a receive in a request's id. */
+    static final int RECEIVE = 0x8000;
+
+    /** The place of a binding of a memory window in a request's id. */
+    static final int BIND = 0x7ffe;
+
+    /** The place of a message without bytes, and of a sign of life, in a request's id. */
+    static final int CONTROL = 0x7fff;
+
+    final ChannelCore core;
+    final boolean incoming;
+    final Greetings greetings;
+    private final Engine engine;
+    private final NodeOptions options;
+    private final long key;
+    private volatile RailState state = RailState.CONNECTING;
+    private volatile Carrier.@Nullable Connection connection;
+    private volatile @Nullable Link link;
+
+    /** Seals and opens messages, from the greetings on until the end of an authenticated or sealed channel; else null. */
+    private @Nullable Seal seal;
+
+    /** The number of requests that have not completed, and how many of them the channel itself may add. */
+    private int outstanding;
+
+    private int controlRoom;
+    final long begun = System.nanoTime();
+    private long heardAt = begun;
+
+    /** True if the peer has given a sign of life since the last look at the clock. */
+    private boolean heard;
+
+    Rail(ChannelCore core, Engine engine, long key, boolean incoming) {
+        this.core = core;
+        this.engine = engine;
+        this.options = engine.options;
+        this.key = key;
+        this.incoming = incoming;
+        this.controlRoom = controlSends(options);
+        this.greetings = new Greetings(this, engine);
+    }
+
+    /**
+     * Returns the number of sends of the channel itself. With a secret there is the proof too; and if the channel is sealed,
+     * one for each piece that is asked for or that is ready.
+     */
+    static int controlSends(NodeOptions options) {
+        return switch (options.protection()) {
+            case NONE -> CONTROL_SENDS;
+            case AUTHENTICATED -> CONTROL_SENDS + 1;
+            case SEALED -> CONTROL_SENDS + 1 + 2 * options.calls();
+        };
+    }
+
+    // Connecting: for the carriers
+
+    /** Notes the connection that begins to be made. */
+    void connecting(Carrier.Connection made) {
+        connection = made;
+    }
+
+    /** Accepts a peer. Returns false if the channel has ended. */
+    boolean accept(Carrier.Connection made) {
+        connection = made;
+        try (var _ = core.lock.held()) {
+            boolean prepared = prepare();
+            if (prepared) {
+                happen(RailState.Event.CONNECTED);
+                made.accept(); // under the lock: the peer's greeting may come before this returns
+            }
+            return prepared;
+        }
+    }
+
+    /**
+     * Makes the queues, and posts the receive of the peer's greeting. The side that connects posts all receives: the peer may
+     * send when it has its greeting. Returns false if the channel has ended.
+     */
+    boolean prepare() {
+        if (!incoming) {
+            core.allocate(); // takes long, and needs no lock
+        }
+        try (var _ = core.lock.held()) {
+            Carrier.Connection with = connection;
+            if (!is(RailState.CONNECTING) || with == null) {
+                return false;
+            }
+            Link made = with.link(options, core.arena);
+            made.serves(core.toText());
+            core.begin(made);
+            made.prepared();
+            link = made;
+            return true;
+        }
+    }
+
+    /** Notes that the connection is made, for the side that connects. */
+    void established() {
+        try (var _ = core.lock.held()) {
+            Link on = link;
+            if (!incoming && on != null && happen(RailState.Event.CONNECTED)) {
+                try {
+                    greetings.send(on);
+                } catch (RuntimeException | Error failed) { // the program's secret could not be found, for example
+                    core.endLocked(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+                }
+            }
+        }
+    }
+
+    // State
+
+    /** Changes the state. Returns false if the event changes nothing, or the channel has ended. */
+    boolean happen(RailState.Event event) {
+        RailState now = core.state().hasEnded() && event != RailState.Event.ENDED ? null : state.after(event);
+        if (now == null) {
+            return false;
+        }
+        state = now;
+        return true;
+    }
+
+    /** Returns true in a state, unless the channel has ended. */
+    boolean is(RailState expected) {
+        return state == expected && !core.state().hasEnded();
+    }
+
+    /** Returns true until the peer has greeted, and has proved that the greeting is its own. */
+    boolean isHalfOpen() {
+        return state.isHalfOpen() && core.state() == ChannelState.OPENING;
+    }
+
+    /** Returns true if messages can be posted, the last of which may be a goodbye. */
+    boolean isConnected() {
+        return state != RailState.CONNECTING && state != RailState.DOWN;
+    }
+
+    /** Returns the queues, which there are once the connection begins to be made. */
+    @Nullable
+    Link link() {
+        return link;
+    }
+
+    Carrier.@Nullable Connection connection() {
+        return connection;
+    }
+
+    /** Returns the connection, which there is. */
+    Carrier.Connection with() {
+        return Objects.requireNonNull(connection);
+    }
+
+    Transport transport() {
+        return with().transport;
+    }
+
+    QueuePair queuePair() {
+        Link on = link;
+        if (on == null) {
+            throw new IllegalStateException(core + " has no queue pair yet");
+        }
+        return on.pair();
+    }
+
+    /** Returns the number of requests that the peer's adapter has not acknowledged. */
+    int outstanding() {
+        return outstanding;
+    }
+
+    // Sending
+
+    void sendGreeting(Link on, LocalMemory greeting) {
+        Wire.writeHeader(greeting.segment(), Wire.GREETING, 0, 0, 0, 0);
+        on.send(key | CONTROL, greeting);
+        controlPosted();
+    }
+
+    /**
+     * Sends a message of the program, whose header is written.
+     *
+     * @throws RuntimeException if the message could not be posted; the channel has ended then if it is sealed
+     */
+    void send(Link on, Buffer buffer) {
+        Seal by = seal;
+        if (by != null) {
+            by.seal(buffer.all, buffer.length());
+        }
+        try {
+            on.send(key | buffer.index, buffer.slice());
+        } catch (RuntimeException | Error refused) {
+            if (by != null) { // its number is used
+                core.endLocked(Event.LOST, EndReason.FAILED, "A sealed message could not be posted", refused);
+            }
+            throw refused;
+        }
+        outstanding++;
+    }
+
+    /**
+     * Sends a message without bytes.
+     *
+     * @param call the number of the call, or the reason of a goodbye
+     */
+    void sendControl(int kind, int call) {
+        Link on = Objects.requireNonNull(link);
+        Seal by = seal;
+        LocalMemory message = on.nextBare(by != null);
+        core.messages.totals.write(message.segment(), kind, call);
+        if (by != null) {
+            by.seal(message.segment(), 0);
+        }
+        on.send(key | CONTROL, message);
+        controlPosted();
+    }
+
+    /** Sends a message about a piece of a transfer. Returns false if others have to be acknowledged before. */
+    boolean trySendAboutPiece(int kind, int number) {
+        if (controlRoom <= RESERVED_SENDS) {
+            return false;
+        }
+        try {
+            sendControl(kind, number);
+        } catch (RuntimeException | Error refused) { // its number is used
+            core.endLocked(Event.LOST, EndReason.FAILED, "A message about a piece could not be posted", refused);
+            throw refused;
+        }
+        return true;
+    }
+
+    /** Returns true if a grant or a sign of life can be posted, which leaves room for a goodbye. */
+    boolean hasControlRoom() {
+        return controlRoom > 1;
+    }
+
+    private void controlPosted() {
+        controlRoom--;
+        outstanding++;
+    }
+
+    /** Counts a request that was posted. */
+    void posted() {
+        outstanding++;
+    }
+
+    /** Counts a request that has succeeded: the peer's adapter has acknowledged it. */
+    void acknowledged(int place) {
+        heard = true;
+        outstanding--;
+        if (place == CONTROL) {
+            controlRoom++;
+        }
+    }
+
+    // Receiving
+
+    /**
+     * Handles a message of the peer.
+     *
+     * @param arrived the number of bytes, with those of the header and of the seal
+     */
+    void received(int place, int arrived) {
+        if (core.state().hasEnded()) {
+            return;
+        }
+        heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
+        Buffer buffer = core.messages.receive(place & ~RECEIVE);
+        int bytes = open(buffer, arrived);
+        if (bytes < 0) {
+            return;
+        }
+        int kind = Wire.kind(buffer.all);
+        int call = Wire.call(buffer.all);
+        if (!state.allows(kind) || !core.state().allows(kind) || (kind == Wire.GREETING && call != 0)) {
+            core.broken("Message of kind " + kind + " out of order");
+        } else if (kind != Wire.GREETING) {
+            core.received(buffer, bytes, kind, call);
+        } else if (core.received(buffer, kind) && greetings.received(Objects.requireNonNull(link), buffer, bytes)) {
+            if (incoming) {
+                happen(RailState.Event.ADMITTED);
+                core.prepareMessages();
+            } else {
+                up();
+            }
+        }
+    }
+
+    /**
+     * Opens a message, if there is a seal.
+     *
+     * @return its number of bytes; -1 after the end of a channel whose peer has sent something else
+     */
+    private int open(Buffer buffer, int arrived) {
+        int bytes = arrived - Wire.HEADER_BYTES;
+        Seal by = seal;
+        boolean isMessage = bytes >= 0 && arrived <= buffer.whole.length();
+        if (by == null) {
+            if (isMessage) {
+                return bytes;
+            }
+            core.broken("Message of " + arrived + " bytes out of order");
+        } else {
+            if (isMessage && by.open(buffer.all, bytes)) {
+                return bytes - Seal.BYTES;
+            }
+            tampered("Message of " + arrived + " bytes" + (isMessage ? " and kind " + Wire.kind(buffer.all) : ""));
+        }
+        return -1;
+    }
+
+    /** Ends the channel, which got a message that the peer has not sealed as the next one. */
+    private void tampered(String details) {
+        if (core.state().hasEnded()) {
+            return;
+        }
+        if (state == RailState.PROVING) { // an old greeting that somebody has recorded
+            greetings.notItsOwn();
+        } else {
+            engine.counts.tampered();
+            core.abort(EndReason.TAMPERED, details);
+        }
+    }
+
+    /** Ends the channel, whose connection carries what no node sends. */
+    void wireBroken(String details) {
+        if (seal == null) {
+            core.broken(details);
+        } else {
+            tampered(details);
+        }
+    }
+
+    /** Begins to carry messages. The peer's receives are posted, and so are those of this side. */
+    void up() {
+        if (incoming) {
+            greetings.send(Objects.requireNonNull(link));
+        }
+        if (options.protection() == Protection.AUTHENTICATED) {
+            forgetSeal();
+        }
+        happen(RailState.Event.GREETED);
+        heard = true;
+        core.opened();
+    }
+
+    /** Seals and opens all messages from now on. */
+    void introduced(Seal made) {
+        seal = made;
+        happen(RailState.Event.INTRODUCED);
+    }
+
+    private void forgetSeal() {
+        Seal over = seal;
+        if (over != null) {
+            seal = null;
+            over.wipe();
+        }
+    }
+
+    // The end
+
+    /** Disconnects. The queue pair fails, so that no request is left. */
+    void down() {
+        happen(RailState.Event.ENDED);
+        forgetSeal();
+        Carrier.Connection own = connection;
+        if (own != null) {
+            own.disconnect();
+        }
+    }
+
+    // Time
+
+    /** Notes the signs of life since the last time. */
+    void tick(long now) {
+        Carrier.Connection with = connection;
+        if (heard || (with != null && with.takeProgress())) {
+            heard = false;
+            heardAt = now;
+        }
+    }
+
+    /** Returns true if a peer that has connected has not greeted in time. */
+    boolean isLate(long now) {
+        return incoming && isHalfOpen() && now - begun > Deadline.nanoseconds(options.handshakeTimeout());
+    }
+
+    /** Ends the channel if the peer's adapter gives no sign of life, and asks for one if nothing else does. */
+    void checkAlive(long now) {
+        long quiet = now - heardAt;
+        long alive = Deadline.nanoseconds(options.alive());
+        Link on = link;
+        if (outstanding > 0) {
+            if (quiet / 2 > alive && quiet - alive > core.operations.workNanos()) {
+                heardAt = now;
+                core.endLocked(Event.LOST, EndReason.LOST, "The peer's adapter has acknowledged nothing", null);
+            }
+        } else if (quiet > alive && hasControlRoom() && on != null) {
+            try {
+                on.probe(key | CONTROL);
+                controlPosted();
+            } catch (RuntimeException | Error refused) {
+                core.endLocked(Event.LOST, EndReason.FAILED, "The peer could not be asked for a sign of life", refused);
+            }
+        }
+    }
+}

@@ -915,7 +915,12 @@ public final class Channel implements AutoCloseable {
         boolean reports = unfinished;
         try {
             reports |= core.beginClose();
-            ChannelException lost = finishClose(engine.options.closeTimeout());
+            ChannelException lost;
+            try {
+                lost = core.finishClose(engine.options.closeTimeout());
+            } finally {
+                engine.serveUnlessLoop();
+            }
             unfinished = false;
             if (lost != null && reports) {
                 throw lost;
@@ -924,39 +929,6 @@ public final class Channel implements AutoCloseable {
             unfinished = true;
             throw shortage;
         }
-    }
-
-    /**
-     * Waits for the end of the connection, and frees what the channel has. Several threads may do this at once. Returns the
-     * exception to throw if messages may be lost.
-     */
-    @Nullable
-    ChannelException finishClose(Duration timeout) {
-        boolean interrupted = false;
-        try {
-            engine.await(core.changes, core.hasParted, timeout);
-        } catch (InterruptedException e) {
-            interrupted = true;
-        } catch (IllegalStateException | VerbsException over) {
-            if (!engine.isClosed()) {
-                throw over;
-            }
-        }
-        ChannelException lost = core.finishClose(interrupted);
-        try {
-            engine.release(core);
-        } catch (RuntimeException | Error refused) {
-            if (lost != null) {
-                refused.addSuppressed(lost);
-            }
-            throw refused;
-        } finally {
-            engine.tellEnds();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-        return lost;
     }
 
     /** Returns for example {@code channel to 10.9.9.1:7174 (open, 32 credits, 0 under way, 0 arrived)}. */

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsException;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
@@ -11,6 +12,7 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -448,30 +450,25 @@ final class ChannelCore {
     /** Disconnects. The queue pair fails, so that no request is left. The caller holds the lock. */
     private void part() {
         changes.wakeAll(); // they wait for the lock
-        engine.changed();
+        engine.wake(Engine.Sleepers.WAITING);
         rail.down();
     }
 
     /** Has all threads that wait at this channel try again. Allocates nothing. */
-    void wakeWaits() {
+    void wakeAll() {
         try (var _ = lock.held()) {
             messages.wakeWaits();
             operations.wakeWaits();
             changes.wakeAll();
         }
+        engine.wake(Engine.Sleepers.WAITING);
     }
 
-    /** Has all who wait for something of this channel look again, futures and the handler too. */
-    private void wakeAll() {
-        wakeWaits(); // first, because it allocates nothing
-        engine.changed();
+    /** Tells all the end of this channel, or that the program closes it. The next call makes up for a lack of memory. */
+    private void tellEnd() {
+        wakeAll(); // first, because it allocates nothing
         messages.finishFutures();
         operations.finishFutures();
-    }
-
-    /** Tells all the end of this channel. A failure for lack of memory is made up for by the next call. */
-    private void tellEnd() {
-        wakeAll();
         if (rail.incoming) {
             engine.handshakes.remove(rail);
             engine.ended(this);
@@ -495,8 +492,11 @@ final class ChannelCore {
                 return false;
             }
             closed = true;
+            untold = true;
             happen(Event.CLOSED, null);
-            wakeAll();
+            if (untold) {
+                tellEnd();
+            }
             return true;
         }
     }
@@ -527,9 +527,49 @@ final class ChannelCore {
         }
     }
 
+    /**
+     * Waits for the end of the connection, and frees what this channel has. Several threads may do this at once, each after
+     * {@link #beginClose}.
+     *
+     * @param patience the longest time to wait for the peer's goodbye; zero if nobody knows the channel
+     * @return the exception to throw if messages may be lost
+     */
+    @Nullable
+    ChannelException finishClose(Duration patience) {
+        boolean interrupted = !patience.isZero() && isInterrupted(patience);
+        ChannelException lost = release(interrupted);
+        try {
+            engine.release(this);
+        } catch (RuntimeException | Error refused) {
+            if (lost != null) {
+                refused.addSuppressed(lost);
+            }
+            throw refused;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        return lost;
+    }
+
+    /** Waits for the end of the connection. Returns true if the thread was interrupted before. */
+    private boolean isInterrupted(Duration patience) {
+        try {
+            engine.await(changes, hasParted, patience);
+        } catch (InterruptedException e) {
+            return true;
+        } catch (IllegalStateException | VerbsException over) {
+            if (!engine.isClosed()) {
+                throw over;
+            }
+        }
+        return false;
+    }
+
     /** Ends what is left of the connection. Returns the exception to throw if messages may be lost. */
     @Nullable
-    ChannelException finishClose(boolean interrupted) {
+    ChannelException release(boolean interrupted) {
         try (var _ = lock.held()) {
             endLocked(
                     Event.LOST,
@@ -541,13 +581,6 @@ final class ChannelCore {
                     null);
             happen(Event.RELEASED, null);
             return lost == null ? null : lost.again();
-        }
-    }
-
-    /** Ends a channel that the program never got. */
-    void abandon() {
-        if (beginClose()) {
-            finishClose(false);
         }
     }
 

@@ -76,7 +76,7 @@ final class ChannelFuture<T> extends CompletableFuture<T> {
     void tellEngine() {
         if (!tells) {
             tells = true;
-            CompletableFuture<T> _ = whenComplete((result, failure) -> engine.futureDone());
+            CompletableFuture<T> _ = whenComplete((result, failure) -> engine.wake(Engine.Sleepers.WAITING));
         }
     }
 

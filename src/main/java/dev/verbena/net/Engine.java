@@ -304,7 +304,7 @@ final class Engine {
         for (int i = 0; i < slots.length(); i++) {
             ChannelCore core = slots.get(i);
             if (core != null) {
-                core.wakeWaits();
+                core.wakeAll();
             }
         }
         carrier.wake();
@@ -385,25 +385,31 @@ final class Engine {
         }
     }
 
-    /** Wakes one thread that waits for something of a channel. */
-    void wake(Waiters waiters) {
-        if (background) {
-            waiters.wake();
-        }
-        changed();
+    /** The threads that sleep where progress is made, and not at a channel. */
+    enum Sleepers {
+        /** Those that make progress while they wait for something of a channel, or for a future. */
+        WAITING,
+        /** The thread that calls handlers and completes futures: that of the node, or one of those. */
+        SERVING
     }
 
-    /** Wakes the threads that wait at the carrier, because a channel has changed. */
-    void changed() {
-        if (blocked.get() > 0) {
+    /** Wakes one thread that waits at a place of a channel. */
+    void wake(Waiters at) {
+        if (background) {
+            at.wake();
+        }
+        wake(Sleepers.WAITING);
+    }
+
+    /** Wakes threads that sleep where progress is made. Allocates nothing. */
+    void wake(Sleepers who) {
+        if (broken != null) {
+            resting.wakeAll();
+        }
+        boolean ofNode = who == Sleepers.SERVING && background;
+        if (ofNode ? !isLoop() : blocked.get() > 0) {
             carrier.wake();
         }
-    }
-
-    /** Wakes the threads that make progress while they wait for a future, which is done. */
-    void futureDone() {
-        changed();
-        resting.wakeAll();
     }
 
     /**
@@ -565,9 +571,8 @@ final class Engine {
             return false;
         }
         if (core.beginClose()) { // else the program closes it
-            core.finishClose(false);
             try {
-                release(core);
+                core.finishClose(Duration.ZERO);
             } catch (RuntimeException | Error refused) {
                 // The node closes the arena.
             }
@@ -577,22 +582,18 @@ final class Engine {
 
     // Handlers
 
-    /** Wakes the thread that calls handlers. */
-    void wakeLoop() {
-        if (broken != null) {
-            resting.wakeAll();
+    /** Completes the futures of channels that this thread has closed, unless the node's thread does. No action is interrupted. */
+    void serveUnlessLoop() {
+        if (background) {
+            return;
         }
-        if (!background) {
-            changed();
-        } else if (!isLoop()) {
-            carrier.wake();
-        }
-    }
-
-    /** Completes the futures of a channel that this thread closes, unless the node's thread does. */
-    void tellEnds() {
-        if (!background) {
+        boolean interrupted = Thread.interrupted();
+        try {
             handlers.serve();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -752,8 +753,8 @@ final class Engine {
 
     /** Closes a channel that the program never gets. */
     void giveUp(ChannelCore core) {
-        core.abandon();
-        release(core);
+        core.beginClose();
+        core.finishClose(Duration.ZERO);
     }
 
     @Nullable
@@ -900,11 +901,12 @@ final class Engine {
         Deadline deadline = Deadline.after(options.closeTimeout());
         for (ChannelCore core : all) { // also those that other threads close: they may wait for this one
             try {
-                core.channel.finishClose(deadline.left());
+                core.finishClose(deadline.left());
             } catch (RuntimeException refused) {
                 // The arena is closed later.
             }
         }
+        serveUnlessLoop();
     }
 
     private void stopThreads() {

@@ -53,7 +53,7 @@ final class Handlers {
                 someReady = true;
             }
         }
-        engine.wakeLoop();
+        engine.wake(Engine.Sleepers.SERVING);
     }
 
     /** Notes that the work of a future has ended. */
@@ -62,7 +62,7 @@ final class Handlers {
             finished.add(future);
             someReady = true;
         }
-        engine.wakeLoop();
+        engine.wake(Engine.Sleepers.SERVING);
     }
 
     /** Returns the oldest future whose work has ended. It stays until it is complete, for which memory may be missing. */
@@ -138,7 +138,7 @@ final class Handlers {
             handling.unlock();
         }
         if (someReady) {
-            engine.changed(); // another thread may have seen that this one is busy
+            engine.wake(Engine.Sleepers.WAITING); // another thread may have seen that this one is busy
         }
     }
 

@@ -136,7 +136,7 @@ class ChannelStateTest {
                 happen(deed);
             }
             if (state.equals("RELEASED")) {
-                core.finishClose(false);
+                core.release(false);
             }
             assertThat(state(core)).isEqualTo(state);
             look();
@@ -345,7 +345,7 @@ class ChannelStateTest {
     private void checkClose(String before, Deed deed, Probe probe) {
         ChannelState state = probe.core.state();
         boolean fresh = probe.core.beginClose();
-        ChannelException lost = probe.core.finishClose(false);
+        ChannelException lost = probe.core.release(false);
         boolean was = before.equals("CLOSING") || before.equals("DRAINING");
         boolean mayLose = state == ChannelState.OPEN
                 || state == ChannelState.CLOSING

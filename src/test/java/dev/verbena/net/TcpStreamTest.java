@@ -160,7 +160,8 @@ class TcpStreamTest {
             late.connect(OWN, selector);
             assertThat(selector.keys()).isEmpty();
         }
-        core.abandon();
+        core.beginClose();
+        core.release(false);
         begin(core, false);
         turn();
         assertThat(listener.accept()).isNull();
@@ -391,7 +392,8 @@ class TcpStreamTest {
 
     /** The memory of the channel is gone before this thread sees what has come, and that the program has closed the channel. */
     private void assertIsDropped(TcpPeer peer) throws IOException {
-        core.abandon();
+        core.beginClose();
+        core.release(false);
         engine.release(core);
         turn();
         assertThat(isClosed()).isFalse();
@@ -462,7 +464,8 @@ class TcpStreamTest {
     @Test
     void channelThatAsksAndIsGivenUpIsClosed() throws Exception {
         SocketChannel peer = connect(true);
-        core.abandon();
+        core.beginClose();
+        core.release(false);
         turn();
         peer.close();
         turnUntil("the connection is closed", this::isClosed);

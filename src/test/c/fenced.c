@@ -6,6 +6,7 @@
  * - Sends, writes, reads and atomics move bytes between the queue pairs of this process, check keys, ranges and access,
  *   and complete in order, with events where they were asked for.
  * - Any function can be made to fail at its n-th call, to take its time, or to stop until it is let go.
+ * - It can stand for the driver of an adapter: it refuses, ignores and grants then what that driver does.
  * - munmap and free look whether the memory is registered (where this library is preloaded), and count a violation.
  *
  * One lock is held by each call: races of the caller are what is tested, not those of a driver.
@@ -14,6 +15,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -61,6 +63,8 @@ API int fenced_violations(void) { return atomic_load(&violations); }
 
 API const char *fenced_first_violation(void) { return first_violation; }
 
+#include "fenced_drivers.c"
+
 /* --- faults on demand --- */
 
 enum { FAULTS = 192, LONGEST_STOP = 30 /* seconds */ };
@@ -69,6 +73,7 @@ static struct fault {
 	char function[48];
 	int calls_left; /* until it fails; 0 for none */
 	int error;
+	int refusal; /* of the driver that this stands for: see fenced_drivers.c */
 	long delay_micros;
 	int stopped; /* calls wait while this is set */
 	int waiting; /* calls that wait */
@@ -86,6 +91,7 @@ static struct fault *fault_of(const char *function)
 		abort();
 	struct fault *fault = &faults[fault_count];
 	snprintf(fault->function, sizeof(fault->function), "%s", function);
+	fault->refusal = refusal(function);
 	atomic_fetch_add(&fault_count, 1);
 	return fault;
 }
@@ -117,7 +123,27 @@ static int enter(const char *function)
 	}
 	if (fault->calls_left && --fault->calls_left == 0)
 		return fault->error;
-	return 0;
+	return fault->refusal;
+}
+
+/* Has the provider stand for a driver, "" for none. Answers -1 if there is no such driver. */
+API int fenced_driver(const char *name)
+{
+	pthread_mutex_lock(&big);
+	int chosen = choose(name);
+	for (int i = 0; i < fault_count; i++)
+		faults[i].refusal = refusal(faults[i].function);
+	pthread_mutex_unlock(&big);
+	return chosen;
+}
+
+__attribute__((constructor)) static void choose_by_environment(void)
+{
+	const char *name = getenv("VERBENA_DRIVER");
+	if (name && choose(name)) {
+		fprintf(stderr, "fenced: no driver '%s'\n", name);
+		abort();
+	}
 }
 
 static void leave(void) { pthread_mutex_unlock(&big); }
@@ -1115,8 +1141,13 @@ static struct work *work_of(uint64_t id, const struct ibv_sge *list, int count)
 static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
 {
 	enum ibv_qp_state state = qp->ibv.qp_base.state;
-	if (state < IBV_QPS_RTS)
+	if (state < IBV_QPS_RTS || !(driver->sends & BIT(wr->opcode)) || wr->send_flags & ~(unsigned int)driver->send_flags ||
+	    (driver->signaled_only && !(wr->send_flags & IBV_SEND_SIGNALED) && !qp->sq_sig_all))
 		return EINVAL;
+	if (state == IBV_QPS_ERR && driver->error_when_failed)
+		return driver->error_when_failed;
+	if (driver->reads_first_piece && wr->opcode == IBV_WR_RDMA_READ && !wr->num_sge)
+		violate("a read without a piece, of which the driver takes the first");
 	if (qp->sends.length >= qp->sends.depth)
 		return ENOMEM;
 	if (wr->num_sge > (int)qp->cap.max_send_sge)
@@ -1129,11 +1160,11 @@ static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
 	}
 	struct work *work = work_of(wr->wr_id, wr->sg_list, wr->num_sge);
 	work->send = *wr;
-	if (wr->send_flags & IBV_SEND_INLINE) {
+	if (wr->send_flags & IBV_SEND_INLINE && !driver->ignores_inline) {
 		uint64_t length = length_of(work), at = 0;
 		if (length > qp->cap.max_inline_data) {
 			discard(work);
-			return ENOMEM;
+			return driver->inline_error;
 		}
 		work->inlined = always(1, length + 1);
 		for (int i = 0; i < wr->num_sge; i++) {
@@ -1149,16 +1180,8 @@ static int accept_send(struct fenced_qp *qp, struct ibv_send_wr *wr)
 	return 0;
 }
 
-/* True while the device is one of iWARP: see fenced_iwarp(). */
-static int iwarp;
-
-/* True while the device has no memory windows: see fenced_windows(). */
-static int no_windows;
-
-static int has_iwarp(enum ibv_wr_opcode opcode)
-{
-	return opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_READ;
-}
+/* For functions that post: some drivers answer a negative error number. */
+static int answer_post(int error) { return answer(driver->negative ? -error : error); }
 
 static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -1166,21 +1189,21 @@ static int post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 	int accepted = 0;
 	int error = enter("ibv_post_send");
 	if (error)
-		return answer(error); /* as some drivers do: "bad" stays as it is */
+		return answer_post(error); /* as some drivers do: "bad" stays as it is */
 	for (; wr; wr = wr->next, accepted++) {
-		error = iwarp && !has_iwarp(wr->opcode) ? EINVAL : accept_send(qp, wr);
+		error = accept_send(qp, wr);
 		if (error) {
 			*bad = wr;
 			break;
 		}
 	}
 	if (!accepted)
-		return answer(error);
+		return answer_post(error);
 	if (ibqp->state == IBV_QPS_ERR)
 		flush(qp);
 	else
 		progress(qp);
-	return answer(error);
+	return answer_post(error);
 }
 
 static int accept_receives(uint32_t number, struct queue *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad, int most)
@@ -1204,14 +1227,14 @@ static int post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
 	if (!error && (ibqp->state == IBV_QPS_RESET || qp->srq))
 		error = EINVAL;
 	if (error)
-		return answer(error);
+		return answer_post(error);
 	error = accept_receives(ibqp->qp_num, &qp->receives, wr, bad, (int)qp->cap.max_recv_sge);
 	if (error && *bad == wr)
-		return answer(error);
+		return answer_post(error);
 	if (ibqp->state == IBV_QPS_ERR)
 		flush(qp);
 	progress_all();
-	return answer(error);
+	return answer_post(error);
 }
 
 static int post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -1219,12 +1242,12 @@ static int post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct i
 	struct fenced_srq *srq = (struct fenced_srq *)ibsrq;
 	int error = enter("ibv_post_srq_recv");
 	if (error)
-		return answer(error);
+		return answer_post(error);
 	error = accept_receives(0, &srq->receives, wr, bad, (int)srq->max_sge);
 	if (error && *bad == wr)
-		return answer(error);
+		return answer_post(error);
 	progress_all();
-	return answer(error);
+	return answer_post(error);
 }
 
 static int poll_cq(struct ibv_cq *ibcq, int most, struct ibv_wc *wc)
@@ -1525,28 +1548,11 @@ static void wr_abort(struct ibv_qp_ex *ex) { ((struct fenced_qp *)ex)->built = 0
 
 /* --- the device --- */
 
-static struct ibv_device device = {
-	.node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "fenced0", .dev_name = "uverbs0",
-};
-
 /* Sets the folder of the device in sysfs, which goes with the device; none at first. */
 API void fenced_device_path(const char *path) { snprintf(device.dev_path, sizeof(device.dev_path), "%s", path); }
 
 /* Sets the folder of the device below /sys/class/infiniband, which has the link to the driver of an adapter. */
 API void fenced_adapter_path(const char *path) { snprintf(device.ibdev_path, sizeof(device.ibdev_path), "%s", path); }
-
-/* Makes the device one of iWARP like siw: without immediate data, atomics and memory windows. 0 ends that. */
-API void fenced_iwarp(int on)
-{
-	pthread_mutex_lock(&big);
-	iwarp = on;
-	device.transport_type = on ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
-	device.node_type = on ? IBV_NODE_RNIC : IBV_NODE_CA;
-	leave();
-}
-
-/* Gives the device memory windows, which it has at first, or takes them from it. */
-API void fenced_windows(int on) { no_windows = !on; }
 
 API struct ibv_device **ibv_get_device_list(int *count)
 {
@@ -1601,16 +1607,19 @@ static void describe_device(struct ibv_device_attr *attributes)
 {
 	memset(attributes, 0, sizeof(*attributes));
 	attributes->max_qp = attributes->max_cq = attributes->max_mr = attributes->max_pd = 1 << 16;
-	attributes->max_mw = attributes->max_ah = attributes->max_srq = 1 << 16;
+	attributes->max_mw = refusal("ibv_alloc_mw") ? 0 : 1 << 16;
+	attributes->max_ah = refusal("ibv_create_ah") ? 0 : 1 << 16;
+	attributes->max_srq = refusal("ibv_create_srq") ? 0 : 1 << 16;
 	attributes->max_qp_wr = attributes->max_srq_wr = 1 << 14;
-	attributes->max_sge = attributes->max_srq_sge = attributes->max_sge_rd = 16;
+	attributes->max_sge = (int)driver->receive_pieces;
+	attributes->max_srq_sge = attributes->max_sge_rd = 16;
 	attributes->max_cqe = MOST_COMPLETIONS;
 	attributes->max_mr_size = UINT64_MAX;
 	attributes->page_size_cap = 4096;
 	attributes->max_qp_rd_atom = 14;
 	attributes->max_qp_init_rd_atom = 12;
-	attributes->atomic_cap = IBV_ATOMIC_HCA;
-	attributes->device_cap_flags = iwarp || no_windows ? 0 : IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	attributes->atomic_cap = driver->sends & BIT(IBV_WR_ATOMIC_CMP_AND_SWP) ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
+	attributes->device_cap_flags = driver->windows;
 	attributes->phys_port_cnt = 1;
 	snprintf(attributes->fw_ver, sizeof(attributes->fw_ver), "1.0");
 }
@@ -1911,10 +1920,8 @@ API int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, void *ad
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	int error = enter("ibv_alloc_mw");
-	if (!error && (iwarp || no_windows)) {
-		leave();
+	if (!error && type == IBV_MW_TYPE_2 && driver->windows == IBV_DEVICE_MEM_WINDOW)
 		error = EOPNOTSUPP;
-	}
 	if (error)
 		return refuse(error);
 	struct fenced_mw *mw = make(MW, sizeof(*mw));
@@ -2078,6 +2085,8 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
 	int error = enter("ibv_create_cq_ex");
 	if (error)
 		return refuse(error);
+	if (init->wc_flags & ~driver->completion_fields)
+		return refuse(EOPNOTSUPP);
 	if (!init->cqe || init->cqe > MOST_COMPLETIONS)
 		return refuse(EINVAL);
 	struct ibv_cq_ex *cq = new_cq(context, init);
@@ -2223,8 +2232,8 @@ static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_att
 	base->qp_type = init->qp_type;
 	base->qp_num = next_number++;
 	base->handle = next_handle++;
-	if (init->cap.max_inline_data < 64)
-		init->cap.max_inline_data = 64;
+	if (init->cap.max_inline_data < driver->inline_least)
+		init->cap.max_inline_data = driver->inline_least;
 	copy_answer("ibv_create_qp", &init->cap, sizeof(init->cap)); /* a device may grant more than was asked for */
 	qp->cap = init->cap;
 	qp->srq = (struct fenced_srq *)init->srq;
@@ -2280,6 +2289,10 @@ static struct ibv_qp *new_qp(struct ibv_context *context, struct ibv_qp_init_att
 
 static int wrong(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
 {
+	if (!(driver->types & BIT(init->qp_type & 31)))
+		return EOPNOTSUPP;
+	if (init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && init->send_ops_flags & ~driver->extended_sends)
+		return EOPNOTSUPP;
 	if (init->qp_type == IBV_QPT_XRC_RECV
 			? !(init->comp_mask & IBV_QP_INIT_ATTR_XRCD) || init->xrcd->context != context
 			: !init->pd || init->pd->context != context)
@@ -2292,7 +2305,7 @@ static int wrong(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
 		return EINVAL;
 	}
 	if (init->cap.max_send_wr > 1 << 14 || init->cap.max_recv_wr > 1 << 14 || init->cap.max_send_sge > 16 ||
-	    init->cap.max_recv_sge > 16 || init->cap.max_inline_data > 256)
+	    init->cap.max_recv_sge > driver->receive_pieces || init->cap.max_inline_data > driver->inline_most)
 		return EINVAL;
 	return 0;
 }
@@ -2344,6 +2357,9 @@ API int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attributes, int m
 	struct fenced_qp *qp = (struct fenced_qp *)ibqp;
 	int error = enter("ibv_modify_qp");
 	keep_given("ibv_modify_qp", attributes, sizeof(*attributes));
+	if (!error && driver->connected_by_cm && mask & IBV_QP_STATE && attributes->qp_state == IBV_QPS_RTS &&
+	    ibqp->state == IBV_QPS_RTR)
+		error = EINVAL;
 	if (error)
 		return answer(error);
 	if (mask & IBV_QP_ACCESS_FLAGS)

@@ -136,7 +136,7 @@ static int cm_fault(const char *step)
 {
 	struct fault *fault = fault_of(step);
 	fault->calls++;
-	return fault->calls_left && --fault->calls_left == 0 ? fault->error : 0;
+	return fault->calls_left && --fault->calls_left == 0 ? fault->error : fault->refusal;
 }
 
 /* Enters a call of the kernel with an id, through the channel that the id has now. */

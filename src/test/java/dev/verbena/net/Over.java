@@ -33,23 +33,39 @@ import org.junit.jupiter.api.extension.ExtensionContext;
         AUTHENTICATED_RDMA(on -> NodePair.protect(on ? Protection.AUTHENTICATED : Protection.NONE)),
         /** They prove a secret, and the provider has no memory windows. */
         AUTHENTICATED_WITHOUT_WINDOWS(on -> {
-            Fenced.windows(!on);
+            windowless(on);
             NodePair.protect(on ? Protection.AUTHENTICATED : Protection.NONE);
         }),
         /** The provider has no memory windows. */
-        WITHOUT_WINDOWS(on -> Fenced.windows(!on)),
+        WITHOUT_WINDOWS(Over.Wire::windowless),
         /** The provider has only what iWARP has, and the nodes have a secret. */
         SEALED_IWARP(on -> {
-            Fenced.iwarp(on);
+            siw(on);
             NodePair.protect(on ? Protection.SEALED : Protection.NONE);
         }),
         /** The provider has only what iWARP has. */
-        IWARP(Fenced::iwarp);
+        IWARP(Over.Wire::siw);
 
         private final Consumer<Boolean> turn;
 
         Wire(Consumer<Boolean> turn) {
             this.turn = turn;
+        }
+
+        private static void windowless(boolean on) {
+            driver("windowless", on);
+        }
+
+        private static void siw(boolean on) {
+            driver("siw", on);
+        }
+
+        private static void driver(String name, boolean on) {
+            if (on) {
+                Fenced.driver(name);
+            } else {
+                Fenced.driverAsStarted();
+            }
         }
     }
 

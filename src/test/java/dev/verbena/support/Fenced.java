@@ -14,6 +14,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** The controls of the provider for tests (src/test/c/fenced.c): faults on demand, and what the provider has seen. */
@@ -245,28 +246,28 @@ public final class Fenced {
     }
 
     /**
-     * Makes the device one of iWARP: without immediate data, atomics and memory windows. False ends that.
+     * Has the provider stand for a driver of an adapter, named as in src/test/c/fenced_drivers.c.
      *
+     * @param name a name, such as {@code mana}; empty for the provider without a driver's limits
      * @throws IllegalStateException if objects of the device exist, whose owners know what it was
      */
-    public static void iwarp(boolean on) {
+    public static void driver(String name) {
         if (liveObjects() > 0) {
             throw new IllegalStateException("An earlier test has left objects of the device: " + left());
         }
-        try {
-            Functions.IWARP.invokeExact(on ? 1 : 0);
+        try (Arena arena = Arena.ofConfined()) {
+            int result = (int) Functions.DRIVER.invokeExact(arena.allocateFrom(name));
+            if (result != 0) {
+                throw new AssertionError("no driver " + name);
+            }
         } catch (Throwable t) {
             throw new AssertionError(t);
         }
     }
 
-    /** Gives the device memory windows, which it has at first, or takes them from it. */
-    public static void windows(boolean on) {
-        try {
-            Functions.WINDOWS.invokeExact(on ? 1 : 0);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+    /** Gives back the driver that the environment chose, or none. */
+    public static void driverAsStarted() {
+        driver(Objects.requireNonNullElse(System.getenv("VERBENA_DRIVER"), ""));
     }
 
     /** Returns a description of the first violation. */
@@ -345,8 +346,7 @@ public final class Fenced {
                 link("fenced_given", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG));
         private static final MethodHandle ANSWER =
                 link("fenced_answer", FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, JAVA_LONG));
-        private static final MethodHandle IWARP = link("fenced_iwarp", FunctionDescriptor.ofVoid(JAVA_INT));
-        private static final MethodHandle WINDOWS = link("fenced_windows", FunctionDescriptor.ofVoid(JAVA_INT));
+        private static final MethodHandle DRIVER = link("fenced_driver", FunctionDescriptor.of(JAVA_INT, ADDRESS));
         private static final MethodHandle NUMBER = link("fenced_number", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle LIVE = link("fenced_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
         private static final MethodHandle LEFT = link("fenced_left", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG));

@@ -5,6 +5,7 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
+import dev.verbena.verbs.access.VerbsAccess;
 import java.util.function.IntFunction;
 
 /** Converts the error returns of {@code librdmacm} to exceptions. */
@@ -54,11 +55,12 @@ final class CmFailures {
         return Failures.failure(function.name(), number, arguments, hint.isEmpty() ? hintFor(number) : hint);
     }
 
-    private static String hintFor(int errno) {
+    static String hintFor(int errno) {
         return switch (errno) {
             case Errno.ENODEV ->
                 "No RDMA device has this address: 127.0.0.1 has none, unless a device is bound to lo; "
-                        + "'rdma link' lists the devices and their network interfaces";
+                        + "'rdma link' lists the devices and their network interfaces"
+                        + VerbsAccess.get().withoutConnectionManager();
             case Errno.EADDRNOTAVAIL -> "This machine does not have this address: 'ip addr' lists those it has";
             case Errno.EADDRINUSE -> "Another id listens there";
             default -> "";

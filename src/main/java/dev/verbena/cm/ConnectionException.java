@@ -1,7 +1,9 @@
 package dev.verbena.cm;
 
 import dev.verbena.VerbsException;
+import dev.verbena.internal.Errno;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.verbs.access.VerbsAccess;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.Optional;
@@ -96,7 +98,8 @@ public class ConnectionException extends VerbsException {
                         ? "event " + event.typeCode()
                         : event.type().cName()) + " (status " + event.status() + "), "
                 + event.type().meaning() + reason + (data.isEmpty() ? "" : ". The peer's private data: " + data)
-                + (hint.isEmpty() ? "" : ". " + hint);
+                + (hint.isEmpty() ? "" : ". " + hint)
+                + (event.status() == -Errno.ENODEV ? VerbsAccess.get().withoutConnectionManager() : "");
     }
 
     /** Returns an address as text, which may be that of a peer without one. */

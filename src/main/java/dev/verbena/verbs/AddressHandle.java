@@ -44,7 +44,7 @@ public final class AddressHandle extends RequestPart {
             long handle = Calls.pointer(
                     Ibv.CREATE_AH,
                     domain.context.name() + ", " + path,
-                    errno -> hint(path, errno),
+                    errno -> domain.context.limits().hint(DriverLimits.Part.PATHS, errno, hint(path, errno)),
                     domain.address(),
                     attributes.address());
             return new AddressHandle(lifetime, domain, path, handle);

@@ -45,8 +45,8 @@ public enum CompletionField {
     }
 
     /**
-     * Returns the fields that the completions of a plain queue report too ({@code IBV_WC_STANDARD_FLAGS}). All devices
-     * have them.
+     * Returns the fields that the completions of a plain queue report too ({@code IBV_WC_STANDARD_FLAGS}). Most
+     * drivers have them; irdma lacks {@link #PATH_BITS}.
      *
      * @return the fields, unmodifiable
      */

@@ -206,7 +206,12 @@ public final class CompletionQueue extends ContextObject {
                     + context.queries().completionVectors() + " completion vectors";
         }
         return EXTENDED.of(options) && Errno.meansUnsupported(errno)
-                ? "This device lacks one of these fields or flags: most devices have CompletionField.standard()"
+                ? context.limits()
+                        .hint(
+                                DriverLimits.Part.EXTENDED_COMPLETIONS,
+                                errno,
+                                "This device lacks one of these fields or flags: most devices have "
+                                        + "CompletionField.standard()")
                 : context.queries().crowded(context.provider().software());
     }
 

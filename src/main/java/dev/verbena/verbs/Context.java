@@ -169,6 +169,11 @@ public final class Context extends VerbsObject {
         return provider;
     }
 
+    /** Returns what the device's driver lacks. */
+    DriverLimits limits() {
+        return provider.limits();
+    }
+
     /** Returns true if the device may have thread domains: it is hardware, and has not refused one yet. */
     boolean triesThreadDomains() {
         return !withoutThreadDomains && !provider.software();

@@ -274,6 +274,20 @@ public final class Device {
         }
     }
 
+    /**
+     * Returns what the driver of this device lacks of verbs, and what to take instead, as far as this release knows. A
+     * refused verb says the same in its exception. The chapter devices.md has the table.
+     *
+     * @return sentences, such as {@code mana has no shared receive queues: post receives to each queue pair}
+     */
+    public List<String> limits() {
+        return driverLimits().reasons();
+    }
+
+    DriverLimits driverLimits() {
+        return DriverLimits.of(driver(), transport);
+    }
+
     @Override
     public boolean equals(Object other) {
         return other instanceof Device device && name.equals(device.name) && guid.equals(device.guid);

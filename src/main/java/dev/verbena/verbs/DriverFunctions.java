@@ -19,7 +19,18 @@ import org.jspecify.annotations.Nullable;
 final class DriverFunctions {
     /** The drivers whose libraries post without a system call. */
     private static final Set<String> POSTS_IN_USER_SPACE = Set.of(
-            "mlx4_core", "mlx5_core", "bnxt_en", "efa", "hns_roce", "ice", "irdma", "i40e", "mana", "qede", "erdma");
+            "mlx4_core",
+            "mlx5_core",
+            "bnxt_en",
+            "efa",
+            "hns_roce",
+            "ice",
+            "irdma",
+            "i40e",
+            "idpf",
+            "mana",
+            "qede",
+            "erdma");
 
     /** The drivers whose polls may block: see {@link PollingCalls}. */
     private static final Set<String> POLLS_MAY_BLOCK = Set.of("mlx4_core");
@@ -32,22 +43,27 @@ final class DriverFunctions {
 
     private final MemorySegment ops;
     private final String driver;
+    private final DriverLimits limits;
     private final @Nullable String wanted;
 
     /**
      * Reads the functions of a context in C.
      *
      * @param driver the name of the kernel's driver; "" for software
+     * @param limits what the driver lacks
      * @param wanted the value of the property, or null
      */
-    DriverFunctions(long context, String driver, @Nullable String wanted) {
+    DriverFunctions(long context, String driver, DriverLimits limits, @Nullable String wanted) {
         this.ops = ibv_context.ops(MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof()));
         this.driver = driver;
+        this.limits = limits;
         this.wanted = wanted;
     }
 
     static DriverFunctions of(Device device, long context) {
-        return new DriverFunctions(context, device.driver(), System.getProperty(CRITICAL));
+        String driver = device.driver();
+        DriverLimits limits = DriverLimits.of(driver, device.transport());
+        return new DriverFunctions(context, driver, limits, System.getProperty(CRITICAL));
     }
 
     /** Returns the driver for a queue pair, whose posts are critical if they may be. */
@@ -83,6 +99,11 @@ final class DriverFunctions {
                 ibv_context_ops.req_notify_cq(ops),
                 criticalPosts,
                 criticalPolls);
+    }
+
+    /** Returns what the driver lacks. */
+    DriverLimits limits() {
+        return limits;
     }
 
     /** Returns true if the device is software, such as soft-RoCE. */

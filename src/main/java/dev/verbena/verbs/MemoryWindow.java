@@ -60,9 +60,13 @@ public final class MemoryWindow extends RequestPart {
             long window = Calls.pointer(
                     context.function(ContextVerb.ALLOC_MW),
                     context.name() + ", " + type,
-                    errno -> errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL
-                            ? "This device or its driver has no memory windows of this type"
-                            : "",
+                    errno -> context.limits()
+                            .hint(
+                                    DriverLimits.Part.WINDOWS,
+                                    errno,
+                                    errno == Errno.EOPNOTSUPP || errno == Errno.EINVAL
+                                            ? "This device or its driver has no memory windows of this type"
+                                            : ""),
                     domain.address(),
                     type.code);
             return new MemoryWindow(lifetime, domain, type, window);

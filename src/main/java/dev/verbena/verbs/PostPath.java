@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import static dev.verbena.verbs.QueuePairOptions.RECEIVE_QUEUE;
 import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
 
+import dev.verbena.internal.ContextVerb;
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.Errno;
 import java.util.function.Supplier;
@@ -41,6 +42,10 @@ final class PostPath {
         Function(String verb, String whenFull) {
             this.verb = verb;
             this.whenFull = whenFull;
+        }
+
+        private boolean sends() {
+            return this == POST_SEND || this == WR_COMPLETE;
         }
     }
 
@@ -182,8 +187,13 @@ final class PostPath {
         }
     }
 
-    /** Returns the exception for a list of requests that a function of C refused. */
-    PostException failure(String refusing, int errno, int posted, int count) {
+    /**
+     * Returns the exception for a list of requests that a function of C refused.
+     *
+     * @param answer the error number, which some drivers, such as erdma and siw, negate
+     */
+    PostException failure(String refusing, int answer, int posted, int count) {
+        int errno = Math.abs(answer);
         String hint = switch (errno) {
             case Errno.ENOMEM, Errno.ENOSPC ->
                 completions != null && completions.looksLossy()
@@ -194,6 +204,15 @@ final class PostPath {
                         + "atomics need addresses that are multiples of 8";
             default -> "";
         };
-        return new PostException(refusing, queue.toString(), errno, hint, posted, count);
+        return new PostException(refusing, queue.toString(), errno, withLimit(hint, refusing, errno), posted, count);
+    }
+
+    /** Adds what the driver lacks to a hint. The driver does not say which of its rules a request breaks. */
+    private String withLimit(String hint, String refusing, int errno) {
+        DriverLimits limits = queue.context.limits();
+        String limit = refusing.equals(ContextVerb.BIND_MW.verb())
+                ? limits.hint(DriverLimits.Part.WINDOWS, errno, "")
+                : function.sends() ? limits.hint(DriverLimits.Part.SENDS, errno, "") : "";
+        return hint.isEmpty() || limit.isEmpty() ? hint + limit : hint + ". And " + limit;
     }
 }

@@ -8,11 +8,13 @@ import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
+import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
 import java.security.SecureRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /** The address of one queue pair: its port, its GID, its number and the number of its first packet. */
 final class QueuePairAddress {
@@ -30,6 +32,9 @@ final class QueuePairAddress {
 
     /** The number of the first packet; negative until it is asked for: the generator takes 75 ms to start (2026-11-25). */
     private final AtomicInteger packetSequenceNumber = new AtomicInteger(-1);
+
+    /** The GID of the endpoint that peers have, in its table; null before anybody asked for the endpoint. */
+    private volatile @Nullable GidEntry told;
 
     /** Makes the address of a queue pair that has this lifetime. The queue pair keeps its context open. */
     QueuePairAddress(ObjectLifetime lifetime, ContextQueries queries, QueuePairOptions options, int number) {
@@ -66,19 +71,35 @@ final class QueuePairAddress {
         }
     }
 
+    /** Returns the index that the GID of the {@link #endpoint} has now: over RoCE, a link that flaps moves its GIDs. */
     int gidIndex() {
-        if (GID_INDEX.of(options) != QueuePairOptions.BEST_GID) {
-            return GID_INDEX.of(options);
-        }
+        GidEntry known = told;
         try (var _ = lifetime.held()) {
-            return queries.bestGid(PORT.of(options)).index();
+            if (known != null) {
+                for (GidEntry entry : queries.gids()) {
+                    if (entry.port() == known.port()
+                            && entry.type() == known.type()
+                            && entry.gid().equals(known.gid())) {
+                        return entry.index();
+                    }
+                }
+            }
+            return GID_INDEX.of(options) != QueuePairOptions.BEST_GID
+                    ? GID_INDEX.of(options)
+                    : queries.bestGid(PORT.of(options)).index();
         }
     }
 
     Endpoint endpoint() {
         try (var _ = lifetime.held()) {
-            return new Endpoint(
-                    number, packetSequenceNumber(), port().lid(), queries.gid(PORT.of(options), gidIndex()));
+            int port = PORT.of(options);
+            int index = gidIndex();
+            for (GidEntry entry : queries.gids()) {
+                if (entry.port() == port && entry.index() == index) {
+                    told = entry;
+                }
+            }
+            return new Endpoint(number, packetSequenceNumber(), port().lid(), queries.gid(port, index));
         }
     }
 

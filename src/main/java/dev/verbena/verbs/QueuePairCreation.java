@@ -113,11 +113,16 @@ final class QueuePairCreation {
             }
             long mask = fill(init, pd);
             long qp = maker == null ? callCreate(init.address(), mask, pd) : maker.applyAsLong(init.address());
-            QueueCapabilities granted = QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init));
+            QueueCapabilities granted = withoutIgnored(QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init)));
             QueuePair made = new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
             made.states.known(begins);
             return made;
         });
+    }
+
+    /** Returns sizes without inline data if the driver would ignore the flag and read memory that is not registered. */
+    private QueueCapabilities withoutIgnored(QueueCapabilities sizes) {
+        return context.limits().ignoresInline() ? sizes.inlineSize(0) : sizes;
     }
 
     /** Opens the receiving half of an extended reliable connection that another process made. */
@@ -171,7 +176,7 @@ final class QueuePairCreation {
 
     /** Fills the struct, and returns the mask of its optional fields that are set. */
     private int fill(MemorySegment init, long pd) {
-        CAPABILITIES.of(options).write(ibv_qp_init_attr_ex.cap(init));
+        withoutIgnored(CAPABILITIES.of(options)).write(ibv_qp_init_attr_ex.cap(init));
         ibv_qp_init_attr_ex.qp_type(init, TYPE.of(options).code());
         InitAttributes attributes = new InitAttributes(init)
                 .pointer(ibv_qp_init_attr_ex.send_cq$offset(), SEND_QUEUE.of(options))
@@ -219,11 +224,22 @@ final class QueuePairCreation {
         return switch (errno) {
             case Errno.EINVAL -> {
                 DeviceAttributes device = context.queries().attributes();
+                String inline = CAPABILITIES.of(options).inlineSize() > 0
+                        ? context.limits().reason(DriverLimits.Part.INLINE)
+                        : "";
                 yield "This device has at most " + device.maxWorkRequests() + " work requests a queue, "
-                        + device.maxSge() + " pieces of memory a request";
+                        + device.maxSge() + " pieces of memory a request"
+                        + (inline.isEmpty() ? "" : "; " + inline);
             }
             case Errno.EPERM -> "Queue pairs for Ethernet frames need CAP_NET_RAW";
-            case Errno.EOPNOTSUPP -> "This device or its driver has no queue pair of this kind";
+            case Errno.EOPNOTSUPP ->
+                context.limits()
+                        .hint(
+                                OPERATIONS.of(options).isEmpty()
+                                        ? DriverLimits.Part.QUEUE_PAIRS
+                                        : DriverLimits.Part.EXTENDED_SENDS,
+                                errno,
+                                "This device or its driver has no queue pair of this kind");
             default -> context.queries().crowded(context.provider().software());
         };
     }

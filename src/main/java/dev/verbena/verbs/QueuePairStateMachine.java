@@ -5,6 +5,7 @@ import static dev.verbena.verbs.QueuePairOptions.RECEIVE_QUEUE;
 import static dev.verbena.verbs.QueuePairOptions.SEND_QUEUE;
 import static dev.verbena.verbs.QueuePairOptions.TYPE;
 
+import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.ContextVerb;
@@ -86,9 +87,18 @@ final class QueuePairStateMachine {
     QueuePairState state() {
         lifetime.checkOpen();
         if (!isKnown) {
-            query();
+            queryIfPossible();
         }
         return state;
+    }
+
+    /** Asks the device for the state. The last known one stays with drivers that do not tell it, such as mana. */
+    private void queryIfPossible() {
+        try {
+            query();
+        } catch (UnsupportedVerbException nobodyKnows) {
+            // The state is the last that this process has seen.
+        }
     }
 
     /** Returns the state as far as this process knows it, also of a closed queue pair. */
@@ -160,7 +170,13 @@ final class QueuePairStateMachine {
             MemorySegment init = ibv_qp_init_attr.allocate(scratch);
             MemorySegment struct = ibv_qp_attr.allocate(scratch);
             Calls.run(
-                    Ibv.QUERY_QP, queuePair, queuePair.address, struct.address(), Attribute.bits(all), init.address());
+                    Ibv.QUERY_QP,
+                    queuePair,
+                    errno -> context.limits().hint(DriverLimits.Part.STATE, errno, ""),
+                    queuePair.address,
+                    struct.address(),
+                    Attribute.bits(all),
+                    init.address());
             found = QueuePairAttributes.read(struct, all);
         }
         // Software iWARP always answers RESET before Linux 6.7.
@@ -209,14 +225,18 @@ final class QueuePairStateMachine {
     }
 
     private VerbsException refused(int errno, QueuePairState from, QueuePairState to, QueuePairAttributes attributes) {
-        query();
+        queryIfPossible();
         QueuePairState actual = state;
         String hint = actual != from
                 ? "The queue pair is in " + actual + ", not in " + from + ": its state has changed"
                 : switch (errno) {
                     case Errno.EINVAL ->
-                        "The device refuses one of these values. For RTR on RoCE, look at the GID index, "
-                                + "the peer's GID and the path MTU";
+                        context.limits()
+                                .hint(
+                                        DriverLimits.Part.CONNECTING,
+                                        errno,
+                                        "The device refuses one of these values. For RTR on RoCE, look at the GID "
+                                                + "index, the peer's GID and the path MTU");
                     case Errno.ETIMEDOUT, Errno.EHOSTUNREACH ->
                         "The peer's address can't be resolved: is it on the network of this GID?";
                     case Errno.ENODATA -> "There is no GID at this index: see Context.gids()";
@@ -400,6 +420,8 @@ final class QueuePairStateMachine {
                 Thread.yield();
             }
             return false;
+        } catch (UnsupportedVerbException nobodyKnows) {
+            return true;
         } catch (IllegalStateException | WrongThreadException | VerbsException cannotAsk) {
             return false; // the queue pair is closing, or belongs to another thread than its completion queue
         }

@@ -881,9 +881,15 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     private void checkInline(long length) {
         if (length > maxInline) {
-            throw new IndexOutOfBoundsException("length of inline data must be at most " + maxInline
-                    + " for this queue pair, got " + length + ": ask for more with inlineSize()");
+            throw tooLongInline(length);
         }
+    }
+
+    private IndexOutOfBoundsException tooLongInline(long length) {
+        String limit = queuePair.context.limits().reason(DriverLimits.Part.INLINE);
+        return new IndexOutOfBoundsException("length of inline data must be at most " + maxInline
+                + " for this queue pair, got " + length + ": "
+                + (limit.isEmpty() ? "ask for more with inlineSize()" : limit));
     }
 
     private IndexOutOfBoundsException tooLong(long length, long limit) {

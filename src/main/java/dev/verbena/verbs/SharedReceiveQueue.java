@@ -194,13 +194,14 @@ public final class SharedReceiveQueue extends ContextObject {
 
     private static String hint(Context context, int errno) {
         DeviceAttributes device = context.queries().attributes();
-        return switch (errno) {
+        String usual = switch (errno) {
             case Errno.EINVAL ->
                 "This device allows at most " + device.maxSharedReceives() + " receives a queue, "
                         + device.maxSharedReceiveSge() + " pieces of memory a receive";
             case Errno.EOPNOTSUPP -> "This device or its driver has no shared receive queue of this kind";
             default -> "";
         };
+        return context.limits().hint(DriverLimits.Part.SHARED_RECEIVES, errno, usual);
     }
 
     @CName("ibv_destroy_srq")

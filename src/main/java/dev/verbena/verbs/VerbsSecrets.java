@@ -26,6 +26,18 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public String withoutConnectionManager() {
+        StringBuilder reasons = new StringBuilder();
+        for (Device device : Device.list()) {
+            String reason = device.driverLimits().reason(DriverLimits.Part.CONNECTION_MANAGER);
+            if (!reason.isEmpty()) {
+                reasons.append(". ").append(device.name()).append(": ").append(reason);
+            }
+        }
+        return reasons.toString();
+    }
+
+    @Override
     public ProtectionDomain adoptDomain(Context context, long address, VerbsArena arena) {
         return ProtectionDomain.lent(context, address, arena);
     }

@@ -45,6 +45,9 @@ public interface VerbsAccess {
      */
     Context adoptContext(long address, VerbsArena arena, Runnable letGo);
 
+    /** Returns why the connection manager does not know some devices of this machine; empty if it may know all. */
+    String withoutConnectionManager();
+
     /**
      * Wraps a protection domain that another library made, and keeps as long as the context is open.
      *

@@ -1,0 +1,200 @@
+package dev.verbena.verbs;
+
+import dev.verbena.internal.Errno;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What the drivers of adapters do not have, and what to take instead. This is the one table from which refused verbs, {@link
+ * Device#limits} and the chapter devices.md have their reasons. It was read in the sources of rdma-core 65 and of Linux.
+ */
+enum DriverLimits {
+    /** A driver without limits that are known here, such as mlx5 and soft-RoCE. */
+    NONE("", Set.of(), Map.of()),
+
+    EFA(
+            "efa",
+            Set.of("efa"),
+            Map.of(
+                    Part.QUEUE_PAIRS,
+                    "has no reliable connections: take datagrams (QueuePair.ud), or a node over TCP (Transport.TCP)",
+                    Part.CONNECTION_MANAGER,
+                    "has no connection manager: exchange endpoints of datagrams (QueuePair.ud), or take a node over TCP (Transport.TCP)",
+                    Part.SENDS,
+                    "takes sends of datagrams only, signaled and without other flags: leave out unsignaled(), fence() and solicited()",
+                    Part.INLINE,
+                    "has room for 32 bytes of inline data: send registered memory",
+                    Part.SHARED_RECEIVES,
+                    "has no shared receive queues: post receives to each queue pair",
+                    Part.WINDOWS,
+                    "has no memory windows: register the part itself",
+                    Part.EXTENDED_SENDS,
+                    "has extended queue pairs for sends of datagrams only: make a queue pair without operations()",
+                    Part.EXTENDED_COMPLETIONS,
+                    "has CompletionField.standard() only: ask for those")),
+
+    MANA(
+            "mana",
+            Set.of("mana"),
+            Map.of(
+                    Part.QUEUE_PAIRS,
+                    "has reliable connections only: take QueuePair.rc, Connection or a node",
+                    Part.SENDS,
+                    "has sends, writes and reads only: let the peer's program change numbers, and register parts in place of windows",
+                    Part.INLINE,
+                    "ignores the flag for inline data and would read memory that is not registered: send registered memory",
+                    Part.SHARED_RECEIVES,
+                    "has no shared receive queues: post receives to each queue pair",
+                    Part.WINDOWS,
+                    "can't bind memory windows: register the part itself",
+                    Part.EXTENDED_SENDS,
+                    "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
+                    Part.EXTENDED_COMPLETIONS,
+                    "has no extended completion queues: make a plain one",
+                    Part.STATE,
+                    "does not tell the state of a queue pair: QueuePair.state() is the state that this process knows",
+                    Part.PATHS,
+                    "has no datagrams, and so no address handles: take a reliable connection")),
+
+    IRDMA(
+            "irdma",
+            Set.of("irdma", "ice", "i40e", "idpf"),
+            Map.of(
+                    Part.QUEUE_PAIRS,
+                    "has reliable connections and datagrams only: take QueuePair.rc or QueuePair.ud",
+                    Part.SENDS,
+                    "has atomics on its newest generation only, with rdma-core 64: let the peer's program change the number",
+                    Part.INLINE,
+                    "has room for 101 bytes of inline data on its older generations: ask for less",
+                    Part.SHARED_RECEIVES,
+                    "has shared receive queues on its newest generation only, with rdma-core 64: post receives to each queue pair",
+                    Part.WINDOWS,
+                    "has memory windows of TYPE_2 with rdma-core 64 only: take TYPE_1",
+                    Part.EXTENDED_SENDS,
+                    "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
+                    Part.EXTENDED_COMPLETIONS,
+                    "lacks CompletionField.PATH_BITS, and time stamps on its older generations: ask for other fields")),
+
+    ERDMA(
+            "erdma",
+            Set.of("erdma"),
+            Map.of(
+                    Part.QUEUE_PAIRS,
+                    "has reliable connections only, and one piece of memory a receive: take Connection or a node",
+                    Part.CONNECTING,
+                    "connects by the connection manager only: take Connection and Listener, or a node",
+                    Part.INLINE,
+                    "has room for 96 bytes of inline data: ask for less",
+                    Part.SHARED_RECEIVES,
+                    "has no shared receive queues: post receives to each queue pair",
+                    Part.WINDOWS,
+                    "has no memory windows: register the part itself",
+                    Part.EXTENDED_SENDS,
+                    "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
+                    Part.EXTENDED_COMPLETIONS,
+                    "has no extended completion queues: make a plain one",
+                    Part.PATHS,
+                    "has no datagrams, and so no address handles: take a reliable connection")),
+
+    BNXT_RE(
+            "bnxt_re",
+            Set.of("bnxt_en", "bnxt_re"),
+            Map.of(
+                    Part.QUEUE_PAIRS,
+                    "has reliable connections and datagrams only: take QueuePair.rc or QueuePair.ud",
+                    Part.WINDOWS,
+                    "has no memory windows in rdma-core 65: register the part itself",
+                    Part.EXTENDED_COMPLETIONS,
+                    "has no extended completion queues: make a plain one")),
+
+    SIW(
+            "siw",
+            Set.of("siw"),
+            Map.of(
+                    Part.QUEUE_PAIRS,
+                    "has reliable connections only: take Connection or a node",
+                    Part.CONNECTING,
+                    "connects by the connection manager only: take Connection and Listener, or a node",
+                    Part.SENDS,
+                    "has no immediate data and no atomics: put the number behind the data, and let the peer's program change one",
+                    Part.INLINE,
+                    "has room for 80 bytes of inline data: ask for less",
+                    Part.WINDOWS,
+                    "has no memory windows: register the part itself",
+                    Part.EXTENDED_SENDS,
+                    "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
+                    Part.EXTENDED_COMPLETIONS,
+                    "has no extended completion queues: make a plain one",
+                    Part.PATHS,
+                    "has no datagrams, and so no address handles: take a reliable connection"));
+
+    /** A part of verbs that some drivers do not have, or have in part. */
+    enum Part {
+        QUEUE_PAIRS,
+        CONNECTION_MANAGER,
+        CONNECTING,
+        SENDS,
+        INLINE,
+        SHARED_RECEIVES,
+        WINDOWS,
+        EXTENDED_SENDS,
+        EXTENDED_COMPLETIONS,
+        STATE,
+        PATHS
+    }
+
+    private final Set<String> kernelNames;
+    private final Map<Part, String> reasons = new EnumMap<>(Part.class);
+
+    /**
+     * Makes a row.
+     *
+     * @param name the name that rdma-core has for the driver
+     * @param kernelNames the names that sysfs has for the driver of such an adapter
+     * @param reasons the parts that the driver lacks, and what to take instead
+     */
+    DriverLimits(String name, Set<String> kernelNames, Map<Part, String> reasons) {
+        this.kernelNames = kernelNames;
+        reasons.forEach((part, reason) -> this.reasons.put(part, name + " " + reason));
+    }
+
+    /**
+     * Returns the row of a device.
+     *
+     * @param driver the name in sysfs of the adapter's driver; empty for software
+     */
+    static DriverLimits of(String driver, Device.TransportType transport) {
+        if (driver.isEmpty()) {
+            return transport == Device.TransportType.IWARP ? SIW : NONE;
+        }
+        for (DriverLimits row : values()) {
+            if (row.kernelNames.contains(driver)) {
+                return row;
+            }
+        }
+        return NONE;
+    }
+
+    /** Returns the reason for which the driver lacks a part; empty if it is not known to lack it. */
+    String reason(Part part) {
+        return reasons.getOrDefault(part, "");
+    }
+
+    /** Returns the hint for a refused verb: the reason if the driver lacks the part, else the usual hint. */
+    String hint(Part part, int errno, String usual) {
+        boolean refused = Errno.meansUnsupported(errno) || errno == Errno.EINVAL;
+        return refused && reasons.containsKey(part) ? reason(part) : usual;
+    }
+
+    /** Returns the reasons for all parts that the driver lacks. */
+    List<String> reasons() {
+        return List.copyOf(reasons.values());
+    }
+
+    /** Returns true if the driver takes inline data as if it were registered memory. */
+    boolean ignoresInline() {
+        return this == MANA;
+    }
+}

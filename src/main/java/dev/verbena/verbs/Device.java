@@ -284,6 +284,16 @@ public final class Device {
         return driverLimits().reasons();
     }
 
+    /**
+     * Returns whether the driver of this device ignores {@code IBV_SEND_INLINE}, and so would read memory that is not
+     * registered. Queue pairs of such a device are granted no inline data.
+     *
+     * @return true for mana
+     */
+    public boolean ignoresInlineData() {
+        return driverLimits().ignoresInline();
+    }
+
     DriverLimits driverLimits() {
         return DriverLimits.of(driver(), transport);
     }

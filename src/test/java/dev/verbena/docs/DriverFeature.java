@@ -20,6 +20,8 @@ import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
 import dev.verbena.net.Transfer;
 import dev.verbena.net.Transport;
+import dev.verbena.tools.Listening;
+import dev.verbena.tools.ToolRun;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionField;
 import dev.verbena.verbs.CompletionQueue;
@@ -36,11 +38,14 @@ import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
@@ -254,6 +259,30 @@ enum DriverFeature {
         assertThat(target).isEqualTo(data);
         return "";
     }),
+    DOCTOR("the self-test of `doctor`", arena -> {
+        String out = ToolRun.of("doctor").out();
+        String test = out.lines()
+                .filter(line -> line.contains("self-test"))
+                .findFirst()
+                .orElseThrow();
+        if (!test.contains("succeeded")) {
+            throw new IllegalStateException(test);
+        }
+        return "";
+    }),
+    PERF("`perf`", arena -> {
+        if (perf("both", "--op", "send").status() == 0) {
+            return "";
+        }
+        if (perf("both", "--op", "send", "-c", "UD").status() == 0) {
+            return "with `-c UD`";
+        }
+        ToolRun net = perf("--net", "-b", "10.9.9.1", "-S", "100000");
+        if (net.status() != 0) {
+            throw new IllegalStateException(net.err());
+        }
+        return "with `--net`";
+    }),
     AUTO("nodes with `Transport.AUTO`", arena -> {
         Nodes nodes = new Nodes(arena, Nodes.RDMA.transport(Transport.AUTO), new InetSocketAddress("127.0.0.1", 0));
         return nodes.call().transport() == Transport.RDMA ? "" : "over TCP";
@@ -275,6 +304,13 @@ enum DriverFeature {
 
     String tryIn(VerbsArena arena) throws Exception {
         return use.tryIn(arena);
+    }
+
+    private static ToolRun perf(String... words) throws IOException {
+        List<String> all = new ArrayList<>(List.of("perf"));
+        all.addAll(List.of(words));
+        all.addAll(List.of("--self", "-n", "20", "-p", String.valueOf(Listening.freePort())));
+        return ToolRun.of(all.toArray(String[]::new));
     }
 
     private static Context open(VerbsArena arena) {

@@ -284,6 +284,7 @@ class DriverTrapsTest {
         assertThat(Device.first().limits()).isEmpty();
         for (String driver : List.of("efa", "mana", "irdma", "erdma", "bnxt_re", "siw")) {
             Fenced.driver(driver);
+            assertThat(Device.first().ignoresInlineData()).isEqualTo(driver.equals("mana"));
             assertThat(Device.first().limits())
                     .isNotEmpty()
                     .allSatisfy(

@@ -42,6 +42,14 @@ class DoctorTest {
     }
 
     @Test
+    void rsocketsAskForInlineDataUnlessAFileSaysNone(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("inline_default");
+        assertThat(Doctor.asksForInlineData(file)).isTrue();
+        assertThat(Doctor.asksForInlineData(Files.writeString(file, "64\n"))).isTrue();
+        assertThat(Doctor.asksForInlineData(Files.writeString(file, "0\n"))).isFalse();
+    }
+
+    @Test
     void doctorNamesTheFlagForNativeAccess() {
         ChildJvm.Result result = ChildJvm.with(ChildJvm.DENY).runOnClassPath(Main.class, "doctor");
         assertThat(result.status()).isEqualTo(Tool.FAILED);

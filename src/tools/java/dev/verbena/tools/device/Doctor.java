@@ -37,6 +37,7 @@ public final class Doctor {
     private static final Duration STEP = Duration.ofSeconds(3);
     private static final Path DEVICES = Path.of("/sys/class/infiniband");
     private static final Path NODES = Path.of("/dev/infiniband");
+    private static final Path INLINE_DEFAULT = Path.of("/etc/rdma/rsocket/inline_default");
     private static final long ENOUGH_MEBIBYTES = 64;
     private static final long CAP_IPC_LOCK = 1L << 14;
 
@@ -234,6 +235,7 @@ public final class Doctor {
 
     private void device(Device device) throws Exception {
         well("device", device);
+        driver(device);
         rights(NODES.resolve(device.characterDevice()));
         int before = findings;
         boolean active = false;
@@ -252,6 +254,38 @@ public final class Doctor {
                     String.valueOf(refused.getMessage()),
                     "check the rights above; a container needs access to " + NODES);
         }
+    }
+
+    /** Prints the driver and what it lacks of verbs, and warns of a default of rsockets that is wrong for it. */
+    private void driver(Device device) throws IOException {
+        String name = device.driver().isEmpty() ? "in software" : device.driver();
+        List<String> limits = device.limits();
+        well("driver", limits.isEmpty() ? name + ", no limits of verbs are known" : name + ", without some of verbs:");
+        for (String limit : limits) {
+            out.printf("        %-14s - %s%n", "", limit);
+        }
+        if (device.ignoresInlineData() && asksForInlineData(INLINE_DEFAULT)) {
+            bad(
+                    "rsockets",
+                    "they send inline data by default, which " + device.name() + " replaces by other memory",
+                    "as root: mkdir -p " + INLINE_DEFAULT.getParent() + " && echo 0 > " + INLINE_DEFAULT);
+        }
+    }
+
+    /**
+     * Returns true if rsockets ask for inline data.
+     *
+     * @param file the file with the number of bytes; without it, they ask for 64
+     */
+    static boolean asksForInlineData(Path file) throws IOException {
+        return !Files.exists(file) || !Files.readString(file).strip().equals("0");
+    }
+
+    /** Returns the limit of the driver because of which a step failed; empty if it failed for another reason. */
+    private static Optional<String> limit(Context context, RuntimeException failure) {
+        return context.device().limits().stream()
+                .filter(limit -> String.valueOf(failure.getMessage()).contains(limit))
+                .findFirst();
     }
 
     private void port(Context context, Port port) {
@@ -318,6 +352,11 @@ public final class Doctor {
                             "send, RDMA write and RDMA read succeeded in %.0f ms",
                             (System.nanoTime() - start) / 1e6));
         } catch (RuntimeException failure) {
+            Optional<String> limit = limit(context, failure);
+            if (limit.isPresent()) {
+                well("self-test", "left out: " + limit.get());
+                return;
+            }
             bad(
                     "self-test",
                     step + " failed: " + failure.getMessage(),

@@ -1,0 +1,65 @@
+package dev.verbena.tools.device;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.tools.ToolRun;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests what the doctor says of drivers of adapters. */
+@FencedTest
+class DoctorOnTheFencedProviderTest {
+    private static final Path INLINE_DEFAULT = Path.of("/etc/rdma/rsocket/inline_default");
+
+    @AfterEach
+    void giveBackTheDriver() {
+        Fenced.driverAsStarted();
+    }
+
+    private static String doctor(String driver) {
+        Fenced.driver(driver);
+        return ToolRun.of("doctor").out();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"mlx5", "bnxt_re", "irdma", "mana", "rxe"})
+    void selfTestSucceeds(String driver) {
+        assertThat(doctor(driver)).contains("ok    self-test      send, RDMA write and RDMA read succeeded");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "efa, has no reliable connections",
+        "erdma, connects by the connection manager only",
+        "siw, connects by the connection manager only"
+    })
+    void selfTestIsLeftOutWhereTheDriverCanNot(String driver, String reason) {
+        assertThat(doctor(driver))
+                .contains("ok    self-test      left out: " + driver + " " + reason)
+                .doesNotContain("BAD   self-test");
+    }
+
+    @Test
+    void driverIsNamedWithItsLimits() {
+        assertThat(doctor("irdma"))
+                .contains("ok    driver         ice, without some of verbs:")
+                .contains("- irdma has no extended queue pairs: make a queue pair without operations()");
+        assertThat(doctor("mlx5")).contains("ok    driver         mlx5_core, no limits of verbs are known");
+        assertThat(doctor("siw")).contains("ok    driver         in software, without some of verbs:");
+    }
+
+    @Test
+    void defaultOfRsocketsIsWrongOverMana() throws IOException {
+        boolean wrong = Doctor.asksForInlineData(INLINE_DEFAULT);
+        assertThat(doctor("mana").contains("BAD   rsockets")).isEqualTo(wrong);
+        assertThat(doctor("mana").contains("echo 0 > " + INLINE_DEFAULT)).isEqualTo(wrong);
+        assertThat(doctor("mlx5")).doesNotContain("rsockets");
+    }
+}

@@ -268,7 +268,9 @@ enum DriverFeature {
         if (!test.contains("succeeded")) {
             throw new IllegalStateException(test);
         }
-        return "";
+        return test.contains("datagram")
+                ? "by a datagram"
+                : test.contains("manager") ? "by the connection manager" : "";
     }),
     PERF("`perf`", arena -> {
         if (perf("both", "--op", "send").status() == 0) {

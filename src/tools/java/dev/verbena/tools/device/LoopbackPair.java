@@ -5,11 +5,20 @@ import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
 import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
 
+import dev.verbena.VerbsArena;
+import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionResources;
+import dev.verbena.cm.Listener;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 
 /**
  * Two reliable queue pairs of one device, connected to each other: both ends of a connection in one program, for
@@ -37,9 +46,16 @@ public record LoopbackPair(End left, End right) {
                     .sendDepth(64)
                     .receiveDepth(64)
                     .inlineSize(64));
-            MemoryRegion buffer = domain.register(
+            return new End(queue, pair, buffer(domain));
+        }
+
+        private static End of(Connection connection) {
+            return new End(connection.completionQueue(), connection.queuePair(), buffer(connection.domain()));
+        }
+
+        private static MemoryRegion buffer(ProtectionDomain domain) {
+            return domain.register(
                     domain.arena().allocate(BUFFER_SIZE, 4096), LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC);
-            return new End(queue, pair, buffer);
         }
     }
 
@@ -67,5 +83,28 @@ public record LoopbackPair(End left, End right) {
         left.pair().connect(right.pair().endpoint());
         right.pair().connect(left.pair().endpoint());
         return new LoopbackPair(left, right);
+    }
+
+    /**
+     * Makes and connects both ends by the connection manager, as iWARP needs it.
+     *
+     * @param own an address of the device
+     * @param timeout the longest time of each step
+     * @param arena a shared arena, which closes them
+     * @return the connected pair
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static LoopbackPair connect(InetAddress own, Duration timeout, VerbsArena arena)
+            throws InterruptedException {
+        Listener listener = Listener.open(new InetSocketAddress(own, 0), arena);
+        FutureTask<Connection> accepted =
+                new FutureTask<>(() -> listener.accept(timeout, ConnectionResources.defaults(), arena));
+        Thread.ofPlatform().daemon().name("verbena-doctor").start(accepted);
+        Connection left = Connection.open(listener.address(), timeout, arena);
+        try {
+            return new LoopbackPair(End.of(left), End.of(accepted.get()));
+        } catch (ExecutionException refused) {
+            throw new IllegalStateException("The connection was not accepted: " + refused.getCause(), refused);
+        }
     }
 }

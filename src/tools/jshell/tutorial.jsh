@@ -57,7 +57,7 @@ here.segment().getString(0)
 // 10. A wrong key: the peer's adapter rejects the request, and its completion fails. Both queue pairs enter the error state.
 left.postRead(8, here.slice(0, 8), new RemoteMemory(secret.address(), ~secret.key(), 8))
 queue.await(Duration.ofSeconds(5))
-left.query().state()
+left.state()
 
 // 11. Clean up, in reverse order: queue pairs, completion queue, regions, domain, context. The arena does it on close.
 left.close()

@@ -4,7 +4,6 @@ import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
@@ -151,7 +150,7 @@ final class IdQueues {
                     domain,
                     all.port(id.devicePort()),
                     arena,
-                    attributes -> id.call(() -> callCreate(domain, attributes)),
+                    attributes -> id.call(() -> callCreate(domain, all, attributes)),
                     this::callDestroy,
                     verbs.type(options) == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
                     owner);
@@ -175,7 +174,7 @@ final class IdQueues {
         }
     }
 
-    private long callCreate(ProtectionDomain domain, long attributes) {
+    private long callCreate(ProtectionDomain domain, QueuePairOptions options, long attributes) {
         boolean plain = ibv_qp_init_attr_ex.comp_mask(Memory.struct(attributes, ibv_qp_init_attr_ex.sizeof()))
                 == rdma_h.IBV_QP_INIT_ATTR_PD;
         long result = plain
@@ -187,7 +186,7 @@ final class IdQueues {
                     plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX,
                     errno,
                     id.toString(),
-                    errno == Errno.EINVAL ? "Does the device have queues of this size?" : ""));
+                    VerbsAccess.get().hintForQueuePair(domain, options, errno)));
         }
         return Memory.getLong(id.address + rdma_cm_id.qp$offset());
     }

@@ -169,7 +169,7 @@ final class QueuePairCreation {
         return Calls.pointer(
                 plain ? Ibv.CREATE_QP : context.function(ContextVerb.CREATE_QP_EX),
                 Calls.words(context.name(), options),
-                this::hint,
+                errno -> hint(context, options, errno),
                 plain ? pd : context.address(),
                 init);
     }
@@ -220,7 +220,8 @@ final class QueuePairCreation {
                 attributes.address());
     }
 
-    private String hint(int errno) {
+    /** Returns the hint for a queue pair that C did not make, also if another library called C. */
+    static String hint(Context context, QueuePairOptions options, int errno) {
         return switch (errno) {
             case Errno.EINVAL -> {
                 DeviceAttributes device = context.queries().attributes();

@@ -55,6 +55,11 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public String hintForQueuePair(ProtectionDomain domain, QueuePairOptions options, int errno) {
+        return QueuePairCreation.hint(domain.context, options, errno);
+    }
+
+    @Override
     public SharedReceiveQueue adoptSharedReceiveQueue(
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,

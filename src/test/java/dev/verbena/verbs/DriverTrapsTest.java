@@ -9,8 +9,11 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
+import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionResources;
+import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.Listener;
+import dev.verbena.cm.PortSpace;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.raw.ibv_gid_entry;
 import dev.verbena.internal.raw.ibv_port_attr;
@@ -185,6 +188,19 @@ class DriverTrapsTest {
         Fenced.driver("efa");
         sendToItself(true);
         sendToItself(false);
+    }
+
+    @Test
+    void queuePairOfTheConnectionManagerIsRefusedWithTheSameReason() {
+        Fenced.driver("mana");
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            ConnectionId id = EventChannel.create(arena).createId(PortSpace.UDP);
+            id.bind(OWN);
+            assertThatExceptionOfType(UnsupportedVerbException.class)
+                    .isThrownBy(() -> id.createQueuePair(QueueCapabilities.of(4, 4)))
+                    .withMessageStartingWith("rdma_create_qp(")
+                    .withMessageContaining("mana has reliable connections only");
+        }
     }
 
     // States

@@ -77,6 +77,9 @@ public interface VerbsAccess {
             QueuePairState state,
             VerbsObject owner);
 
+    /** Returns what to try if the maker of {@link #adoptQueuePair} gets an error number from C. */
+    String hintForQueuePair(ProtectionDomain domain, QueuePairOptions options, int errno);
+
     /**
      * Makes a shared receive queue with another library's functions.
      *

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.TestDevice;
 import dev.verbena.tools.ToolRun;
@@ -44,6 +45,21 @@ class TourTest {
                 .containsPattern("A poll of an empty completion queue +[0-9.]+ usec\n")
                 .containsPattern("A round trip of 64 bytes, Java +[0-9.]+ usec\n");
         assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
+    }
+
+    @Test
+    void tourLeavesAtomicsOutWhereTheDriverHasNone() {
+        Fenced.driver("mana");
+        try {
+            ToolRun run = tour("mana_0");
+            assertThat(run.err()).isEmpty();
+            assertThat(run.out())
+                    .containsOnlyOnce("\"read from the other side\"")
+                    .containsOnlyOnce("REMOTE_ACCESS_ERROR")
+                    .doesNotContain("Atomic");
+        } finally {
+            Fenced.driverAsStarted();
+        }
     }
 
     @Test

@@ -139,7 +139,7 @@ static const struct driver drivers[] = {
 		.extended_sends = ~(uint64_t)IBV_QP_EX_WITH_TSO, .send_flags = ~0, .inline_most = 256, .inline_least = 64,
 		.inline_error = EINVAL, .completion_fields = IBV_WC_STANDARD_FLAGS, .windows = BOTH_WINDOWS,
 		.receive_pieces = 16,
-		.lacks = { NO("ibv_modify_cq"), NO_DMABUF, NO_TD, ONLY_MLX5, NO_FLOW, NO_DM, NO_RATE },
+		.lacks = { NO("ibv_modify_cq"), NO_REREG, NO_DMABUF, NO_TD, ONLY_MLX5, NO_FLOW, NO_DM, NO_RATE },
 	},
 	{ /* RC of iWARP as its standard has it */
 		.name = "siw", .device = "siw0", .node = IBV_NODE_RNIC, .transport = IBV_TRANSPORT_IWARP,

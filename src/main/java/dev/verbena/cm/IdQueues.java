@@ -8,6 +8,7 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCm;
+import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
@@ -238,7 +239,13 @@ final class IdQueues {
         boolean plain = VerbsAccess.get().type(options) == SharedReceiveQueue.Type.BASIC;
         CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
         long of = plain ? VerbsAccess.get().address(domain) : attributes;
-        CmFailures.run(create, id + ", " + options, id.address, of, attributes); // the extended one takes two arguments
+        Calls.run( // the extended one takes two arguments
+                create,
+                Calls.words(id, options),
+                errno -> VerbsAccess.get().hintForSharedReceiveQueue(domain, errno),
+                id.address,
+                of,
+                attributes);
         return rdma_cm_id.srq(id.struct()).address();
     }
 

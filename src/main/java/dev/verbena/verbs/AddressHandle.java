@@ -44,15 +44,16 @@ public final class AddressHandle extends RequestPart {
             long handle = Calls.pointer(
                     Ibv.CREATE_AH,
                     domain.context.name() + ", " + path,
-                    errno -> domain.context.limits().hint(DriverLimits.Part.PATHS, errno, hint(path, errno)),
+                    errno -> hint(domain.context.limits(), path, errno),
                     domain.address(),
                     attributes.address());
             return new AddressHandle(lifetime, domain, path, handle);
         });
     }
 
-    private static String hint(AddressVector path, int errno) {
+    private static String hint(DriverLimits limits, AddressVector path, int errno) {
         return switch (errno) {
+            case Errno.EOPNOTSUPP -> limits.reason(DriverLimits.Part.QUEUE_PAIRS);
             case Errno.EINVAL ->
                 path.globalRoute() == null
                         ? "RoCE needs a global route"

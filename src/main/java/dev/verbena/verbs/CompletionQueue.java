@@ -290,7 +290,7 @@ public final class CompletionQueue extends ContextObject {
                             ? "This device holds at most "
                                     + context.queries().attributes().maxCompletions()
                                     + " completions, and the queue must have room for those that are in it"
-                            : "",
+                            : context.limits().hint(DriverLimits.Part.RESIZING, errno, ""),
                     address,
                     capacity);
             this.capacity = currentCapacity();

@@ -11,13 +11,17 @@ import java.util.Set;
  * Device#limits} and the chapter devices.md have their reasons. It was read in the sources of rdma-core 65 and of Linux.
  */
 enum DriverLimits {
-    /** A driver without limits that are known here, such as mlx5 and soft-RoCE. */
+    /** A driver without limits that are known here, such as mlx5. */
     NONE("", Set.of(), Map.of()),
 
     EFA(
             "efa",
             Set.of("efa"),
             Map.of(
+                    Part.RESIZING,
+                    "can't resize completion queues: make a larger one",
+                    Part.REREGISTRATION,
+                    "can't change a registration: close the region, and register the memory anew",
                     Part.QUEUE_PAIRS,
                     "has no reliable connections: take datagrams (QueuePair.ud), or a node over TCP (Transport.TCP)",
                     Part.CONNECTION_MANAGER,
@@ -39,6 +43,10 @@ enum DriverLimits {
             "mana",
             Set.of("mana"),
             Map.of(
+                    Part.RESIZING,
+                    "can't resize completion queues: make a larger one",
+                    Part.REREGISTRATION,
+                    "can't change a registration: close the region, and register the memory anew",
                     Part.QUEUE_PAIRS,
                     "has reliable connections only: take QueuePair.rc, Connection or a node",
                     Part.SENDS,
@@ -54,9 +62,7 @@ enum DriverLimits {
                     Part.EXTENDED_COMPLETIONS,
                     "has no extended completion queues: make a plain one",
                     Part.STATE,
-                    "does not tell the state of a queue pair: QueuePair.state() is the state that this process knows",
-                    Part.PATHS,
-                    "has no datagrams, and so no address handles: take a reliable connection")),
+                    "does not tell the state of a queue pair: QueuePair.state() is the state that this process knows")),
 
     IRDMA(
             "irdma",
@@ -81,6 +87,10 @@ enum DriverLimits {
             "erdma",
             Set.of("erdma"),
             Map.of(
+                    Part.RESIZING,
+                    "can't resize completion queues: make a larger one",
+                    Part.REREGISTRATION,
+                    "can't change a registration: close the region, and register the memory anew",
                     Part.QUEUE_PAIRS,
                     "has reliable connections only, and one piece of memory a receive: take Connection or a node",
                     Part.CONNECTING,
@@ -94,14 +104,14 @@ enum DriverLimits {
                     Part.EXTENDED_SENDS,
                     "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
                     Part.EXTENDED_COMPLETIONS,
-                    "has no extended completion queues: make a plain one",
-                    Part.PATHS,
-                    "has no datagrams, and so no address handles: take a reliable connection")),
+                    "has no extended completion queues: make a plain one")),
 
     BNXT_RE(
             "bnxt_re",
             Set.of("bnxt_en", "bnxt_re"),
             Map.of(
+                    Part.REREGISTRATION,
+                    "can't change a registration: close the region, and register the memory anew",
                     Part.QUEUE_PAIRS,
                     "has reliable connections and datagrams only: take QueuePair.rc or QueuePair.ud",
                     Part.WINDOWS,
@@ -109,10 +119,20 @@ enum DriverLimits {
                     Part.EXTENDED_COMPLETIONS,
                     "has no extended completion queues: make a plain one")),
 
+    /** Soft-RoCE, the only software for InfiniBand's transport. */
+    RXE(
+            "rxe",
+            Set.of("rdma_rxe"),
+            Map.of(Part.REREGISTRATION, "can't change a registration: close the region, and register the memory anew")),
+
     SIW(
             "siw",
             Set.of("siw"),
             Map.of(
+                    Part.RESIZING,
+                    "can't resize completion queues: make a larger one",
+                    Part.REREGISTRATION,
+                    "can't change a registration: close the region, and register the memory anew",
                     Part.QUEUE_PAIRS,
                     "has reliable connections only: take Connection or a node",
                     Part.CONNECTING,
@@ -126,9 +146,7 @@ enum DriverLimits {
                     Part.EXTENDED_SENDS,
                     "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
                     Part.EXTENDED_COMPLETIONS,
-                    "has no extended completion queues: make a plain one",
-                    Part.PATHS,
-                    "has no datagrams, and so no address handles: take a reliable connection"));
+                    "has no extended completion queues: make a plain one"));
 
     /** A part of verbs that some drivers do not have, or have in part. */
     enum Part {
@@ -142,7 +160,8 @@ enum DriverLimits {
         EXTENDED_SENDS,
         EXTENDED_COMPLETIONS,
         STATE,
-        PATHS
+        RESIZING,
+        REREGISTRATION
     }
 
     private final Set<String> kernelNames;
@@ -167,7 +186,11 @@ enum DriverLimits {
      */
     static DriverLimits of(String driver, Device.TransportType transport) {
         if (driver.isEmpty()) {
-            return transport == Device.TransportType.IWARP ? SIW : NONE;
+            return switch (transport) {
+                case IWARP -> SIW;
+                case IB -> RXE;
+                default -> NONE;
+            };
         }
         for (DriverLimits row : values()) {
             if (row.kernelNames.contains(driver)) {

@@ -119,7 +119,12 @@ final class Reregistration {
                 (error == RegionChangeError.UNKNOWN ? "C returned " + result : "IBV_REREG_MR_ERR_" + error) + ". ";
         int number = errno > 0 ? errno : Errno.EINVAL;
         if (untouched) {
-            throw Failures.failure(Ibv.REREG_MR.name(), number, old.toString(), said + "The region is unchanged");
+            String limit = domain.context.limits().hint(DriverLimits.Part.REREGISTRATION, errno, "");
+            throw Failures.failure(
+                    Ibv.REREG_MR.name(),
+                    number,
+                    old.toString(),
+                    said + "The region is unchanged" + (limit.isEmpty() ? "" : ". " + limit));
         }
         Calls.run(Ibv.DEREG_MR, old, region);
         failure = Failures.failure(

@@ -192,7 +192,8 @@ public final class SharedReceiveQueue extends ContextObject {
         ibv_srq_init_attr_ex.comp_mask(init, attributes.mask());
     }
 
-    private static String hint(Context context, int errno) {
+    /** Returns the hint for a queue that C did not make, also if another library called C. */
+    static String hint(Context context, int errno) {
         DeviceAttributes device = context.queries().attributes();
         String usual = switch (errno) {
             case Errno.EINVAL ->

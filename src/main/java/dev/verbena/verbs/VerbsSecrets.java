@@ -60,6 +60,11 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public String hintForSharedReceiveQueue(ProtectionDomain domain, int errno) {
+        return SharedReceiveQueue.hint(domain.context, errno);
+    }
+
+    @Override
     public SharedReceiveQueue adoptSharedReceiveQueue(
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,

@@ -35,6 +35,7 @@ import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
@@ -66,6 +67,12 @@ enum DriverFeature {
                 .allocateProtectionDomain()
                 .register(arena.allocate(64), LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE);
         assertThat(region.remote().length()).isEqualTo(64);
+        return "";
+    }),
+    REREGISTRATION("`MemoryRegion.reregister`", arena -> {
+        MemoryRegion region = open(arena).allocateProtectionDomain().register(arena.allocate(64), LOCAL_WRITE);
+        assertThat(region.reregister(RegionChange.of(LOCAL_WRITE, REMOTE_READ)).access())
+                .contains(REMOTE_READ);
         return "";
     }),
     ENDPOINTS("`QueuePair.connect`: the first program", arena -> {
@@ -168,6 +175,12 @@ enum DriverFeature {
             pair.left.done();
             return "windows of TYPE_1, not of TYPE_2";
         }
+    }),
+    RESIZING("`CompletionQueue.resize`", arena -> {
+        CompletionQueue queue = open(arena).createCompletionQueue(8);
+        queue.resize(32);
+        assertThat(queue.capacity()).isGreaterThanOrEqualTo(32);
+        return "";
     }),
     EXTENDED_COMPLETIONS("extended completion queues", arena -> {
         Set<CompletionField> fields = EnumSet.copyOf(CompletionField.standard());

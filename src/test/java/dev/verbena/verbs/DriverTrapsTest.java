@@ -191,7 +191,7 @@ class DriverTrapsTest {
     }
 
     @Test
-    void queuePairOfTheConnectionManagerIsRefusedWithTheSameReason() {
+    void queuesOfTheConnectionManagerAreRefusedWithTheSameReasons() {
         Fenced.driver("mana");
         try (VerbsArena arena = VerbsArena.ofShared()) {
             ConnectionId id = EventChannel.create(arena).createId(PortSpace.UDP);
@@ -200,6 +200,10 @@ class DriverTrapsTest {
                     .isThrownBy(() -> id.createQueuePair(QueueCapabilities.of(4, 4)))
                     .withMessageStartingWith("rdma_create_qp(")
                     .withMessageContaining("mana has reliable connections only");
+            assertThatExceptionOfType(UnsupportedVerbException.class)
+                    .isThrownBy(() -> id.createSharedReceiveQueue(id.protectionDomain(), SharedReceiveQueue.basic()))
+                    .withMessageStartingWith("rdma_create_srq(")
+                    .withMessageContaining("mana has no shared receive queues");
         }
     }
 
@@ -297,8 +301,9 @@ class DriverTrapsTest {
 
     @Test
     void limitsNameTheDriver() {
+        Fenced.driver("mlx5");
         assertThat(Device.first().limits()).isEmpty();
-        for (String driver : List.of("efa", "mana", "irdma", "erdma", "bnxt_re", "siw")) {
+        for (String driver : List.of("rxe", "efa", "mana", "irdma", "erdma", "bnxt_re", "siw")) {
             Fenced.driver(driver);
             assertThat(Device.first().ignoresInlineData()).isEqualTo(driver.equals("mana"));
             assertThat(Device.first().limits())

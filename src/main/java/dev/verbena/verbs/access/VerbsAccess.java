@@ -80,6 +80,9 @@ public interface VerbsAccess {
     /** Returns what to try if the maker of {@link #adoptQueuePair} gets an error number from C. */
     String hintForQueuePair(ProtectionDomain domain, QueuePairOptions options, int errno);
 
+    /** Returns what to try if the maker of {@link #adoptSharedReceiveQueue} gets an error number from C. */
+    String hintForSharedReceiveQueue(ProtectionDomain domain, int errno);
+
     /**
      * Makes a shared receive queue with another library's functions.
      *

@@ -171,7 +171,7 @@ public final class Context extends VerbsObject {
 
     /** Returns what the device's driver lacks. */
     DriverLimits limits() {
-        return provider.limits();
+        return provider.limits(device.transport());
     }
 
     /** Returns true if the device may have thread domains: it is hardware, and has not refused one yet. */

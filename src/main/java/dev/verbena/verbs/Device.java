@@ -291,7 +291,7 @@ public final class Device {
      * @return true for mana
      */
     public boolean ignoresInlineData() {
-        return driverLimits().ignoresInline();
+        return DriverFunctions.ignoresInline(driver());
     }
 
     DriverLimits driverLimits() {

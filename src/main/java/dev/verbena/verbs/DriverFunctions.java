@@ -43,27 +43,22 @@ final class DriverFunctions {
 
     private final MemorySegment ops;
     private final String driver;
-    private final DriverLimits limits;
     private final @Nullable String wanted;
 
     /**
      * Reads the functions of a context in C.
      *
      * @param driver the name of the kernel's driver; "" for software
-     * @param limits what the driver lacks
      * @param wanted the value of the property, or null
      */
-    DriverFunctions(long context, String driver, DriverLimits limits, @Nullable String wanted) {
+    DriverFunctions(long context, String driver, @Nullable String wanted) {
         this.ops = ibv_context.ops(MemorySegment.ofAddress(context).reinterpret(ibv_context.sizeof()));
         this.driver = driver;
-        this.limits = limits;
         this.wanted = wanted;
     }
 
     static DriverFunctions of(Device device, long context) {
-        String driver = device.driver();
-        DriverLimits limits = DriverLimits.of(driver, device.transport());
-        return new DriverFunctions(context, driver, limits, System.getProperty(CRITICAL));
+        return new DriverFunctions(context, device.driver(), System.getProperty(CRITICAL));
     }
 
     /** Returns the driver for a queue pair, whose posts are critical if they may be. */
@@ -101,9 +96,18 @@ final class DriverFunctions {
                 criticalPolls);
     }
 
-    /** Returns what the driver lacks. */
-    DriverLimits limits() {
-        return limits;
+    /** Returns what the driver lacks. The table is loaded by the first refused verb. */
+    DriverLimits limits(Device.TransportType transport) {
+        return DriverLimits.of(driver, transport);
+    }
+
+    /** Returns true if the driver takes inline data as if it were registered memory. */
+    boolean ignoresInline() {
+        return ignoresInline(driver);
+    }
+
+    static boolean ignoresInline(String driver) {
+        return driver.equals("mana");
     }
 
     /** Returns true if the device is software, such as soft-RoCE. */

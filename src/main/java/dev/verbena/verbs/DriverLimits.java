@@ -176,7 +176,9 @@ enum DriverLimits {
      */
     DriverLimits(String name, Set<String> kernelNames, Map<Part, String> reasons) {
         this.kernelNames = kernelNames;
-        reasons.forEach((part, reason) -> this.reasons.put(part, name + " " + reason));
+        for (Map.Entry<Part, String> each : reasons.entrySet()) {
+            this.reasons.put(each.getKey(), name + " " + each.getValue());
+        }
     }
 
     /**
@@ -214,10 +216,5 @@ enum DriverLimits {
     /** Returns the reasons for all parts that the driver lacks. */
     List<String> reasons() {
         return List.copyOf(reasons.values());
-    }
-
-    /** Returns true if the driver takes inline data as if it were registered memory. */
-    boolean ignoresInline() {
-        return this == MANA;
     }
 }

@@ -122,7 +122,7 @@ final class QueuePairCreation {
 
     /** Returns sizes without inline data if the driver would ignore the flag and read memory that is not registered. */
     private QueueCapabilities withoutIgnored(QueueCapabilities sizes) {
-        return context.limits().ignoresInline() ? sizes.inlineSize(0) : sizes;
+        return context.provider().ignoresInline() ? sizes.inlineSize(0) : sizes;
     }
 
     /** Opens the receiving half of an extended reliable connection that another process made. */

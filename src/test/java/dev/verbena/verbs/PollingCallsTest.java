@@ -48,7 +48,7 @@ class PollingCallsTest {
 
     private static DriverFunctions driver(String name, String property) {
         MemorySegment context = Arena.ofAuto().allocate(ibv_context.layout()); // C's functions are not called
-        return new DriverFunctions(context.address(), name, DriverLimits.NONE, property);
+        return new DriverFunctions(context.address(), name, property);
     }
 
     @Test

@@ -364,8 +364,8 @@ class PostingRulesTest {
 
     /** Returns the functions of a queue pair, whose driver may take all pieces of a request to be as long as the first. */
     private static ExtendedSends sends(Loopback loopback, QueuePair pair, boolean equalPieces) {
-        DriverFunctions functions = new DriverFunctions(
-                loopback.context.address(), equalPieces ? "" : "an adapter's", DriverLimits.NONE, "none");
+        DriverFunctions functions =
+                new DriverFunctions(loopback.context.address(), equalPieces ? "" : "an adapter's", "none");
         return new ExtendedSends(pair, AllowedOperations.of(pair.options, pair), functions, equalPieces);
     }
 

@@ -31,6 +31,7 @@ import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.PortCounters;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -403,6 +404,20 @@ public final class Context extends VerbsObject {
             MemorySegment speed = scratch.allocate(ValueLayout.JAVA_LONG);
             Calls.run(Ibv.QUERY_PORT_SPEED, name() + ", port " + port, address, port, speed.address());
             return speed.get(ValueLayout.JAVA_LONG, 0) * 100;
+        }
+    }
+
+    /**
+     * Reads the counters of a port, with the names and values that the kernel shows. They count what all processes do.
+     *
+     * @param port the port, from 1
+     * @return the counters; none if the kernel shows none. {@link PortCounters#read} needs no open device
+     * @throws VerbsException if the device has no such port
+     */
+    public PortCounters counters(int port) {
+        try (var _ = lifetime.held()) {
+            queries.port(port); // throws if there is no such port
+            return PortCounters.read(device.folder(), port);
         }
     }
 

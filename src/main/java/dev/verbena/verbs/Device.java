@@ -298,6 +298,11 @@ public final class Device {
         return DriverLimits.of(driver(), transport);
     }
 
+    /** Returns the folder of the device below {@code /sys/class/infiniband}. */
+    Path folder() {
+        return Path.of(folder);
+    }
+
     @Override
     public boolean equals(Object other) {
         return other instanceof Device device && name.equals(device.name) && guid.equals(device.guid);

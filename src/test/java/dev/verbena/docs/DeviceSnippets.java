@@ -8,6 +8,7 @@ import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.PortCounters;
 import java.time.Duration;
 
 /** Examples of devices and their events. */
@@ -55,5 +56,15 @@ final class DeviceSnippets {
         };
         // @end
         return news;
+    }
+
+    static PortCounters counters(Context context, Runnable work) {
+        // @start region="counters"
+        PortCounters before = context.counters(1);
+        work.run();
+        PortCounters during = context.counters(1).since(before);
+        System.out.println(during); // port 1 of rxe0: rcvd_pkts 24, sent_pkts 24 (of 15 counters, the others are 0)
+        // @end
+        return during;
     }
 }

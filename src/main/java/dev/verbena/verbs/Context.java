@@ -95,6 +95,7 @@ public final class Context extends VerbsObject {
 
     /** Opens a device, the {@code struct ibv_device}. The lambda expression captures no long: the JDK has no archived form. */
     static Context open(Device device, Long pointer, VerbsArena arena) {
+        RecordedPorts.add(device);
         return ObjectLifetime.create(arena, List.of(), lifetime -> {
             long context = Calls.pointer(
                     Ibv.OPEN_DEVICE,
@@ -112,6 +113,7 @@ public final class Context extends VerbsObject {
     static Context adopt(long address, VerbsArena arena, Runnable letGo) {
         AdoptedContext known = AdoptedContext.join(address);
         try {
+            RecordedPorts.add(known.device);
             return ObjectLifetime.create(arena, lifetime -> {
                 lifetime.undoneBy(() -> {});
                 Context context = new Context(lifetime, known.device, address, known, () -> {

@@ -67,6 +67,7 @@ class MainTest {
             strings = {
                 "devinfo -i 0",
                 "gids -i 256",
+                "counters rxe0:x",
                 "rc-pingpong -n 0",
                 "rc-pingpong -p 65536",
                 "rc-pingpong -m 1000",

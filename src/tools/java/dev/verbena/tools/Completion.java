@@ -44,7 +44,7 @@ final class Completion {
                             COMPREPLY=($(compgen -W "$words" -- "$word"))
                             return
                             ;;
-                        --html)
+                        --html | --since)
                             COMPREPLY=($(compgen -f -- "$word"))
                             return
                             ;;

@@ -4,6 +4,7 @@ import dev.verbena.tools.command.Program;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.copy.Cp;
 import dev.verbena.tools.copy.Serve;
+import dev.verbena.tools.device.Counters;
 import dev.verbena.tools.device.DeviceInfo;
 import dev.verbena.tools.device.Devices;
 import dev.verbena.tools.device.Doctor;
@@ -22,6 +23,7 @@ public final class Main {
             new Tool("devinfo", "shows the attributes of devices and ports", DeviceInfo::run),
             new Tool("gids", "lists the addresses of a device, and which one to use", Gids::run),
             new Tool("doctor", "checks whether RDMA works here, and tells what to do if not", Doctor::run),
+            new Tool("counters", "prints the counters of ports, or what has changed", Counters::run),
             new Tool("rc-pingpong", "ping-pong over a reliable connection", Kind.RC::run),
             new Tool("uc-pingpong", "ping-pong over an unreliable connection", Kind.UC::run),
             new Tool("ud-pingpong", "ping-pong of datagrams", Kind.UD::run),

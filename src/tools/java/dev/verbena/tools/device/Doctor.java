@@ -27,7 +27,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Checks whether RDMA works on this machine, and prints a remedy for each problem. */
@@ -43,7 +42,6 @@ public final class Doctor {
 
     private static final String GUEST = "run programs in a guest with soft-RoCE: scripts/soft-roce run -- COMMAND";
     private static final Duration STEP = Duration.ofSeconds(3);
-    private static final Path DEVICES = Path.of("/sys/class/infiniband");
     private static final Path NODES = Path.of("/dev/infiniband");
     private static final Path INLINE_DEFAULT = Path.of("/etc/rdma/rsocket/inline_default");
     private static final long ENOUGH_MEBIBYTES = 64;
@@ -90,7 +88,7 @@ public final class Doctor {
         well("Java", Runtime.version());
         boolean callable = libraries();
         modules();
-        List<String> names = names(DEVICES);
+        List<String> names = DeviceFolders.HERE.names();
         if (names.isEmpty()) {
             bad(
                     "devices",
@@ -154,7 +152,7 @@ public final class Doctor {
                     || switch (module) {
                         case "ib_uverbs" -> Files.exists(Path.of("/sys/class/infiniband_verbs"));
                         case "rdma_ucm" -> Files.exists(Path.of("/sys/class/misc/rdma_cm"));
-                        default -> Files.exists(DEVICES);
+                        default -> Files.exists(DeviceFolders.HERE.all());
                     };
             if (there) {
                 well("kernel module", module);
@@ -187,15 +185,6 @@ public final class Doctor {
             }
         }
         return "this kernel (" + modules.getFileName() + ") has no module " + module + " here: " + GUEST;
-    }
-
-    private static List<String> names(Path folder) throws IOException {
-        if (!Files.isDirectory(folder)) {
-            return List.of();
-        }
-        try (Stream<Path> entries = Files.list(folder)) {
-            return entries.map(entry -> entry.getFileName().toString()).sorted().collect(Collectors.toList());
-        }
     }
 
     private void rights(Path node) {

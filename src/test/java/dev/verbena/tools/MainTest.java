@@ -68,6 +68,8 @@ class MainTest {
                 "devinfo -i 0",
                 "gids -i 256",
                 "counters rxe0:x",
+                "top rxe0:",
+                "top -n 0",
                 "rc-pingpong -n 0",
                 "rc-pingpong -p 65536",
                 "rc-pingpong -m 1000",

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.tools.ToolRun;
@@ -110,6 +111,20 @@ class DeviceInfoTest {
                     .asString()
                     .startsWith("* " + best.index() + " RoCE v2 " + best.networkDevice());
         }
+    }
+
+    /** The kernel shows the same with a device of soft-RoCE as with an adapter, but fewer counters. */
+    @Test
+    void topAndCountersShowThisDeviceAndThisProcess() {
+        String name = TestDevice.get().name();
+        try (var _ = Loopback.connected()) {
+            assertThat(java(("top --once " + name + ":1").split(" ")))
+                    .contains(
+                            name + " port 1  ACTIVE  ",
+                            name + "  java[" + ProcessHandle.current().pid() + "]: 2 queue pairs (2 RTS)",
+                            "2 memory regions (131.1 kB)");
+        }
+        assertThat(java("counters", name)).startsWith(name + " port 1 at ");
     }
 
     @Test

@@ -56,7 +56,7 @@ public final class Counters {
     static int run(String[] args, PrintStream out, DeviceFolders folders) throws IOException {
         Options options = Options.parse(args, USAGE, 1);
         String wanted = options.operand(0);
-        options.check(wanted.isEmpty() || wanted.matches("[^:]+(:[0-9]{1,3})?"), "no DEVICE[:PORT]: " + wanted);
+        options.check(DeviceFolders.isPort(wanted), "no DEVICE[:PORT]: " + wanted);
         List<Earlier> earlier = options.has("--since") ? read(Path.of(options.text("--since", ""))) : List.of();
         Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
         List<Map<String, Object>> ports = new ArrayList<>();

@@ -24,6 +24,11 @@ record DeviceFolders(Path all) {
         return names == null ? List.of() : Arrays.stream(names).sorted().toList();
     }
 
+    /** Tells whether a text is {@code DEVICE}, {@code DEVICE:PORT} or empty. */
+    static boolean isPort(String wanted) {
+        return wanted.isEmpty() || wanted.matches("[^:]+(:[0-9]{1,3})?");
+    }
+
     /**
      * Reads the counters of ports.
      *

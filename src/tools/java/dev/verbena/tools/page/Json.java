@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** Writes values as JSON: maps, collections, numbers, booleans and texts. */
+/** Writes and reads values as JSON: maps, collections, numbers, booleans and texts. */
 public final class Json {
     private Json() {}
 
@@ -33,6 +33,17 @@ public final class Json {
             map.put(String.valueOf(entries[i]), entries[i + 1]);
         }
         return map;
+    }
+
+    /**
+     * Reads JSON.
+     *
+     * @param text the JSON
+     * @return a map, a list, a text, a boolean, or a number as a {@code Long} or {@code Double}; an empty text for null
+     * @throws IllegalArgumentException if the text is no JSON
+     */
+    public static Object read(String text) {
+        return new JsonReader(text).read();
     }
 
     private static void write(StringBuilder text, Object value, String line) {

@@ -1,0 +1,221 @@
+package dev.verbena.tools.device;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.verbena.tools.page.Json;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Shows made-up devices, whose counters grow at each pause. */
+class TopTest {
+    /** The output of {@code rdma -j resource show} of iproute2 6.1, shortened. */
+    private static final Map<String, String> RESOURCES = Map.of("qp", """
+            [{"ifindex":0,"ifname":"rxe0","lqpn":17,"rqpn":0,"type":"RC","state":"RESET","pdn":3,"pid":173,"comm":"java"},
+             {"ifindex":0,"ifname":"rxe0","port":1,"lqpn":17,"rqpn":18,"type":"RC","state":"RTS","pid":173,"comm":"java"},
+             {"ifindex":0,"ifname":"rxe0","port":1,"lqpn":18,"type":"RC","state":"INIT","pid":174,"comm":"worker"},
+             {"ifindex":0,"ifname":"rxe0","port":1,"lqpn":1,"type":"GSI","state":"RTS","sq-psn":0,"comm":"ib_core"}]
+            """, "mr", """
+            [{"ifname":"rxe0","mrn":0,"rkey":"0","lkey":"275","mrlen":4096,"pdn":3,"pid":173,"comm":"java"},
+             {"ifname":"rxe0","mrn":1,"mrlen":96000,"pid":173,"comm":"java"}]
+            """, "cm_id", """
+            [{"ifname":"mlx5_0","port":1,"cm-idn":0,"state":"LISTEN","pid":165,"comm":"rp\\u001b[2Jing"}]
+            """);
+
+    private final SysfsTree sysfs;
+
+    private final SysfsTree proc;
+
+    TopTest(@TempDir Path folder) {
+        proc = new SysfsTree(folder.resolve("proc"))
+                .with("174/status", "Name:\tworker\nTgid:\t173\nPid:\t174")
+                .with("173/comm", "java");
+        sysfs = new SysfsTree(folder.resolve("infiniband"))
+                .with("rxe0/ports/1/state", "4: ACTIVE")
+                .with("rxe0/ports/1/rate", "2.5 Gb/sec (1X SDR)")
+                .with("rxe0/ports/1/hw_counters/sent_pkts", 1000)
+                .with("rxe0/ports/1/hw_counters/send_rnr_err", 0)
+                .with("rxe0/ports/1/hw_counters/rcvd_seq_err", 7)
+                .with("mlx5_0/ports/1/state", "1: DOWN")
+                .with("mlx5_0/ports/1/counters/port_xmit_data", 1000)
+                .with("mlx5_0/ports/1/counters/port_rcv_data", 1000)
+                .with("mlx5_0/ports/1/counters/link_downed", 255);
+    }
+
+    /** Surroundings with a pause of two seconds, in which something happens. */
+    private static final class Made implements Top.Surroundings {
+        private final boolean terminal;
+        private final Optional<Collection<DeviceUsers.User>> users;
+        private final List<Runnable> pauses;
+        private int pause;
+
+        Made(boolean terminal, Optional<Collection<DeviceUsers.User>> users, Runnable... pauses) {
+            this.terminal = terminal;
+            this.users = users;
+            this.pauses = List.of(pauses);
+        }
+
+        @Override
+        public long nanos() {
+            return pause * 2_000_000_000L;
+        }
+
+        @Override
+        public void pause(Duration time) throws InterruptedException {
+            if (pause == pauses.size()) {
+                throw new InterruptedException("Ctrl-C");
+            }
+            pauses.get(pause++).run();
+        }
+
+        @Override
+        public boolean isTerminal() {
+            return terminal;
+        }
+
+        @Override
+        public Optional<Collection<DeviceUsers.User>> users() {
+            return users;
+        }
+    }
+
+    private Optional<Collection<DeviceUsers.User>> users() {
+        return DeviceUsers.of(RESOURCES::get, proc.folder());
+    }
+
+    private String top(Made around, String... args) throws Exception {
+        return sysfs.run(
+                (words, out, folders) -> {
+                    try {
+                        return Top.run(words, out, folders, around);
+                    } catch (InterruptedException stopped) {
+                        return 130;
+                    }
+                },
+                args);
+    }
+
+    private void traffic() {
+        sysfs.with("rxe0/ports/1/hw_counters/sent_pkts", 3000)
+                .with("rxe0/ports/1/hw_counters/send_rnr_err", 6)
+                .with("mlx5_0/ports/1/counters/port_xmit_data", 250_001_000);
+    }
+
+    @Test
+    void onceShowsThePortWithTroubleFirst() throws Exception {
+        String shown = top(new Made(false, users(), this::traffic), "--once");
+        assertThat(shown.lines().skip(1).map(String::stripTrailing))
+                .containsExactly(
+                        "rxe0 port 1  ACTIVE  2.5 Gb/sec (1X SDR)",
+                        "  out                  1.000 k packets/s in",
+                        "  HURTS  this side had no receive for a message: send_rnr_err 3.0/s",
+                        "         -> post more receives here, or handle messages faster",
+                        "  before rcvd_seq_err 7",
+                        "mlx5_0 port 1  DOWN",
+                        "  out 4.000 Gbit/s                    in 0.0 bit/s",
+                        "  before link_downed 255 (maximum)",
+                        "mlx5_0  rp?[2Jing[165]: 1 connection id",
+                        "rxe0  ib_core (kernel): 1 queue pair (1 RTS)",
+                        "rxe0  java[173]: 2 queue pairs (1 INIT, 1 RTS), 2 memory regions (100.1 kB)",
+                        "");
+    }
+
+    @Test
+    void topShowsEachIntervalByItselfUntilItIsInterrupted() throws Exception {
+        String shown = top(
+                new Made(
+                        false,
+                        Optional.empty(),
+                        this::traffic,
+                        () -> sysfs.with("rxe0/ports/1/hw_counters/send_rnr_err", 8)),
+                "rxe0");
+        assertThat(shown.lines().filter(line -> line.contains("send_rnr_err")))
+                .containsExactly(
+                        "  HURTS  this side had no receive for a message: send_rnr_err 3.0/s",
+                        "  HURTS  this side had no receive for a message: send_rnr_err 1.0/s");
+        assertThat(shown).contains("users unknown: there is no program 'rdma'").doesNotContain("mlx5_0", "\u001b");
+    }
+
+    @Test
+    void topClearsATerminal() throws Exception {
+        assertThat(top(new Made(true, Optional.empty(), () -> {}), "rxe0")).startsWith("\u001b[H\u001b[2J2");
+        assertThat(top(new Made(true, Optional.empty(), () -> {}), "rxe0", "--once"))
+                .doesNotContain("\u001b");
+    }
+
+    @Test
+    void topTakesACounterThatFellForNoTrouble() throws Exception {
+        String shown = top(
+                new Made(false, Optional.empty(), () -> sysfs.with("rxe0/ports/1/hw_counters/rcvd_seq_err", 2)),
+                "--once");
+        assertThat(shown).doesNotContain("HURTS", "rcvd_seq_err -");
+    }
+
+    @Test
+    void jsonHasRatesTroublesAndUsers() throws Exception {
+        String json = top(new Made(true, users(), this::traffic), "--once", "--json", "rxe0:1");
+        assertThat(Json.read(json))
+                .asInstanceOf(InstanceOfAssertFactories.MAP)
+                .containsEntry("seconds", 2.0)
+                .containsEntry(
+                        "ports",
+                        List.of(Map.of(
+                                "device",
+                                "rxe0",
+                                "port",
+                                1L,
+                                "state",
+                                "ACTIVE",
+                                "rate",
+                                "2.5 Gb/sec (1X SDR)",
+                                "perSecond",
+                                Map.of("packetsOut", 1000.0),
+                                "troubles",
+                                List.of(Map.of(
+                                        "trouble",
+                                        "NO_RECEIVE_HERE",
+                                        "meaning",
+                                        "this side had no receive for a message",
+                                        "perSecond",
+                                        Map.of("send_rnr_err", 3.0))),
+                                "stuck",
+                                List.of())));
+        assertThat(json)
+                .contains("\"registeredBytes\": 100096", "\"RTS\": 1", "\"name\": \"ib_core\"")
+                .doesNotContain("mlx5_0");
+    }
+
+    @Test
+    void jsonWithoutTheProgramHasNoUsers() throws Exception {
+        assertThat(top(new Made(false, Optional.empty(), () -> {}), "--once", "--json"))
+                .doesNotContain("users");
+    }
+
+    @Test
+    void topNeedsADevice() {
+        assertThatThrownBy(() -> top(new Made(false, Optional.empty()), "nosuch0"))
+                .hasMessage("no port 'nosuch0', there are the devices mlx5_0, rxe0");
+    }
+
+    @Test
+    void usersAreUnknownWithoutTheProgramOrWithAnotherOne() {
+        assertThat(DeviceUsers.of(
+                        kind -> {
+                            throw new UncheckedIOException(new IOException("no such program"));
+                        },
+                        proc.folder()))
+                .isEmpty();
+        assertThat(DeviceUsers.of(kind -> "usage: rdma [FILE]", proc.folder())).isEmpty();
+        assertThat(DeviceUsers.of(kind -> "", proc.folder()))
+                .hasValueSatisfying(users -> assertThat(users).isEmpty());
+    }
+}

@@ -1,0 +1,184 @@
+package dev.verbena.tools.device;
+
+import dev.verbena.tools.page.Json;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The processes that use devices, as {@code rdma resource show} lists them. */
+final class DeviceUsers {
+    private static final Pattern PROCESS = Pattern.compile("(?m)^Tgid:\\s*([0-9]{1,10})$");
+
+    private final Map<String, User> users = new TreeMap<>();
+
+    /** The folder of processes. */
+    private final Path proc;
+
+    private DeviceUsers(Path proc) {
+        this.proc = proc;
+    }
+
+    /** A process, or a part of the kernel, with what it has of one device. */
+    static final class User {
+        private final String device;
+        private final String name;
+        private final long pid;
+        private final Map<Long, String> pairs = new TreeMap<>();
+        private int regions;
+        private long bytes;
+        private int ids;
+
+        private User(String device, String name, long pid) {
+            this.device = device;
+            this.name = name;
+            this.pid = pid;
+        }
+
+        String device() {
+            return device;
+        }
+
+        /** Returns the numbers of queue pairs by state. */
+        private Map<String, Integer> pairsByState() {
+            Map<String, Integer> states = new TreeMap<>();
+            pairs.values().forEach(state -> states.merge(state, 1, Integer::sum));
+            return states;
+        }
+
+        /** Returns text such as {@code java[1234]: 3 queue pairs (1 INIT, 2 RTS), 2 memory regions (64.0 KiB), 1 id}. */
+        @Override
+        public String toString() {
+            List<String> parts = new ArrayList<>();
+            if (!pairs.isEmpty()) {
+                List<String> states = new ArrayList<>();
+                pairsByState().forEach((state, count) -> states.add(count + " " + state));
+                parts.add(counted(pairs.size(), "queue pair") + " (" + String.join(", ", states) + ")");
+            }
+            if (regions > 0) {
+                parts.add(counted(regions, "memory region") + " (" + Traffic.number((double) bytes, "B") + ")");
+            }
+            if (ids > 0) {
+                parts.add(counted(ids, "connection id"));
+            }
+            return name + (pid == 0 ? " (kernel)" : "[" + pid + "]") + ": " + String.join(", ", parts);
+        }
+
+        private static String counted(int count, String what) {
+            return count + " " + what + (count == 1 ? "" : "s");
+        }
+
+        Map<String, Object> json() {
+            return Json.map(
+                    "device",
+                    device,
+                    "name",
+                    name,
+                    "pid",
+                    pid,
+                    "queuePairs",
+                    pairsByState(),
+                    "memoryRegions",
+                    regions,
+                    "registeredBytes",
+                    bytes,
+                    "connectionIds",
+                    ids);
+        }
+    }
+
+    /** Returns the users of all devices of this machine; empty if there is no program that lists them. */
+    static Optional<Collection<User>> here() {
+        return of(DeviceUsers::ask, Path.of("/proc"));
+    }
+
+    /**
+     * Returns the users of all devices.
+     *
+     * @param rdma returns the JSON that {@code rdma resource show} prints for a kind of resource
+     * @param proc the folder of processes
+     */
+    static Optional<Collection<User>> of(Function<String, String> rdma, Path proc) {
+        DeviceUsers all = new DeviceUsers(proc);
+        try {
+            // The program may list a queue pair twice: with and without its port.
+            List<Map<?, ?>> pairs = read(rdma.apply("qp"));
+            pairs.forEach(qp -> all.user(qp).pairs.put(number(qp, "lqpn"), text(qp, "state")));
+            for (Map<?, ?> region : read(rdma.apply("mr"))) {
+                all.user(region).regions++;
+                all.user(region).bytes += number(region, "mrlen");
+            }
+            read(rdma.apply("cm_id")).forEach(id -> all.user(id).ids++);
+        } catch (IllegalArgumentException | UncheckedIOException noProgram) { // or another one of this name
+            return Optional.empty();
+        }
+        return Optional.of(all.users.values());
+    }
+
+    private User user(Map<?, ?> resource) {
+        String device = text(resource, "ifname");
+        long thread = number(resource, "pid"); // the kernel's number of the thread that made the resource
+        long pid = process(thread);
+        String name = pid == thread ? text(resource, "comm") : file(pid + "/comm");
+        return users.computeIfAbsent(device + " " + name + " " + pid, key -> new User(device, name, pid));
+    }
+
+    /** Returns the process of a thread; the thread itself if it has ended, and 0 for the kernel. */
+    private long process(long thread) {
+        Matcher process = PROCESS.matcher(thread == 0 ? "" : file(thread + "/status"));
+        return process.find() ? Long.parseLong(process.group(1)) : thread;
+    }
+
+    private String file(String name) {
+        try {
+            return Files.readString(proc.resolve(name)).strip();
+        } catch (IOException ended) {
+            return "?";
+        }
+    }
+
+    private static List<Map<?, ?>> read(String json) {
+        List<Map<?, ?>> resources = new ArrayList<>();
+        if (!json.isBlank() && Json.read(json) instanceof List<?> list) {
+            for (Object each : list) {
+                if (each instanceof Map<?, ?> map) {
+                    resources.add(map);
+                }
+            }
+        }
+        return resources;
+    }
+
+    private static String text(Map<?, ?> resource, String key) {
+        Object value = resource.get(key);
+        return value == null ? "?" : value.toString();
+    }
+
+    private static long number(Map<?, ?> resource, String key) {
+        return resource.get(key) instanceof Long number ? number : 0;
+    }
+
+    private static String ask(String kind) {
+        try {
+            Process rdma = new ProcessBuilder("rdma", "-j", "resource", "show", kind)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            try (InputStream output = rdma.getInputStream()) {
+                return new String(output.readAllBytes(), StandardCharsets.UTF_8);
+            }
+        } catch (IOException noProgram) {
+            throw new UncheckedIOException(noProgram);
+        }
+    }
+}

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.FencedTest;
 import dev.verbena.tools.command.Tool;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -37,6 +38,14 @@ class CtrlCOnTheFencedProviderTest {
     void ctrlCEndsAWaitingCmServer(String line) throws Exception {
         try (Peer.Process tool = Peer.childJvm(line.split(" "))) {
             tool.awaitOutput("rdma_listen");
+            assertEndsQuietly(tool);
+        }
+    }
+
+    @Test
+    void ctrlCEndsTheToolThatWaitsForEvents() throws Exception {
+        try (Peer.Process tool = Peer.childJvm("events")) {
+            tool.awaitOutput("port 1 of");
             assertEndsQuietly(tool);
         }
     }

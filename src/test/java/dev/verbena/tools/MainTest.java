@@ -70,6 +70,7 @@ class MainTest {
                 "counters rxe0:x",
                 "top rxe0:",
                 "top -n 0",
+                "events -n 0",
                 "rc-pingpong -n 0",
                 "rc-pingpong -p 65536",
                 "rc-pingpong -m 1000",

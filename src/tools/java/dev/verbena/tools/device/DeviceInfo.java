@@ -3,6 +3,7 @@ package dev.verbena.tools.device;
 import dev.verbena.VerbsArena;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Tool;
+import dev.verbena.tools.page.Json;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.device.DeviceAttributes;
@@ -11,23 +12,27 @@ import dev.verbena.verbs.device.OnDemandPaging;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
 import dev.verbena.verbs.device.ReceiveSideScaling;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
 /** Prints the attributes of devices and their ports in the format of {@code ibv_devinfo}. */
 public final class DeviceInfo {
     private static final String USAGE = """
-            usage: verbena devinfo [-d DEVICE] [-i PORT] [-l] [-v]
+            usage: verbena devinfo [-d DEVICE] [-i PORT] [-l] [-v] [--json]
 
             Prints the attributes of devices and their ports in the format of ibv_devinfo.
               -d, --ib-dev=DEVICE   only this device (default: all)
               -i, --ib-port=PORT    only this port (default: all)
               -l, --list            only the names of the devices
-              -v, --verbose         all attributes""";
+              -v, --verbose         all attributes
+              --json                prints the same fields as JSON""";
 
     private static final String FLAG = "\t\t\t\t\t";
 
@@ -53,6 +58,11 @@ public final class DeviceInfo {
         int only = options.number("-i", 0, 1, 255);
         List<Device> devices = options.devices();
         if (options.has("-l")) {
+            if (options.has("--json")) {
+                out.print(Json.of(
+                        Json.map("devices", devices.stream().map(Device::name).toList())));
+                return Tool.OK;
+            }
             out.println(devices.size() + (devices.size() == 1 ? " HCA found:" : " HCAs found:"));
             devices.forEach(device -> out.println("\t" + device.name()));
             out.println();
@@ -61,10 +71,17 @@ public final class DeviceInfo {
         if (devices.isEmpty()) {
             Device.first(); // throws, with advice on how to get a device
         }
+        List<Object> all = new ArrayList<>();
         for (Device device : devices) {
+            ByteArrayOutputStream text = new ByteArrayOutputStream();
+            PrintStream lines = options.has("--json") ? new PrintStream(text, true, StandardCharsets.UTF_8) : out;
             try (VerbsArena arena = VerbsArena.ofConfined()) {
-                new DeviceInfo(device.open(arena), out).print(only, options.has("-v"));
+                new DeviceInfo(device.open(arena), lines).print(only, options.has("-v"));
             }
+            all.add(InfoFields.json(text.toString(StandardCharsets.UTF_8)));
+        }
+        if (options.has("--json")) {
+            out.print(Json.of(Json.map("devices", all)));
         }
         return Tool.OK;
     }

@@ -6,6 +6,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Tool;
+import dev.verbena.tools.page.Json;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
@@ -23,22 +24,26 @@ import java.net.NetworkInterface;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** Checks whether RDMA works on this machine, and prints a remedy for each problem. */
 public final class Doctor {
     private static final String USAGE = """
-            usage: verbena doctor [-d DEVICE]
+            usage: verbena doctor [-d DEVICE] [--json]
 
             Checks libraries, kernel modules, devices, permissions, ports, addresses and the
             limit of locked memory, and moves some bytes by RDMA from this machine to
             itself. Prints a remedy for each problem.
             Exit status: 0 if there is no problem, else 1.
-              -d, --ib-dev=DEVICE   only this device (default: all)""";
+              -d, --ib-dev=DEVICE   only this device (default: all)
+              --json                prints JSON""";
 
     private static final String GUEST = "run programs in a guest with soft-RoCE: scripts/soft-roce run -- COMMAND";
     private static final Duration STEP = Duration.ofSeconds(3);
@@ -47,12 +52,33 @@ public final class Doctor {
     private static final long ENOUGH_MEBIBYTES = 64;
     private static final long CAP_IPC_LOCK = 1L << 14;
 
-    private final PrintStream out;
+    private final Consumer<Check> report;
     private int findings;
     private String step = "";
 
-    private Doctor(PrintStream out) {
-        this.out = out;
+    private Doctor(Consumer<Check> report) {
+        this.report = report;
+    }
+
+    /**
+     * A check and its result.
+     *
+     * @param ok true if all is well
+     * @param what the thing that was checked
+     * @param how the state of the thing
+     * @param remedy the remedy for a problem; empty if all is well
+     */
+    private record Check(boolean ok, String what, String how, String remedy) {
+        void print(PrintStream out) {
+            out.printf("  %-5s %-14s %s%n", ok ? "ok" : "BAD", what, how);
+            if (!remedy.isEmpty()) {
+                out.printf("        %-14s -> %s%n", "", remedy);
+            }
+        }
+
+        Map<String, Object> json() {
+            return Json.map("ok", ok, "check", what, "state", how, "remedy", remedy);
+        }
     }
 
     /**
@@ -65,23 +91,28 @@ public final class Doctor {
      */
     public static int run(String[] args, PrintStream out) throws Exception {
         Options options = Options.parse(args, USAGE, 0);
-        Doctor doctor = new Doctor(out);
+        List<Object> checks = new ArrayList<>();
+        boolean json = options.has("--json");
+        Doctor doctor = new Doctor(json ? check -> checks.add(check.json()) : check -> check.print(out));
         doctor.examine(options.has("-d") ? Optional.of(options.text("-d", "")) : Optional.empty());
-        out.println(
-                doctor.findings == 0
-                        ? "No problems found."
-                        : doctor.findings == 1 ? "1 problem found." : doctor.findings + " problems found.");
+        if (json) {
+            out.print(Json.of(Json.map("problems", doctor.findings, "checks", checks)));
+        } else {
+            out.println(
+                    doctor.findings == 0
+                            ? "No problems found."
+                            : doctor.findings == 1 ? "1 problem found." : doctor.findings + " problems found.");
+        }
         return doctor.findings == 0 ? Tool.OK : Tool.FAILED;
     }
 
     private void well(String what, Object how) {
-        out.printf("  ok    %-14s %s%n", what, how);
+        report.accept(new Check(true, what, how.toString(), ""));
     }
 
     private void bad(String what, Object how, String remedy) {
         findings++;
-        out.printf("  BAD   %-14s %s%n", what, how);
-        out.printf("        %-14s -> %s%n", "", remedy);
+        report.accept(new Check(false, what, how.toString(), remedy));
     }
 
     private void examine(Optional<String> wanted) throws Exception {

@@ -3,24 +3,27 @@ package dev.verbena.tools.device;
 import dev.verbena.VerbsArena;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Tool;
+import dev.verbena.tools.page.Json;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.device.Port;
 import java.io.PrintStream;
 import java.net.InetAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
 
 /** Lists the GIDs of a device with index, type, network device and address, and marks the one to use. */
 public final class Gids {
     private static final String USAGE = """
-            usage: verbena gids [-d DEVICE] [-i PORT]
+            usage: verbena gids [-d DEVICE] [-i PORT] [--json]
 
             Lists GIDs: index, type, network device, GID. A star marks the one to use.
             Verbena uses that GID by default; the C tools need its index as -g INDEX.
               -d, --ib-dev=DEVICE   only this device (default: all)
-              -i, --ib-port=PORT    only this port (default: all)""";
+              -i, --ib-port=PORT    only this port (default: all)
+              --json                prints JSON""";
 
     private Gids() {}
 
@@ -38,16 +41,47 @@ public final class Gids {
         if (devices.isEmpty()) {
             Device.first(); // throws, with advice on how to get a device
         }
+        List<Object> gids = new ArrayList<>();
         for (Device device : devices) {
             try (VerbsArena arena = VerbsArena.ofConfined()) {
                 Context context = device.open(arena);
                 List<Port> ports = only == 0 ? context.ports() : List.of(context.port(only));
                 for (Port port : ports) {
-                    print(context, port.number(), out);
+                    if (options.has("--json")) {
+                        add(context, port.number(), gids);
+                    } else {
+                        print(context, port.number(), out);
+                    }
                 }
             }
         }
+        if (options.has("--json")) {
+            out.print(Json.of(Json.map("gids", gids)));
+        }
         return Tool.OK;
+    }
+
+    private static void add(Context context, int port, List<Object> gids) {
+        List<GidEntry> entries =
+                context.gids().stream().filter(entry -> entry.port() == port).toList();
+        GidEntry best = entries.isEmpty() ? null : context.bestGid(port);
+        for (GidEntry entry : entries) {
+            gids.add(Json.map(
+                    "device",
+                    context.device().name(),
+                    "port",
+                    port,
+                    "index",
+                    entry.index(),
+                    "type",
+                    type(entry.type()),
+                    "netdev",
+                    entry.networkDevice(),
+                    "gid",
+                    text(entry),
+                    "best",
+                    entry.equals(best)));
+        }
     }
 
     private static void print(Context context, int port, PrintStream out) {

@@ -2,12 +2,15 @@ package dev.verbena.tools.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.tools.ToolRun;
 import dev.verbena.tools.page.Json;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Compares the JSON of tools about devices with their text. */
 @FencedTest
@@ -82,8 +85,26 @@ class DeviceJsonTest {
         assertThat(text.lines().filter(line -> line.startsWith("  BAD ")))
                 .hasSize(((Long) ((Map<?, ?>) report).get("problems")).intValue());
         assertThat(checks)
-                .filteredOn(check -> ((Map<?, ?>) check).get("ok").equals(false))
+                .filteredOn(check -> ((Map<?, ?>) check).get("result").equals("BAD"))
                 .allSatisfy(check ->
                         assertThat((String) ((Map<?, ?>) check).get("remedy")).isNotEmpty());
+    }
+
+    /** A warning is no problem: the exit status and the last line are the same without it. */
+    @Test
+    void doctorWarnsOfErrorsThatWereCounted(@TempDir Path folder) {
+        String before = run("doctor").out();
+        assertThat(before).doesNotContain("counters");
+        new SysfsTree(folder).with("fenced0/ports/1/hw_counters/send_rnr_err", 3);
+        Fenced.adapterPath(folder.resolve("fenced0").toString());
+        try {
+            assertThat(run("doctor").out())
+                    .contains(
+                            "  warn  counters       port 1: this side had no receive for a message: send_rnr_err 3\n",
+                            "-> post more receives here")
+                    .endsWith(before.lines().toList().getLast() + "\n");
+        } finally {
+            Fenced.adapterPath("");
+        }
     }
 }

@@ -9,6 +9,7 @@ import dev.verbena.tools.command.Tool;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -47,6 +48,29 @@ class DoctorTest {
         assertThat(Doctor.asksForInlineData(file)).isTrue();
         assertThat(Doctor.asksForInlineData(Files.writeString(file, "64\n"))).isTrue();
         assertThat(Doctor.asksForInlineData(Files.writeString(file, "0\n"))).isFalse();
+    }
+
+    @Test
+    void doctorWarnsOfFewOpenFiles() {
+        assertThat(Doctor.openFiles("1024"))
+                .satisfies(check -> assertThat(check.result()).isEqualTo("warn"))
+                .satisfies(check -> assertThat(check.how()).startsWith("1024 is the limit"))
+                .satisfies(check -> assertThat(check.remedy()).contains("LimitNOFILE"));
+        assertThat(List.of("4096", "unlimited"))
+                .allSatisfy(
+                        limit -> assertThat(Doctor.openFiles(limit).result()).isEqualTo("ok"));
+    }
+
+    @Test
+    void doctorShowsTheInlineDataOfRdmaSockets(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("inline_default");
+        assertThat(Doctor.socketInline(file).how()).startsWith("inline data of 64 bytes, because there is no ");
+        Files.writeString(file, "0\n");
+        assertThat(Doctor.socketInline(file).how()).startsWith("inline data of 0 bytes, as ");
+        assertThat(Doctor.socketInline(file).result()).isEqualTo("ok");
+        Files.writeString(file, "none\u001b[2J\n");
+        assertThat(Doctor.socketInline(file).result()).isEqualTo("warn");
+        assertThat(Doctor.socketInline(file).how()).endsWith(" has 'none?[2J'");
     }
 
     @Test

@@ -5,6 +5,7 @@ import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.tools.command.Options;
+import dev.verbena.tools.command.PeerText;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.page.Json;
 import dev.verbena.verbs.AccessFlag;
@@ -17,6 +18,7 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.device.Port;
+import dev.verbena.verbs.device.PortCounters;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.net.InetAddress;
@@ -38,18 +40,23 @@ public final class Doctor {
     private static final String USAGE = """
             usage: verbena doctor [-d DEVICE] [--json]
 
-            Checks libraries, kernel modules, devices, permissions, ports, addresses and the
-            limit of locked memory, and moves some bytes by RDMA from this machine to
-            itself. Prints a remedy for each problem.
-            Exit status: 0 if there is no problem, else 1.
+            Checks libraries, kernel modules, devices, permissions, ports with their speed
+            and counters of errors, addresses and limits, and moves some bytes by RDMA from
+            this machine to itself. Prints a remedy for each problem and each warning.
+            Exit status: 0 if there is no problem, else 1. Warnings are no problems.
               -d, --ib-dev=DEVICE   only this device (default: all)
               --json                prints JSON""";
 
     private static final String GUEST = "run programs in a guest with soft-RoCE: scripts/soft-roce run -- COMMAND";
     private static final Duration STEP = Duration.ofSeconds(3);
     private static final Path NODES = Path.of("/dev/infiniband");
-    private static final Path INLINE_DEFAULT = Path.of("/etc/rdma/rsocket/inline_default");
     private static final long ENOUGH_MEBIBYTES = 64;
+    private static final long ENOUGH_FILES = 4096;
+    private static final Path INLINE_DEFAULT = Path.of("/etc/rdma/rsocket/inline_default");
+
+    /** The bytes of inline data that rsockets asks for without the file. */
+    private static final int SOCKET_INLINE = 64;
+
     private static final long CAP_IPC_LOCK = 1L << 14;
 
     private final Consumer<Check> report;
@@ -63,21 +70,21 @@ public final class Doctor {
     /**
      * A check and its result.
      *
-     * @param ok true if all is well
+     * @param result {@code ok}, {@code warn} or {@code BAD}
      * @param what the thing that was checked
      * @param how the state of the thing
      * @param remedy the remedy for a problem; empty if all is well
      */
-    private record Check(boolean ok, String what, String how, String remedy) {
+    record Check(String result, String what, String how, String remedy) {
         void print(PrintStream out) {
-            out.printf("  %-5s %-14s %s%n", ok ? "ok" : "BAD", what, how);
+            out.printf("  %-5s %-14s %s%n", result, what, how);
             if (!remedy.isEmpty()) {
                 out.printf("        %-14s -> %s%n", "", remedy);
             }
         }
 
         Map<String, Object> json() {
-            return Json.map("ok", ok, "check", what, "state", how, "remedy", remedy);
+            return Json.map("result", result, "check", what, "state", how, "remedy", remedy);
         }
     }
 
@@ -107,12 +114,12 @@ public final class Doctor {
     }
 
     private void well(String what, Object how) {
-        report.accept(new Check(true, what, how.toString(), ""));
+        report.accept(new Check("ok", what, how.toString(), ""));
     }
 
     private void bad(String what, Object how, String remedy) {
         findings++;
-        report.accept(new Check(false, what, how.toString(), remedy));
+        report.accept(new Check("BAD", what, how.toString(), remedy));
     }
 
     private void examine(Optional<String> wanted) throws Exception {
@@ -128,6 +135,8 @@ public final class Doctor {
                             + "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev eth0; or " + GUEST);
         }
         lockedMemory();
+        report.accept(openFiles(limit("Max open files")));
+        report.accept(socketInline(INLINE_DEFAULT));
         if (!callable) {
             return;
         }
@@ -231,12 +240,47 @@ public final class Doctor {
         }
     }
 
-    private void lockedMemory() throws IOException {
-        String limit = Files.readAllLines(Path.of("/proc/self/limits")).stream()
-                .filter(line -> line.startsWith("Max locked memory"))
+    /** Returns a limit of this process: a number, or {@code unlimited}. */
+    private static String limit(String name) throws IOException {
+        return Files.readAllLines(Path.of("/proc/self/limits")).stream()
+                .filter(line -> line.startsWith(name))
                 .findFirst()
                 .orElseThrow()
-                .split("\\s+")[3];
+                .substring(name.length())
+                .strip()
+                .split("\\s+")[0];
+    }
+
+    static Check openFiles(String limit) {
+        return limit.equals("unlimited") || Long.parseLong(limit) >= ENOUGH_FILES
+                ? new Check("ok", "open files", limit + " is the limit for this process", "")
+                : new Check(
+                        "warn",
+                        "open files",
+                        limit + " is the limit for this process",
+                        "for many connections: 'ulimit -n 65536', or 'nofile' in /etc/security/limits.conf, or "
+                                + "LimitNOFILE=65536 in a systemd service");
+    }
+
+    /**
+     * Checks how much inline data RDMA sockets ask a device for.
+     *
+     * @param file the file that sets the number of bytes
+     */
+    static Check socketInline(Path file) throws IOException {
+        String what = "RDMA sockets";
+        if (!Files.isReadable(file)) {
+            String how = "inline data of " + SOCKET_INLINE + " bytes, because there is no " + file;
+            return new Check("ok", what, how, "");
+        }
+        String bytes = PeerText.harmless(Files.readString(file).strip());
+        return bytes.matches("[0-9]{1,5}")
+                ? new Check("ok", what, "inline data of " + bytes + " bytes, as " + file + " says", "")
+                : new Check("warn", what, file + " has '" + bytes + "'", "write a number of bytes into it; 0 for none");
+    }
+
+    private void lockedMemory() throws IOException {
+        String limit = limit("Max locked memory");
         String capabilities = Files.readAllLines(Path.of("/proc/self/status")).stream()
                 .filter(line -> line.startsWith("CapEff:"))
                 .findFirst()
@@ -291,7 +335,7 @@ public final class Doctor {
         List<String> limits = device.limits();
         well("driver", limits.isEmpty() ? name + ", no limits of verbs are known" : name + ", without some of verbs:");
         for (String limit : limits) {
-            out.printf("        %-14s - %s%n", "", limit);
+            well("limit", limit);
         }
         if (device.ignoresInlineData() && asksForInlineData(INLINE_DEFAULT)) {
             bad(
@@ -321,6 +365,7 @@ public final class Doctor {
             return;
         }
         well("port", port);
+        weaknesses(context, port);
         try {
             GidEntry best = context.bestGid(port.number());
             if (best.type() == GidEntry.Type.ROCE_V1) {
@@ -339,6 +384,13 @@ public final class Doctor {
                     "GID",
                     "port " + port.number() + " has none",
                     "give its network device an IP address: ip addr add ADDRESS/24 dev DEVICE");
+        }
+    }
+
+    private void weaknesses(Context context, Port port) {
+        PortCounters counters = context.counters(port.number());
+        for (PortHealth.Weakness weakness : PortHealth.of(port, counters, DeviceFolders.HERE)) {
+            report.accept(new Check("warn", weakness.what(), weakness.how(), weakness.remedy()));
         }
     }
 

@@ -12,7 +12,6 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -125,24 +124,7 @@ public final class Top {
     private record Change(PortCounters now, SortedMap<String, Long> counters, double seconds) {
         /** Returns the counters that have grown, by the trouble that they report. */
         Map<Trouble, Map<String, Long>> troubles() {
-            return byTrouble(counters);
-        }
-
-        /** Returns the counters that have grown since the driver was loaded, by the trouble that they report. */
-        Map<Trouble, Map<String, Long>> troublesOfOld() {
-            return byTrouble(now.values());
-        }
-
-        private static Map<Trouble, Map<String, Long>> byTrouble(SortedMap<String, Long> values) {
-            Map<Trouble, Map<String, Long>> troubles = new EnumMap<>(Trouble.class);
-            values.forEach((counter, value) -> {
-                if (value > 0) { // a value that fell was reset
-                    Trouble.of(counter)
-                            .ifPresent(trouble -> troubles.computeIfAbsent(trouble, key -> new LinkedHashMap<>())
-                                    .put(counter, value));
-                }
-            });
-            return troubles;
+            return Trouble.in(counters);
         }
 
         /** Returns the place of a port in the order: the port with the worst trouble comes first. */
@@ -197,7 +179,7 @@ public final class Top {
             out.println("         -> " + trouble.remedy());
         });
         List<String> old = new ArrayList<>();
-        change.troublesOfOld()
+        Trouble.in(now.values())
                 .values()
                 .forEach(counters -> counters.forEach((counter, value) -> {
                     if (change.counters.getOrDefault(counter, 0L) == 0) {

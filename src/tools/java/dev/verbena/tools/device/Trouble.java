@@ -1,8 +1,12 @@
 package dev.verbena.tools.device;
 
 import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
 
 /**
  * A kind of trouble that counters report, the worst first. Each driver has its own names for the same trouble. The names are
@@ -184,5 +188,18 @@ enum Trouble {
         return Arrays.stream(values())
                 .filter(trouble -> trouble.counters.contains(common))
                 .findFirst();
+    }
+
+    /** Returns the counters of trouble whose values are positive, by the trouble that they report. */
+    static Map<Trouble, Map<String, Long>> in(SortedMap<String, Long> values) {
+        Map<Trouble, Map<String, Long>> troubles = new EnumMap<>(Trouble.class);
+        values.forEach((counter, value) -> {
+            if (value > 0) { // a value that fell was reset
+                of(counter)
+                        .ifPresent(trouble -> troubles.computeIfAbsent(trouble, key -> new LinkedHashMap<>())
+                                .put(counter, value));
+            }
+        });
+        return troubles;
     }
 }

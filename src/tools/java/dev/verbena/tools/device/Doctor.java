@@ -15,6 +15,8 @@ import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.address.EthernetAddress;
+import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.address.Grh;
 import dev.verbena.verbs.device.Port;
@@ -27,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -431,17 +434,23 @@ public final class Doctor {
         }
     }
 
-    /** Returns an IP address of the first port. The GIDs of iWARP are hardware addresses. */
+    /** Returns an IP address of the first port. Over iWARP, a GID begins with the hardware address of its network device. */
     private static InetAddress address(Context context) throws IOException {
-        GidEntry best = context.bestGid(1);
-        NetworkInterface device =
-                best.networkDevice().isEmpty() ? null : NetworkInterface.getByName(best.networkDevice());
-        return device == null
-                ? best.gid().toInetAddress()
-                : device.inetAddresses()
+        Gid gid = context.bestGid(1).gid();
+        if (gid.isIpv4Mapped()) {
+            return gid.toInetAddress();
+        }
+        byte[] hardware = Arrays.copyOf(gid.toBytes(), EthernetAddress.BYTES);
+        for (NetworkInterface device : NetworkInterface.networkInterfaces().toList()) {
+            if (Arrays.equals(device.getHardwareAddress(), hardware)) {
+                return device.inetAddresses()
+                        .filter(each -> !each.isLinkLocalAddress())
                         .findFirst()
-                        .orElseThrow(() -> new IllegalStateException(best.networkDevice()
-                                + " has no IP address: ip addr add ADDRESS/24 dev " + best.networkDevice()));
+                        .orElseThrow(() -> new IllegalStateException(device.getName()
+                                + " has no IP address: ip addr add ADDRESS/24 dev " + device.getName()));
+            }
+        }
+        throw new IllegalStateException("no network device has the hardware address that " + gid + " begins with");
     }
 
     private void exchange(LoopbackPair both) throws InterruptedException {

@@ -73,6 +73,8 @@ final class Engine {
 
     final Arrivals arrivals = new Arrivals(this);
 
+    final Connector connector = new Connector(this);
+
     /** The channels that have ended, and that the node closes. */
     private final Set<ChannelCore> over = ConcurrentHashMap.newKeySet();
 
@@ -300,6 +302,7 @@ final class Engine {
             broken = why;
         }
         accepting.wakeAll();
+        connector.wakeAll();
         resting.wakeAll();
         for (int i = 0; i < slots.length(); i++) {
             ChannelCore core = slots.get(i);
@@ -697,35 +700,6 @@ final class Engine {
         }
     }
 
-    Channel connect(InetSocketAddress peer, Duration timeout) throws InterruptedException {
-        Objects.requireNonNull(timeout, "timeout");
-        Deadline deadline = Deadline.after(timeout);
-        VerbsException before = null;
-        Carrier.Attempt attempt = carrier.attempt();
-        while (true) {
-            checkUsable();
-            ChannelCore core = enterToConnect(peer);
-            try {
-                return open(core, attempt, deadline, timeout);
-            } catch (VerbsException failure) {
-                giveUp(core);
-                if (before != null && before != failure) {
-                    failure.addSuppressed(before);
-                }
-                Carrier.Connection with = core.rail.connection();
-                before = with != null && with.isRedirected() ? before : failure;
-                boolean late = failure instanceof VerbsTimeoutException;
-                attempt = late && deadline.isOver() ? null : attempt.next(core, late);
-                if (attempt == null) {
-                    throw failure;
-                }
-            } catch (Throwable failure) {
-                giveUp(core);
-                throw failure;
-            }
-        }
-    }
-
     ChannelCore enterToConnect(InetSocketAddress peer) {
         ChannelCore core = enter(peer, false);
         if (core == null) {
@@ -734,21 +708,6 @@ final class Engine {
                     + " channels: close some, or raise NodeOptions.maxChannels()");
         }
         return core;
-    }
-
-    private static Channel open(ChannelCore core, Carrier.Attempt attempt, Deadline deadline, Duration timeout)
-            throws InterruptedException {
-        attempt.begin(core);
-        Duration left = deadline.left();
-        Duration patience = attempt.patience();
-        if (!core.channel.awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
-            throw new VerbsTimeoutException(
-                    core.rail.transport() == Transport.RDMA ? "rdma_connect" : "connect",
-                    "to " + text(core.peer),
-                    timeout,
-                    "The peer's node may be slow, or makes no progress");
-        }
-        return core.channel;
     }
 
     /** Closes a channel that the program never gets. */
@@ -872,6 +831,7 @@ final class Engine {
             closing = true;
         }
         accepting.wakeAll();
+        connector.wakeAll();
         closeChannels(); // while the node's threads still hear the peers
         exports.closeAll();
         awaitTransfers();

@@ -168,7 +168,7 @@ public final class Node extends VerbsObject {
         StackRoom.forLinking();
         lifetime.checkOpen();
         checkPeer(peer);
-        return engine.connect(peer, timeout);
+        return engine.connector.connect(peer, timeout);
     }
 
     /**

@@ -57,6 +57,7 @@ public final class NodeOptions extends Options<NodeOptions> {
             KEYS.key("channels per peer", null);
 
     private static final Key<NodeOptions, Integer> MAX_WAITING = KEYS.key("waiting", 32);
+    private static final Key<NodeOptions, Integer> CONNECTING = KEYS.key("connecting", 64);
     private static final Key<NodeOptions, Duration> HANDSHAKE_TIMEOUT =
             KEYS.key("handshake timeout", Duration.ofSeconds(30));
     private static final Key<NodeOptions, Duration> CLOSE_TIMEOUT = KEYS.key("close timeout", Duration.ofSeconds(10));
@@ -266,6 +267,17 @@ public final class NodeOptions extends Options<NodeOptions> {
     }
 
     /**
+     * Returns a copy with another number of threads that connect at once. Others wait in {@link Node#connect}, within their
+     * time limits. The connection managers of some drivers get stuck with several hundred set-ups under way.
+     *
+     * @param changed 1 to 65535
+     * @return a changed copy
+     */
+    public NodeOptions connecting(int changed) {
+        return with(CONNECTING, Checks.checkRange("number of threads that connect", changed, 1, 0xffff));
+    }
+
+    /**
      * Returns a copy with another longest time from a peer's request to its first message. The default of 30 seconds lets in a
      * peer whose virtual machine has just started on a busy machine.
      *
@@ -423,6 +435,10 @@ public final class NodeOptions extends Options<NodeOptions> {
     int maxChannelsPerPeer() {
         Integer chosen = MAX_CHANNELS_PER_PEER.of(this);
         return chosen == null ? maxChannels() - maxChannels() / 4 : chosen;
+    }
+
+    int connecting() {
+        return CONNECTING.of(this);
     }
 
     int maxWaiting() {

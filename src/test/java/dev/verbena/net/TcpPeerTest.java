@@ -487,6 +487,26 @@ class TcpPeerTest extends TcpTest {
         }
     }
 
+    /** The first peer does not answer, so its place is taken until the thread gives up. */
+    @Test
+    void fewThreadsConnectAtOnceAndOthersWait() throws Exception {
+        use(NodePair.SMALL.connecting(1));
+        try (ServerSocket silent = fakeServer()) {
+            InetSocketAddress nobody = (InetSocketAddress) silent.getLocalSocketAddress();
+            var first = nodes.start(() -> nodes.client.connect(nobody, DEADLINE));
+            try (Socket taken = silent.accept()) {
+                taken.getInputStream().readNBytes(GREETING_BYTES);
+                assertThatExceptionOfType(VerbsTimeoutException.class)
+                        .isThrownBy(() -> nodes.client.connect(nodes.server.address(), SHORT))
+                        .withMessageContaining("NodeOptions.connecting()");
+                var waits = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+                taken.shutdownOutput();
+                assertThat(first).failsWithin(DEADLINE);
+                assertThat(NodePair.end(waits).isOpen()).isTrue();
+            }
+        }
+    }
+
     @Test
     void connectingWhereNobodyListensIsUnreachable() {
         InetSocketAddress nobody = new InetSocketAddress("127.0.0.1", Listening.freePort());

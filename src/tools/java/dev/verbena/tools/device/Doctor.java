@@ -338,7 +338,7 @@ public final class Doctor {
         List<String> limits = device.limits();
         well("driver", limits.isEmpty() ? name + ", no limits of verbs are known" : name + ", without some of verbs:");
         for (String limit : limits) {
-            well("limit", limit);
+            report.accept(new Check("note", "limit", limit, ""));
         }
         if (device.ignoresInlineData() && asksForInlineData(INLINE_DEFAULT)) {
             bad(

@@ -1,0 +1,101 @@
+package dev.verbena.net;
+
+import dev.verbena.VerbsException;
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.Deadline;
+import dev.verbena.internal.Waiters;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connects a node to others. At most {@link NodeOptions#connecting} threads connect at once, and all others wait. All threads
+ * may use an instance.
+ */
+final class Connector {
+    private final Engine engine;
+    private final AtomicInteger underWay = new AtomicInteger();
+    private final Waiters places = new Waiters();
+    private final Supplier<@Nullable Boolean> takePlace = this::takePlace;
+
+    Connector(Engine engine) {
+        this.engine = engine;
+    }
+
+    private @Nullable Boolean takePlace() {
+        engine.checkUsable();
+        if (underWay.incrementAndGet() <= engine.options.connecting()) {
+            return Boolean.TRUE;
+        }
+        underWay.decrementAndGet();
+        return null;
+    }
+
+    /** Has all threads that wait for others to connect look again. */
+    void wakeAll() {
+        places.wakeAll();
+    }
+
+    Channel connect(InetSocketAddress peer, Duration timeout) throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout");
+        Deadline deadline = Deadline.after(timeout);
+        if (engine.await(places, takePlace, timeout) == null) {
+            throw new VerbsTimeoutException(
+                    "connect",
+                    "to " + Engine.text(peer),
+                    timeout,
+                    "As many connects are under way as NodeOptions.connecting() allows");
+        }
+        try {
+            return connect(peer, deadline, timeout);
+        } finally {
+            underWay.decrementAndGet();
+            engine.wake(places);
+        }
+    }
+
+    private Channel connect(InetSocketAddress peer, Deadline deadline, Duration timeout) throws InterruptedException {
+        VerbsException before = null;
+        Carrier.Attempt attempt = engine.carrier.attempt();
+        while (true) {
+            engine.checkUsable();
+            ChannelCore core = engine.enterToConnect(peer);
+            try {
+                return open(core, attempt, deadline, timeout);
+            } catch (VerbsException failure) {
+                engine.giveUp(core);
+                if (before != null && before != failure) {
+                    failure.addSuppressed(before);
+                }
+                Carrier.Connection with = core.rail.connection();
+                before = with != null && with.isRedirected() ? before : failure;
+                boolean late = failure instanceof VerbsTimeoutException;
+                attempt = late && deadline.isOver() ? null : attempt.next(core, late);
+                if (attempt == null) {
+                    throw failure;
+                }
+            } catch (Throwable failure) {
+                engine.giveUp(core);
+                throw failure;
+            }
+        }
+    }
+
+    private static Channel open(ChannelCore core, Carrier.Attempt attempt, Deadline deadline, Duration timeout)
+            throws InterruptedException {
+        attempt.begin(core);
+        Duration left = deadline.left();
+        Duration patience = attempt.patience();
+        if (!core.channel.awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
+            throw new VerbsTimeoutException(
+                    core.rail.transport() == Transport.RDMA ? "rdma_connect" : "connect",
+                    "to " + Engine.text(core.peer),
+                    timeout,
+                    "The peer's node may be slow, or makes no progress");
+        }
+        return core.channel;
+    }
+}

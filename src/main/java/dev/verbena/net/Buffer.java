@@ -40,8 +40,9 @@ final class Buffer {
     /** The memory of the header, the message and the seal. */
     final MemorySegment all;
 
-    /** The message that methods lend which allocate nothing. */
-    final Message reused;
+    /** The message that methods lend which allocate nothing, once one of them has. */
+    @Nullable
+    Message reused;
 
     /** Written under the channel's lock, and also read without it. A release costs no fence. */
     @SuppressWarnings("unused") // a VarHandle reads it
@@ -73,19 +74,25 @@ final class Buffer {
      * @param whole memory that begins with the header
      * @param room the number of bytes behind the message that its seal needs
      */
-    Buffer(Channel channel, int index, LocalMemory whole, int room) {
+    Buffer(int index, LocalMemory whole, int room) {
         this.index = index;
         this.whole = whole;
         this.around = Wire.HEADER_BYTES + room;
         this.all = whole.segment();
         this.slice = whole;
         this.length = (int) whole.length() - around;
-        this.reused = new Message(channel, this, 0);
     }
 
     /** Returns the message that {@link #lend} lends next. A new one may find no memory, so this comes before any change. */
-    Message next(boolean reuse) {
-        return reuse ? reused : new Message(reused.channel(), this, turn + 1);
+    Message next(Channel channel, boolean reuse) {
+        Message known = reused;
+        if (!reuse || known == null) {
+            known = new Message(channel, this, turn + 1);
+            if (reuse) {
+                reused = known;
+            }
+        }
+        return known;
     }
 
     /** Lends this buffer to the program as a message from {@link #next}. */

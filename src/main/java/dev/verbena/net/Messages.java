@@ -120,7 +120,7 @@ final class Messages {
 
     /** Posts the receive of the peer's greeting, which is the first message. */
     void begin(Link on) {
-        receives[0] = new Buffer(core.channel, 0, on.greetingOfPeer(), 0);
+        receives[0] = new Buffer(0, on.greetingOfPeer(), 0);
         post(on, receives[0]);
     }
 
@@ -131,10 +131,10 @@ final class Messages {
         int room = options.room();
         long size = (long) options.messageSize() + room;
         for (int i = 1; i < receives.length; i++) {
-            receives[i] = new Buffer(core.channel, i, on.piece(piece++, size), room);
+            receives[i] = new Buffer(i, on.piece(piece++, size), room);
         }
         for (int i = 0; i < sends.length; i++) {
-            sends[i] = new Buffer(core.channel, i, on.piece(piece++, size), room);
+            sends[i] = new Buffer(i, on.piece(piece++, size), room);
             idle[sends.length - 1 - i] = sends[i];
         }
         idleCount = sends.length;
@@ -345,7 +345,7 @@ final class Messages {
 
     private Message lendToSend(int kind, int call, boolean reuse) {
         Buffer buffer = idle[idleCount - 1];
-        Message next = buffer.next(reuse);
+        Message next = buffer.next(core.channel, reuse);
         buffer.length(maxSize);
         buffer.kind = kind;
         buffer.call = call;
@@ -428,7 +428,7 @@ final class Messages {
             return null;
         }
         Buffer buffer = arrived[arrivedFirst];
-        Message next = buffer.next(reuse);
+        Message next = buffer.next(core.channel, reuse);
         if (isAsking(buffer) && !calls.reserveReply()) {
             if (core.cause() == null) {
                 return null; // until the peer's adapter has acknowledged an earlier reply
@@ -609,7 +609,7 @@ final class Messages {
             dropReply(buffer);
             throw refused;
         }
-        Message next = buffer.next(reuse);
+        Message next = buffer.next(core.channel, reuse);
         buffer.lend(Buffer.State.RECEIVED, next);
         hold(call);
         return next;

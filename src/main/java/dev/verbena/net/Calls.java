@@ -1,23 +1,31 @@
 package dev.verbena.net;
 
+import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls of a channel, in both directions. The channel's lock guards an instance.
+ * The calls of a channel, in both directions. The channel's lock guards an instance. Methods for the program take it; all
+ * others are called under it.
  *
  * <p>A call has a number, which request and reply carry. The number is free again only when the reply has come and its
  * receive is posted again. So each open call keeps one receive for its reply, and a reply needs no credit. A call that the
  * program has given up keeps its number until the reply comes, which is dropped.
  *
+ * <p>A request with a future that lacks a number or a credit waits here. It keeps its buffer, so the buffers to send limit
+ * the number of requests that wait.
+ *
  * <p>The peer's requests are handed to the program only while a buffer for the reply is free. The buffer is free again when
  * the reply was acknowledged.
  */
-final class Calls {
+final class Calls extends Numbers<Calls.Call, Message> {
     /** A call of this side. */
-    static final class Call extends Numbers.Numbered implements Supplier<@Nullable Message> {
-        @Nullable
-        Buffer answer;
+    final class Call extends Numbers.Pending<Message> implements Supplier<@Nullable Message> {
+        private @Nullable Buffer answer;
 
         /** True if this is an offer whose pieces the peer may ask for. */
         boolean offers;
@@ -25,29 +33,55 @@ final class Calls {
         /** True while the peer waits for the next piece. */
         boolean pulled;
 
-        private final Messages messages;
-
-        Call(int number, Messages messages) {
+        private Call(int number) {
             super(number, 0);
-            this.messages = messages;
         }
 
-        /** Takes the reply in a new message; null if it has not come. */
+        /** Takes the reply in a new message, for the thread that has made the call; null if it has not come. */
         @Override
         public @Nullable Message get() {
-            return messages.takeReply(number);
+            try (var _ = core.lock.held()) {
+                core.checkNotClosed();
+                return take(this, false);
+            }
         }
 
-        /** Begins a request. */
-        void begin(boolean asOffer) {
-            offers = asOffer;
-            pulled = false;
+        @Override
+        Message result(boolean reuse) {
+            Buffer reply = Objects.requireNonNull(answer);
+            if (reply.kind == Wire.FAULT) {
+                byte[] text = reply.segment().toArray(ValueLayout.JAVA_BYTE);
+                CallException refused = new CallException(core.toText(), new String(text, StandardCharsets.UTF_8));
+                drop();
+                throw refused;
+            }
+            Message next = reply.next(core.channel, reuse); // before any change: there may be no memory
+            reply.lend(Buffer.State.RECEIVED, next);
+            hold();
+            return next;
+        }
+
+        @Override
+        void drop() {
+            Buffer reply = Objects.requireNonNull(answer);
+            hold();
+            dropReply(reply);
+        }
+
+        /** Notes that the program has the reply. */
+        private void hold() {
+            answer = null;
+            state = State.HELD;
         }
     }
 
-    final Numbers<Call> numbers;
+    final Supplier<@Nullable Call> takeNumber = this::takeNumber;
 
+    private final Messages messages;
     private final int most;
+
+    /** The futures whose requests were not sent. */
+    private final ArrayDeque<ChannelFuture<Message>> unsent = new ArrayDeque<>();
 
     /** The numbers of the peer's calls that are not answered. */
     private final boolean[] asked;
@@ -55,23 +89,191 @@ final class Calls {
     /** The number of buffers for replies that are in use, or reserved for a request that the program has. */
     private int replies;
 
-    Calls(ChannelCore core, Messages messages, int most) {
+    /** The number of requests that were sent. */
+    long count;
+
+    Calls(ChannelCore core, Engine engine, Messages messages, int most) {
+        super(core, engine, "open call", 0);
+        this.messages = messages;
         this.most = most;
-        numbers = new Numbers<>(core, "open call", 0, number -> new Call(number, messages));
         asked = new boolean[most];
+    }
+
+    @Override
+    Call make(int number) {
+        return new Call(number);
     }
 
     /** Begins: the peer answers this number of calls at once. */
     void begin(int ofPeer) {
-        numbers.begin(Math.min(most, ofPeer));
+        beginNumbers(Math.min(most, ofPeer));
     }
 
-    /** Returns the call that a reply of the peer belongs to; null if the peer was not asked. */
+    // Of this side
+
+    private @Nullable Call takeNumber() {
+        try (var _ = core.lock.held()) {
+            checkCanCall();
+            Call next = next();
+            if (next != null) {
+                take(next);
+                next.state = Call.State.TAKEN;
+            }
+            return next;
+        }
+    }
+
+    private Link checkCanCall() {
+        Link on = core.checkCanSend();
+        if (size() == 0) {
+            throw new IllegalStateException(
+                    "The " + core.channel + " has no calls: see NodeOptions.calls() of both nodes");
+        }
+        return on;
+    }
+
+    private Buffer requestable(Message message) {
+        Buffer buffer = message.sendable(core.channel);
+        if (buffer.kind == Wire.REPLY) {
+            throw new IllegalStateException("A reply can't be a request: take a message with Channel.message()");
+        }
+        return buffer;
+    }
+
+    /** Sends a request if there is a credit. The caller has the number. */
+    boolean trySend(Message message, Call call, int kind) {
+        try (var _ = core.lock.held()) {
+            Buffer buffer = requestable(message);
+            return send(core.checkCanSend(), buffer, call, kind);
+        }
+    }
+
+    private boolean send(Link on, Buffer buffer, Call call, int kind) {
+        boolean sent = messages.sendRequest(on, buffer, call.number, kind);
+        if (sent) {
+            call.offers = kind == Wire.OFFER;
+            call.pulled = false;
+            call.state = Call.State.POSTED;
+            count++;
+        }
+        return sent;
+    }
+
+    /** Sends a request if there are a number and a credit. Returns its call, or null. */
+    private @Nullable Call trySend(Link on, Buffer buffer) {
+        Call next = next();
+        if (next == null || !send(on, buffer, next, Wire.CALL)) {
+            return null;
+        }
+        take(next);
+        return next;
+    }
+
+    /** Sends a request if that is possible now. Returns the ticket of the call, or 0. */
+    long tryCall(Message message) {
+        try (var _ = core.lock.held()) {
+            Link on = checkCanCall();
+            Call call = trySend(on, requestable(message));
+            return call == null ? 0 : call.ticket();
+        }
+    }
+
+    /** Sends a request now or later, and returns the future of the reply. */
+    CompletableFuture<Message> call(Message message) {
+        try (var _ = core.lock.held()) {
+            Buffer request = requestable(message);
+            Link on = checkCanCall();
+            ChannelFuture<Message> mine = new ChannelFuture<>(engine, this);
+            mine.request = request;
+            if (!unsent.isEmpty() || !send(on, mine, request)) {
+                request.take(Buffer.State.SENDING); // belongs to the channel
+                unsent.add(mine);
+            }
+            return mine;
+        }
+    }
+
+    private boolean send(Link on, ChannelFuture<Message> mine, Buffer request) {
+        Call call = trySend(on, request);
+        if (call != null) {
+            mine.of = call;
+            call.future = mine;
+        }
+        return call != null;
+    }
+
+    /** Sends the requests that wait, as far as there are numbers and credits. */
+    void sendUnsent() {
+        for (ChannelFuture<Message> next = unsent.peek(); next != null; next = unsent.peek()) {
+            Buffer request = Objects.requireNonNull(next.request);
+            Link on = core.linkIfOpen();
+            try {
+                if (on == null || !send(on, next, request)) {
+                    return;
+                }
+                unsent.remove();
+            } catch (RuntimeException refused) {
+                unsent.remove();
+                messages.makeIdle(request);
+                next.failure = refused;
+                engine.handlers.finish(next);
+            }
+        }
+    }
+
+    @Override
+    void giveUpUnsent(ChannelFuture<Message> future) {
+        if (unsent.remove(future)) {
+            messages.makeIdle(Objects.requireNonNull(future.request));
+        }
+    }
+
+    @Override
+    void finishFutures() {
+        super.finishFutures();
+        for (ChannelFuture<Message> each : unsent) {
+            engine.handlers.finish(each);
+        }
+    }
+
+    @Override
+    void forget(Pending<Message> call) {
+        messages.pulls.giveUp((Call) call);
+        super.forget(call);
+    }
+
+    @Override
+    void free(Pending<Message> used) {
+        super.free(used);
+        sendUnsent(); // before the thread that was woken, which waits for the lock
+    }
+
+    /** Posts the receive of a reply again, which frees the number of its call. */
+    void dropReply(Buffer reply) {
+        Call call = at(reply.call);
+        if (messages.postAgain(reply) && call != null) {
+            free(call);
+        }
+    }
+
+    /** Returns the call that a message of the peer belongs to; null if the peer was not asked. */
     @Nullable
     Call answered(int number) {
-        Call call = numbers.at(number);
+        Call call = at(number);
         return call == null || (call.state != Call.State.POSTED && call.state != Call.State.FORGOTTEN) ? null : call;
     }
+
+    /** Notes the reply to a call. Returns false if the peer was not asked. */
+    boolean answered(Buffer reply) {
+        Call call = answered(reply.call);
+        if (call != null) {
+            call.answer = reply;
+            come(call);
+        }
+        return call != null;
+    }
+
+    // Of the peer
 
     /** Notes a request of the peer. Returns false if the number is wrong or in use. */
     boolean asked(int number) {

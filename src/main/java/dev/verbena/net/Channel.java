@@ -46,6 +46,7 @@ public final class Channel implements AutoCloseable {
     private final Engine engine;
     private final ChannelCore core;
     private final Messages messages;
+    private final Calls calls;
     private final Operations operations;
     private final Pace pace = new Pace();
 
@@ -56,6 +57,7 @@ public final class Channel implements AutoCloseable {
         this.engine = engine;
         this.core = core;
         this.messages = messages;
+        this.calls = messages.calls;
         this.operations = operations;
     }
 
@@ -263,18 +265,18 @@ public final class Channel implements AutoCloseable {
         Deadline deadline = Deadline.after(timeout);
         request.sendable(this);
         Calls.Call call = inTime(
-                engine.await(messages.numbers, messages.takeNumber, timeout),
+                engine.await(calls.room, calls.takeNumber, timeout),
                 "call",
                 timeout,
                 "The peer has not answered earlier calls");
         long ticket = call.ticket();
         Message reply = null;
         try {
-            if (!messages.trySendRequest(request, call, kind)) {
+            if (!calls.trySend(request, call, kind)) {
                 Attempt attempt = new Attempt() {
                     @Override
                     boolean succeeds() {
-                        return messages.trySendRequest(request, call, kind);
+                        return calls.trySend(request, call, kind);
                     }
                 };
                 inTime(engine.await(messages.credit, attempt, deadline.left()), "call", timeout, NO_CREDIT);
@@ -286,7 +288,7 @@ public final class Channel implements AutoCloseable {
             return inTime(reply, "call", timeout, "The peer has not answered");
         } finally {
             if (reply == null) {
-                messages.forget(ticket);
+                calls.forget(ticket);
             }
         }
     }
@@ -337,7 +339,7 @@ public final class Channel implements AutoCloseable {
      */
     public long tryCall(Message request) {
         request.sendable(this);
-        return messages.tryCall(request);
+        return calls.tryCall(request);
     }
 
     /**
@@ -351,7 +353,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public @Nullable Message pollReply(long ticket) {
-        return messages.pollReply(ticket);
+        return calls.tryTake(ticket, true);
     }
 
     /**
@@ -360,7 +362,7 @@ public final class Channel implements AutoCloseable {
      * @param ticket the ticket from {@link #tryCall}
      */
     public void forget(long ticket) {
-        messages.forget(ticket);
+        calls.forget(ticket);
     }
 
     /**
@@ -392,7 +394,7 @@ public final class Channel implements AutoCloseable {
      *     the channel is closed
      */
     public CompletableFuture<Message> callAsync(Message request) {
-        return messages.asyncCalls.call(request);
+        return calls.call(request);
     }
 
     // The peer's memory
@@ -611,16 +613,15 @@ public final class Channel implements AutoCloseable {
         Objects.requireNonNull(timeout, "timeout");
         Long result = null;
         try {
-            result = operations.tryTake(ticket);
+            result = operations.tryTake(ticket, true);
             if (result == null) {
-                Operations.Operation operation = operations.find(ticket);
                 Supplier<@Nullable Long> taking = new Supplier<>() {
                     @Override
                     public @Nullable Long get() { // by the ticket: another thread may have ended the operation
-                        return operations.tryTake(ticket);
+                        return operations.tryTake(ticket, true);
                     }
                 };
-                result = engine.await(operation.done, taking, timeout);
+                result = engine.await(operations.done(ticket), taking, timeout);
             }
         } finally {
             if (result == null) {

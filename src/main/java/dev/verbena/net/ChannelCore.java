@@ -77,7 +77,7 @@ final class ChannelCore {
         this.peer = peer;
         this.rail = new Rail(this, engine, key, incoming);
         this.messages = new Messages(this, engine, lock);
-        this.operations = new Operations(this, engine, lock);
+        this.operations = new Operations(this, engine);
         this.grants = new Grants(this, options.maxExports());
         this.channel = new Channel(engine, this, messages, operations);
     }
@@ -259,7 +259,7 @@ final class ChannelCore {
                 }
             }
             case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
-                String wrong = messages.received(on, buffer, bytes, kind, call);
+                String wrong = messages.received(buffer, bytes, kind, call);
                 if (wrong != null) {
                     broken(wrong);
                 }

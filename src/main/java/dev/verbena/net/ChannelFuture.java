@@ -16,37 +16,28 @@ import org.jspecify.annotations.Nullable;
  * for its own work. So the methods that wait make progress in such a thread.
  */
 final class ChannelFuture<T> extends CompletableFuture<T> {
-    /** The work of a future. All threads may use an instance. */
-    interface Work<T> {
-        /**
-         * Takes the result, once.
-         *
-         * @return the result; null if there is none yet, or it was taken, or the work was given up
-         * @throws RuntimeException if there will be no result
-         */
-        @Nullable
-        T take();
-
-        /** Gives a result back that nobody wants. */
-        default void drop(T result) {
-            // There is nothing to free.
-        }
-
-        /** Gives the work up. Does nothing if its result was taken. */
-        void giveUp();
-    }
-
     private final Engine engine;
-    private final @Nullable Work<T> work;
+    private final @Nullable Numbers<?, T> from;
+
+    /** What this is the future of; null before it has a number. The channel's lock guards this and what follows. */
+    Numbers.@Nullable Pending<T> of;
+
+    /** The request, until it was sent. */
+    @Nullable
+    Buffer request;
+
+    /** The reason why the request could not be sent. */
+    @Nullable
+    RuntimeException failure;
+
     private volatile boolean tells;
 
-    ChannelFuture(Engine engine, @Nullable Work<T> work) {
+    ChannelFuture(Engine engine, @Nullable Numbers<?, T> from) {
         this.engine = engine;
-        this.work = work;
-        if (work != null) {
-            Work<T> mine = work;
+        this.from = from;
+        if (from != null) {
             // for lack of time, or because the program has cancelled it
-            CompletableFuture<T> _ = whenComplete((result, failure) -> mine.giveUp());
+            CompletableFuture<T> _ = whenComplete((result, failure) -> from.giveUp(this));
         }
     }
 
@@ -55,20 +46,20 @@ final class ChannelFuture<T> extends CompletableFuture<T> {
         return new ChannelFuture<>(engine, null);
     }
 
-    /** Completes this future if its work has ended. */
+    /** Completes this future if what it stands for has ended. */
     void settle() {
-        if (work == null) {
+        if (from == null) {
             return;
         }
         T result;
         try {
-            result = work.take();
+            result = from.take(this);
         } catch (RuntimeException | Error failed) {
             completeExceptionally(failed);
             return;
         }
-        if (result != null && !complete(result)) {
-            work.drop(result);
+        if (result != null && !complete(result) && result instanceof Message unwanted) {
+            unwanted.close();
         }
     }
 

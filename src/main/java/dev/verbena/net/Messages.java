@@ -13,7 +13,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
-import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -34,18 +33,15 @@ final class Messages {
     final Waiters free = new Waiters();
     final Waiters credit = new Waiters();
     final Waiters arrival = new Waiters();
-    final Waiters numbers = new Waiters();
     final Supplier<@Nullable Message> takeFree = () -> takeFree(false);
     final Supplier<@Nullable Message> takeArrived = () -> takeArrived(false);
-    final Supplier<Calls.@Nullable Call> takeNumber = this::takeNumber;
 
     private final ChannelCore core;
     private final Engine engine;
     private final NodeOptions options;
     private final BiasedLock lock;
     final Totals totals;
-    private final Calls calls;
-    final AsyncCalls asyncCalls;
+    final Calls calls;
     final Pulls pulls;
     private final Buffer[] receives;
     private final Buffer[] sends;
@@ -78,7 +74,6 @@ final class Messages {
     private volatile int maxSize;
     private long sent;
     private long received;
-    private long called;
     private long stalls;
 
     /** True since a message could not be sent for lack of a credit, and no credit has come. */
@@ -93,8 +88,7 @@ final class Messages {
         this.options = engine.options;
         this.lock = lock;
         this.totals = new Totals(options.window());
-        this.calls = new Calls(core, this, options.calls());
-        this.asyncCalls = new AsyncCalls(core, engine, this, lock);
+        this.calls = new Calls(core, engine, this, options.calls());
         this.pulls = new Pulls(core, engine, this, calls);
         this.receives = new Buffer[receiveDepth(options)];
         this.arrived = new Buffer[options.window()];
@@ -170,15 +164,13 @@ final class Messages {
         free.wakeAll();
         credit.wakeAll();
         arrival.wakeAll();
-        numbers.wakeAll();
-        calls.numbers.wakeWaits();
+        calls.wakeWaits();
         pulls.wakeWaits();
     }
 
     /** Ends the futures of calls, and has the handler look at its channel. */
     void finishFutures() {
-        calls.numbers.finishFutures(engine);
-        asyncCalls.endUnsent();
+        calls.finishFutures();
         if (handler != null) {
             engine.handlers.ready(core);
         }
@@ -203,7 +195,7 @@ final class Messages {
     /** Notes that the peer has granted credits. */
     void credited() {
         endStall();
-        asyncCalls.sendUnsent();
+        calls.sendUnsent();
         engine.wake(credit);
     }
 
@@ -228,7 +220,7 @@ final class Messages {
 
     /** Returns the counters of the messages. */
     Node.Statistics statistics() {
-        return new Node.Statistics(sent, received, called, stalls, 0, 0);
+        return new Node.Statistics(sent, received, calls.count, stalls, 0, 0);
     }
 
     // Completions
@@ -255,10 +247,11 @@ final class Messages {
 
     /** Handles a message of the peer's program. Returns null, or what is wrong with it. */
     @Nullable
-    String received(Link on, Buffer buffer, int bytes, int kind, int code) {
+    String received(Buffer buffer, int bytes, int kind, int code) {
         received++;
         if (kind == Wire.REPLY || kind == Wire.FAULT) {
-            return answered(on, buffer, bytes, kind, code) ? null : "Reply to call " + code + ", which is not open";
+            arrive(buffer, bytes, kind, code);
+            return calls.answered(buffer) ? null : "Reply to call " + code + ", which is not open";
         }
         if (!totals.takenByPeer()) {
             return "It sent more messages than it has credits";
@@ -304,28 +297,6 @@ final class Messages {
         } else {
             engine.handlers.ready(core);
         }
-    }
-
-    private boolean answered(Link on, Buffer buffer, int bytes, int kind, int number) {
-        Calls.Call call = calls.answered(number);
-        if (call == null) {
-            return false;
-        }
-        if (call.state == Calls.Call.State.FORGOTTEN) {
-            post(on, buffer);
-            freeNumber(call);
-        } else {
-            arrive(buffer, bytes, kind, number);
-            call.answer = buffer;
-            call.done(engine);
-        }
-        return true;
-    }
-
-    private void freeNumber(Calls.Call call) {
-        calls.numbers.free(call);
-        asyncCalls.sendUnsent();
-        engine.wake(numbers);
     }
 
     // Sending
@@ -457,7 +428,7 @@ final class Messages {
                 if (buffer.state() == Buffer.State.LENT) {
                     takeBackUnsent(buffer);
                 } else if (buffer.kind == Wire.REPLY) {
-                    dropReply(buffer);
+                    calls.dropReply(buffer);
                 } else {
                     takeBackReceived(buffer);
                 }
@@ -492,7 +463,7 @@ final class Messages {
     }
 
     /** Posts a receive again. Returns false if the peer sends no more. */
-    private boolean postAgain(Buffer buffer) {
+    boolean postAgain(Buffer buffer) {
         buffer.take(Buffer.State.IDLE);
         Link on = core.linkIfOpen();
         if (on == null) {
@@ -504,46 +475,9 @@ final class Messages {
 
     // Calls of this side
 
-    private Calls.@Nullable Call takeNumber() {
-        try (var _ = lock.held()) {
-            checkCanCall();
-            Calls.Call next = calls.numbers.next();
-            if (next != null) {
-                calls.numbers.take(next);
-                next.state = Calls.Call.State.TAKEN;
-            }
-            return next;
-        }
-    }
-
-    Link checkCanCall() {
-        Link on = core.checkCanSend();
-        if (calls.numbers.size() == 0) {
-            throw new IllegalStateException(
-                    "The " + core.channel + " has no calls: see NodeOptions.calls() of both nodes");
-        }
-        return on;
-    }
-
-    /** Returns the buffer of a message that can be a request. */
-    Buffer requestable(Message message) {
-        Buffer buffer = message.sendable(core.channel);
-        if (buffer.kind == Wire.REPLY) {
-            throw new IllegalStateException("A reply can't be a request: take a message with Channel.message()");
-        }
-        return buffer;
-    }
-
-    /** Sends a request if there is a credit. The caller has the number. */
-    boolean trySendRequest(Message message, Calls.Call call, int kind) {
-        try (var _ = lock.held()) {
-            Buffer buffer = requestable(message);
-            return sendRequest(core.checkCanSend(), buffer, call, kind);
-        }
-    }
-
-    private boolean sendRequest(Link on, Buffer buffer, Calls.Call call, int kind) {
-        buffer.call = call.number;
+    /** Sends a request if there is a credit. */
+    boolean sendRequest(Link on, Buffer buffer, int number, int kind) {
+        buffer.call = number;
         boolean sent = false;
         try {
             sent = sendWithCredit(on, buffer, kind);
@@ -552,105 +486,7 @@ final class Messages {
                 buffer.call = Buffer.NO_CALL;
             }
         }
-        if (sent) {
-            call.begin(kind == Wire.OFFER);
-            call.state = Calls.Call.State.POSTED;
-            called++;
-        }
         return sent;
-    }
-
-    /** Sends a request if that is possible now. Returns the ticket of the call, or 0. */
-    long tryCall(Message message) {
-        try (var _ = lock.held()) {
-            Link on = checkCanCall();
-            Calls.Call call = trySendRequest(on, requestable(message));
-            return call == null ? 0 : call.ticket();
-        }
-    }
-
-    /** Sends a request if there are a number and a credit. Returns its call, or null. */
-    Calls.@Nullable Call trySendRequest(Link on, Buffer buffer) {
-        Calls.Call next = calls.numbers.next();
-        if (next == null || !sendRequest(on, buffer, next, Wire.CALL)) {
-            return null;
-        }
-        calls.numbers.take(next);
-        return next;
-    }
-
-    /** Takes the reply of a call in a new message, for the thread that has made the call. */
-    @Nullable
-    Message takeReply(int number) {
-        try (var _ = lock.held()) {
-            return takeReply(Objects.requireNonNull(calls.numbers.at(number)), false);
-        }
-    }
-
-    @Nullable
-    Message pollReply(long ticket) {
-        try (var _ = lock.held()) {
-            return takeReply(calls.numbers.open(ticket), true);
-        }
-    }
-
-    @Nullable
-    Message takeReply(Calls.Call call, boolean reuse) {
-        core.checkNotClosed();
-        Buffer buffer = call.answer;
-        if (buffer == null) {
-            core.checkNotEnded();
-            return null;
-        }
-        if (buffer.kind == Wire.FAULT) {
-            byte[] text = buffer.segment().toArray(ValueLayout.JAVA_BYTE);
-            CallException refused = new CallException(core.toText(), new String(text, StandardCharsets.UTF_8));
-            hold(call);
-            dropReply(buffer);
-            throw refused;
-        }
-        Message next = buffer.next(core.channel, reuse);
-        buffer.lend(Buffer.State.RECEIVED, next);
-        hold(call);
-        return next;
-    }
-
-    /** Notes that the program has the reply. */
-    private static void hold(Calls.Call call) {
-        call.answer = null;
-        call.state = Calls.Call.State.HELD;
-    }
-
-    /** Posts the receive of a reply again, which frees the number of its call. */
-    private void dropReply(Buffer buffer) {
-        Calls.Call call = calls.numbers.at(buffer.call);
-        if (postAgain(buffer) && call != null) {
-            freeNumber(call);
-        }
-    }
-
-    /** Gives up a call. Its reply is dropped when it comes. */
-    void forget(long ticket) {
-        try (var _ = lock.held()) {
-            Calls.Call call = calls.numbers.find(ticket);
-            if (call != null && call.future == null) {
-                forget(call);
-            }
-        }
-    }
-
-    void forget(Calls.Call call) {
-        Buffer answer = call.answer;
-        pulls.giveUp(call);
-        call.future = null;
-        call.answer = null;
-        if (call.state == Calls.Call.State.TAKEN) {
-            freeNumber(call);
-        } else if (call.state == Calls.Call.State.POSTED) {
-            call.state = Calls.Call.State.FORGOTTEN;
-        } else if (answer != null) {
-            dropReply(answer);
-        }
     }
 
     // Calls of the peer

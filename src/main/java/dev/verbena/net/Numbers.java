@@ -3,16 +3,20 @@ package dev.verbena.net;
 import dev.verbena.internal.Waiters;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The numbers of a channel's calls or operations, and the objects that are used again and again for them. Each use of a
- * number has a ticket, which no other use has: the number and a generation. The channel's lock guards an instance.
+ * What is under way from this side of a channel, its {@link Calls} or its {@link Operations}, by number. The objects are used
+ * again and again. Each use has a ticket, which no other use has: the number and a generation. Threads, tickets and futures
+ * take results in one way. The channel's lock guards an instance. Methods with a ticket or a future take it; all others are
+ * called under it.
+ *
+ * @param <T> what is under way
+ * @param <R> its result
  */
-final class Numbers<T extends Numbers.Numbered> {
+abstract class Numbers<T extends Numbers.Pending<R>, R> {
     /** A call or an operation. */
-    abstract static class Numbered {
+    abstract static class Pending<R> {
         enum State {
             FREE,
             /** A thread has the number, and has not sent the request. */
@@ -33,7 +37,7 @@ final class Numbers<T extends Numbers.Numbered> {
 
         /** The future of the result; null if a thread or a program that polls takes it. */
         @Nullable
-        ChannelFuture<?> future;
+        ChannelFuture<R> future;
 
         final int number;
         private final int mark;
@@ -44,7 +48,7 @@ final class Numbers<T extends Numbers.Numbered> {
          *
          * @param mark bits that its tickets have beside the number
          */
-        Numbered(int number, int mark) {
+        Pending(int number, int mark) {
             this.number = number;
             this.mark = mark;
         }
@@ -54,21 +58,20 @@ final class Numbers<T extends Numbers.Numbered> {
             return (long) generation << Integer.SIZE | mark | number;
         }
 
-        /** Notes that the result has come. */
-        void done(Engine engine) {
-            state = State.DONE;
-            if (future == null) {
-                engine.wake(done);
-            } else {
-                engine.handlers.finish(future);
-            }
-        }
+        /** Takes the result, which has come. */
+        abstract R result(boolean reuse);
+
+        /** Frees the result, which has come and which nobody wants, and the number. */
+        abstract void drop();
     }
 
-    private final ChannelCore core;
+    /** Waits for a free number. */
+    final Waiters room = new Waiters();
+
+    final ChannelCore core;
+    final Engine engine;
     private final String what;
     private final int mark;
-    private final IntFunction<T> maker;
 
     /** The objects by number. The numbers behind have not been used. */
     private final List<T> made = new ArrayList<>();
@@ -82,15 +85,17 @@ final class Numbers<T extends Numbers.Numbered> {
      * @param what a name for the objects
      * @param mark bits that all tickets have beside the number
      */
-    Numbers(ChannelCore core, String what, int mark, IntFunction<T> maker) {
+    Numbers(ChannelCore core, Engine engine, String what, int mark) {
         this.core = core;
+        this.engine = engine;
         this.what = what;
         this.mark = mark;
-        this.maker = maker;
     }
 
+    abstract T make(int number);
+
     /** Begins: all numbers are free. The lowest are used first. */
-    void begin(int count) {
+    final void beginNumbers(int count) {
         free = new int[count];
         freeCount = count;
         for (int i = 0; i < count; i++) {
@@ -98,70 +103,156 @@ final class Numbers<T extends Numbers.Numbered> {
         }
     }
 
-    int size() {
+    final int size() {
         return free.length;
     }
 
-    /** Returns the object that {@link #take} takes next; null if all numbers are in use. */
-    @Nullable
-    T next() {
+    /** Returns the object that {@link #take(Pending)} takes next; null if all numbers are in use. */
+    final @Nullable T next() {
         if (freeCount == 0) {
             return null;
         }
         int number = free[freeCount - 1];
         if (number == made.size()) {
-            made.add(maker.apply(number));
+            made.add(make(number));
         }
         return made.get(number);
     }
 
     /** Begins a use of the object that {@link #next} has returned. */
-    void take(Numbered next) {
+    final void take(Pending<R> next) {
         freeCount--;
         next.generation = next.generation == Integer.MAX_VALUE ? 1 : next.generation + 1;
     }
 
     /** Ends a use. */
-    void free(Numbered used) {
-        used.state = Numbered.State.FREE;
+    void free(Pending<R> used) {
+        used.state = Pending.State.FREE;
         used.future = null;
         free[freeCount++] = used.number;
+        engine.wake(room);
     }
 
     /** Returns the object of a number; null if the number has not been used. */
-    @Nullable
-    T at(int number) {
+    final @Nullable T at(int number) {
         return number < 0 || number >= made.size() ? null : made.get(number);
     }
 
-    /** Returns the object of a ticket; null if another use of its number has begun. */
-    @Nullable
-    T find(long ticket) {
+    private @Nullable T find(long ticket) {
         T known = at((int) ticket ^ mark);
         return known == null || known.ticket() != ticket ? null : known;
     }
 
     /** Returns the object of a ticket whose result the program may take. */
-    T open(long ticket) {
+    final T open(long ticket) {
         core.checkNotClosed();
         T known = find(ticket);
         if (known == null
                 || known.future != null
-                || (known.state != Numbered.State.POSTED && known.state != Numbered.State.DONE)) {
+                || (known.state != Pending.State.POSTED && known.state != Pending.State.DONE)) {
             throw new IllegalArgumentException("No " + what + " of the " + core.channel + " has the ticket " + ticket);
         }
         return known;
     }
 
-    /** Has all threads that wait for results try again. Allocates nothing. */
-    void wakeWaits() {
+    /** Notes that the result has come. */
+    final void come(Pending<R> of) {
+        boolean unwanted = of.state == Pending.State.FORGOTTEN;
+        of.state = Pending.State.DONE;
+        if (unwanted) {
+            of.drop();
+        } else if (of.future == null) {
+            engine.wake(of.done);
+        } else {
+            engine.handlers.finish(of.future);
+        }
+    }
+
+    /** Takes the result, and ends the ticket; null if the result has not come. */
+    final @Nullable R take(Pending<R> of, boolean reuse) {
+        if (of.state != Pending.State.DONE) {
+            core.checkNotEnded();
+            return null;
+        }
+        return of.result(reuse);
+    }
+
+    final @Nullable R tryTake(long ticket, boolean reuse) {
+        try (var _ = core.lock.held()) {
+            return take(open(ticket), reuse);
+        }
+    }
+
+    /** Gives up what a ticket stands for, unless it has ended or a future has its result. */
+    final void forget(long ticket) {
+        try (var _ = core.lock.held()) {
+            T known = find(ticket);
+            if (known != null && known.future == null) {
+                forget(known);
+            }
+        }
+    }
+
+    void forget(Pending<R> of) {
+        of.future = null;
+        switch (of.state) {
+            case TAKEN -> free(of);
+            case POSTED -> of.state = Pending.State.FORGOTTEN;
+            case DONE -> of.drop();
+            default -> {
+                // The program has the result, or has given up before.
+            }
+        }
+    }
+
+    // Futures
+
+    /** Takes the result of a future, once; null if there is none yet, or if it was taken or given up. */
+    final @Nullable R take(ChannelFuture<R> future) {
+        try (var _ = core.lock.held()) {
+            Pending<R> of = future.of;
+            if (of != null && of.future != future) {
+                return null;
+            }
+            if (future.failure != null) {
+                throw future.failure;
+            }
+            core.checkNotClosed();
+            if (of == null) {
+                core.checkNotEnded();
+                return null;
+            }
+            return take(of, false);
+        }
+    }
+
+    /** Gives up what a future stands for. Does nothing if its result was taken. */
+    final void giveUp(ChannelFuture<R> future) {
+        try (var _ = core.lock.held()) {
+            Pending<R> of = future.of;
+            if (of == null) {
+                giveUpUnsent(future);
+            } else if (of.future == future) {
+                forget(of);
+            }
+        }
+    }
+
+    /** Gives up what has no number yet. */
+    void giveUpUnsent(ChannelFuture<R> future) {
+        // Most things have a number from the beginning.
+    }
+
+    /** Has all threads that wait for numbers or results try again. Allocates nothing. */
+    final void wakeWaits() {
+        room.wakeAll();
         for (int i = 0; i < made.size(); i++) {
             made.get(i).done.wakeAll();
         }
     }
 
     /** Has all futures look for their results. */
-    void finishFutures(Engine engine) {
+    void finishFutures() {
         for (T known : made) {
             if (known.future != null) {
                 engine.handlers.finish(known.future);

@@ -111,7 +111,7 @@ final class Pulls {
             if (call.pulled) {
                 return Boolean.TRUE;
             }
-            if (call.answer == null) {
+            if (call.state != Calls.Call.State.DONE) {
                 core.checkNotEnded();
                 return null;
             }

@@ -1,8 +1,11 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.Deadline;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -16,8 +19,7 @@ import org.jspecify.annotations.Nullable;
  * receive is posted again. So each open call keeps one receive for its reply, and a reply needs no credit. A call that the
  * program has given up keeps its number until the reply comes, which is dropped.
  *
- * <p>A request with a future that lacks a number or a credit waits here. It keeps its buffer, so the buffers to send limit
- * the number of requests that wait.
+ * <p>A request with a future that waits keeps its buffer, so the buffers to send limit the number of requests that wait.
  *
  * <p>The peer's requests are handed to the program only while a buffer for the reply is free. The buffer is free again when
  * the reply was acknowledged.
@@ -75,13 +77,8 @@ final class Calls extends Numbers<Calls.Call, Message> {
         }
     }
 
-    final Supplier<@Nullable Call> takeNumber = this::takeNumber;
-
     private final Messages messages;
     private final int most;
-
-    /** The futures whose requests were not sent. */
-    private final ArrayDeque<ChannelFuture<Message>> unsent = new ArrayDeque<>();
 
     /** The numbers of the peer's calls that are not answered. */
     private final boolean[] asked;
@@ -93,7 +90,7 @@ final class Calls extends Numbers<Calls.Call, Message> {
     long count;
 
     Calls(ChannelCore core, Engine engine, Messages messages, int most) {
-        super(core, engine, "open call", 0);
+        super(core, engine, "open call", "calls: see NodeOptions.calls() of both nodes", 0);
         this.messages = messages;
         this.most = most;
         asked = new boolean[most];
@@ -110,27 +107,6 @@ final class Calls extends Numbers<Calls.Call, Message> {
     }
 
     // Of this side
-
-    private @Nullable Call takeNumber() {
-        try (var _ = core.lock.held()) {
-            checkCanCall();
-            Call next = next();
-            if (next != null) {
-                take(next);
-                next.state = Call.State.TAKEN;
-            }
-            return next;
-        }
-    }
-
-    private Link checkCanCall() {
-        Link on = core.checkCanSend();
-        if (size() == 0) {
-            throw new IllegalStateException(
-                    "The " + core.channel + " has no calls: see NodeOptions.calls() of both nodes");
-        }
-        return on;
-    }
 
     private Buffer requestable(Message message) {
         Buffer buffer = message.sendable(core.channel);
@@ -172,9 +148,75 @@ final class Calls extends Numbers<Calls.Call, Message> {
     /** Sends a request if that is possible now. Returns the ticket of the call, or 0. */
     long tryCall(Message message) {
         try (var _ = core.lock.held()) {
-            Link on = checkCanCall();
+            Link on = checkCanBegin();
             Call call = trySend(on, requestable(message));
             return call == null ? 0 : call.ticket();
+        }
+    }
+
+    /**
+     * Sends a request, and waits for the reply.
+     *
+     * @param offer seals the pieces that the peer asks for; null if the request is no sealed offer
+     */
+    Message call(Message request, int kind, @Nullable SealedOffer offer, Duration timeout) throws InterruptedException {
+        Deadline deadline = Deadline.after(timeout);
+        request.sendable(core.channel);
+        Call call = core.channel.inTime(
+                engine.await(room, takeNumber, timeout), "call", timeout, "The peer has not answered earlier calls");
+        long ticket = call.ticket();
+        Message reply = null;
+        try {
+            if (!trySend(request, call, kind)) {
+                Channel.Attempt attempt = new Channel.Attempt() {
+                    @Override
+                    boolean succeeds() {
+                        return trySend(request, call, kind);
+                    }
+                };
+                core.channel.inTime(
+                        engine.await(messages.credit, attempt, deadline.left()), "call", timeout, Channel.NO_CREDIT);
+            }
+            if (offer != null) {
+                servePieces(offer, call, deadline, timeout);
+            }
+            reply = engine.await(call.done, call, deadline.left());
+            return core.channel.inTime(reply, "call", timeout, "The peer has not answered");
+        } finally {
+            if (reply == null) {
+                forget(ticket);
+            }
+        }
+    }
+
+    /** Seals the other pieces, which the peer asks for, until it answers the offer. */
+    private void servePieces(SealedOffer offer, Call call, Deadline deadline, Duration timeout)
+            throws InterruptedException {
+        Pulls pulls = messages.pulls;
+        Supplier<@Nullable Boolean> attempt = new Supplier<>() {
+            @Override
+            public @Nullable Boolean get() {
+                return pulls.next(call);
+            }
+        };
+        Supplier<@Nullable Boolean> offering = new Supplier<>() {
+            @Override
+            public @Nullable Boolean get() {
+                return pulls.tryOffer(call);
+            }
+        };
+        String hint = "The peer has not answered";
+        while (core.channel.inTime(engine.await(call.done, attempt, deadline.left()), "call", timeout, hint)) {
+            if (!offer.hasNext()) {
+                core.end(EndReason.PROTOCOL_ERROR, "It asked for a piece beyond the end of an offer", null);
+                core.checkNotEnded();
+            }
+            try {
+                offer.sealNext();
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+            core.channel.inTime(engine.await(pulls.room, offering, deadline.left()), "call", timeout, hint);
         }
     }
 
@@ -182,57 +224,21 @@ final class Calls extends Numbers<Calls.Call, Message> {
     CompletableFuture<Message> call(Message message) {
         try (var _ = core.lock.held()) {
             Buffer request = requestable(message);
-            Link on = checkCanCall();
-            ChannelFuture<Message> mine = new ChannelFuture<>(engine, this);
-            mine.request = request;
-            if (!unsent.isEmpty() || !send(on, mine, request)) {
+            ChannelFuture<Message> mine = send(checkCanBegin(), new Unsent<>() {
+                @Override
+                public @Nullable Call trySend(Link on) {
+                    return Calls.this.trySend(on, request);
+                }
+
+                @Override
+                public void giveBack() {
+                    messages.makeIdle(request);
+                }
+            });
+            if (mine.of == null) {
                 request.take(Buffer.State.SENDING); // belongs to the channel
-                unsent.add(mine);
             }
             return mine;
-        }
-    }
-
-    private boolean send(Link on, ChannelFuture<Message> mine, Buffer request) {
-        Call call = trySend(on, request);
-        if (call != null) {
-            mine.of = call;
-            call.future = mine;
-        }
-        return call != null;
-    }
-
-    /** Sends the requests that wait, as far as there are numbers and credits. */
-    void sendUnsent() {
-        for (ChannelFuture<Message> next = unsent.peek(); next != null; next = unsent.peek()) {
-            Buffer request = Objects.requireNonNull(next.request);
-            Link on = core.linkIfOpen();
-            try {
-                if (on == null || !send(on, next, request)) {
-                    return;
-                }
-                unsent.remove();
-            } catch (RuntimeException refused) {
-                unsent.remove();
-                messages.makeIdle(request);
-                next.failure = refused;
-                engine.handlers.finish(next);
-            }
-        }
-    }
-
-    @Override
-    void giveUpUnsent(ChannelFuture<Message> future) {
-        if (unsent.remove(future)) {
-            messages.makeIdle(Objects.requireNonNull(future.request));
-        }
-    }
-
-    @Override
-    void finishFutures() {
-        super.finishFutures();
-        for (ChannelFuture<Message> each : unsent) {
-            engine.handlers.finish(each);
         }
     }
 
@@ -240,12 +246,6 @@ final class Calls extends Numbers<Calls.Call, Message> {
     void forget(Pending<Message> call) {
         messages.pulls.giveUp((Call) call);
         super.forget(call);
-    }
-
-    @Override
-    void free(Pending<Message> used) {
-        super.free(used);
-        sendUnsent(); // before the thread that was woken, which waits for the lock
     }
 
     /** Posts the receive of a reply again, which frees the number of its call. */

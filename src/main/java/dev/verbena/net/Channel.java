@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * <p>All threads may use a channel at once. Closing the node closes its channels.
  */
 public final class Channel implements AutoCloseable {
-    private static final String NO_CREDIT = "The peer has not closed earlier messages";
+    static final String NO_CREDIT = "The peer has not closed earlier messages";
     private static final RemoteMemory NOTHING = new RemoteMemory(0, 0, 0);
 
     private final Engine engine;
@@ -155,11 +155,11 @@ public final class Channel implements AutoCloseable {
      * An attempt that a thread repeats until it succeeds. It is no lambda: the JDK never links one again for which a thread had
      * no stack or heap at its first use, and each later call fails.
      */
-    private abstract static class Attempt implements Supplier<@Nullable Boolean> {
+    abstract static class Attempt implements Supplier<@Nullable Boolean> {
         abstract boolean succeeds();
 
         @Override
-        public @Nullable Boolean get() {
+        public final @Nullable Boolean get() {
             return succeeds() ? Boolean.TRUE : null;
         }
     }
@@ -248,80 +248,7 @@ public final class Channel implements AutoCloseable {
      *     the channel is closed, also while waiting
      */
     public Message call(Message request, Duration timeout) throws InterruptedException {
-        return call(request, Wire.CALL, timeout);
-    }
-
-    private Message call(Message request, int kind, Duration timeout) throws InterruptedException {
-        return call(request, kind, null, timeout);
-    }
-
-    /**
-     * Sends a request, and waits for the reply.
-     *
-     * @param offer seals the pieces that the peer asks for; null if the request is no sealed offer
-     */
-    private Message call(Message request, int kind, @Nullable SealedOffer offer, Duration timeout)
-            throws InterruptedException {
-        Deadline deadline = Deadline.after(timeout);
-        request.sendable(this);
-        Calls.Call call = inTime(
-                engine.await(calls.room, calls.takeNumber, timeout),
-                "call",
-                timeout,
-                "The peer has not answered earlier calls");
-        long ticket = call.ticket();
-        Message reply = null;
-        try {
-            if (!calls.trySend(request, call, kind)) {
-                Attempt attempt = new Attempt() {
-                    @Override
-                    boolean succeeds() {
-                        return calls.trySend(request, call, kind);
-                    }
-                };
-                inTime(engine.await(messages.credit, attempt, deadline.left()), "call", timeout, NO_CREDIT);
-            }
-            if (offer != null) {
-                servePieces(offer, call, deadline, timeout);
-            }
-            reply = engine.await(call.done, call, deadline.left());
-            return inTime(reply, "call", timeout, "The peer has not answered");
-        } finally {
-            if (reply == null) {
-                calls.forget(ticket);
-            }
-        }
-    }
-
-    /** Seals the other pieces, which the peer asks for, until it answers the offer. */
-    private void servePieces(SealedOffer offer, Calls.Call call, Deadline deadline, Duration timeout)
-            throws InterruptedException {
-        Pulls pulls = messages.pulls;
-        Supplier<@Nullable Boolean> attempt = new Supplier<>() {
-            @Override
-            public @Nullable Boolean get() {
-                return pulls.next(call);
-            }
-        };
-        Supplier<@Nullable Boolean> offering = new Supplier<>() {
-            @Override
-            public @Nullable Boolean get() {
-                return pulls.tryOffer(call);
-            }
-        };
-        String hint = "The peer has not answered";
-        while (inTime(engine.await(call.done, attempt, deadline.left()), "call", timeout, hint)) {
-            if (!offer.hasNext()) {
-                core.end(EndReason.PROTOCOL_ERROR, "It asked for a piece beyond the end of an offer", null);
-                core.checkNotEnded();
-            }
-            try {
-                offer.sealNext();
-            } catch (IOException failed) {
-                throw new UncheckedIOException(failed);
-            }
-            inTime(engine.await(pulls.room, offering, deadline.left()), "call", timeout, hint);
-        }
+        return calls.call(request, Wire.CALL, null, timeout);
     }
 
     /**
@@ -420,7 +347,7 @@ public final class Channel implements AutoCloseable {
         Message request = message(timeout).length(bytes.length);
         try (request) { // gives the message back if it was not sent
             request.segment().copyFrom(MemorySegment.ofArray(bytes));
-            try (Message reply = call(request, Wire.LOOKUP, deadline.left())) {
+            try (Message reply = calls.call(request, Wire.LOOKUP, null, deadline.left())) {
                 if (reply.length() != Wire.EXPORT_BYTES || reply.segment().get(ValueLayout.JAVA_BYTE, 12) < 0) {
                     throw new CallException(core.toText(), "The description of the export is malformed");
                 }
@@ -450,7 +377,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void read(LocalMemory into, RemoteMemory from, Duration timeout) throws InterruptedException {
-        finish(Operations.Kind.READ, Objects.requireNonNull(into, "into"), from, 0, 0, "read", timeout);
+        operations.finish(Operations.Kind.READ, Objects.requireNonNull(into, "into"), from, 0, 0, "read", timeout);
     }
 
     /**
@@ -466,7 +393,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void write(LocalMemory data, RemoteMemory to, Duration timeout) throws InterruptedException {
-        finish(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0, "write", timeout);
+        operations.finish(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0, "write", timeout);
     }
 
     /**
@@ -483,7 +410,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public long fetchAndAdd(RemoteMemory at, long value, Duration timeout) throws InterruptedException {
-        return finish(Operations.Kind.FETCH_AND_ADD, null, at, value, 0, "fetchAndAdd", timeout);
+        return operations.finish(Operations.Kind.FETCH_AND_ADD, null, at, value, 0, "fetchAndAdd", timeout);
     }
 
     /**
@@ -502,29 +429,8 @@ public final class Channel implements AutoCloseable {
      */
     public long compareAndSwap(RemoteMemory at, long expected, long value, Duration timeout)
             throws InterruptedException {
-        return finish(Operations.Kind.COMPARE_AND_SWAP, null, at, expected, value, "compareAndSwap", timeout);
-    }
-
-    private long finish(
-            Operations.Kind kind,
-            @Nullable LocalMemory local,
-            RemoteMemory remote,
-            long first,
-            long second,
-            String what,
-            Duration timeout)
-            throws InterruptedException {
-        Deadline deadline = Deadline.after(timeout);
-        Supplier<@Nullable Long> posting = new Supplier<>() {
-            @Override
-            public @Nullable Long get() {
-                long posted = operations.post(kind, local, remote, first, second);
-                return posted == 0 ? null : Long.valueOf(posted);
-            }
-        };
-        Long ticket = engine.await(operations.room, posting, timeout);
-        String hint = "As many operations are under way as NodeOptions.operations() allows";
-        return await(inTime(ticket, what, timeout, hint), deadline.left());
+        return operations.finish(
+                Operations.Kind.COMPARE_AND_SWAP, null, at, expected, value, "compareAndSwap", timeout);
     }
 
     /**
@@ -555,6 +461,47 @@ public final class Channel implements AutoCloseable {
      */
     public long tryWrite(LocalMemory data, RemoteMemory to) {
         return operations.post(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0);
+    }
+
+    /**
+     * Reads memory of the peer, and returns a future. This never waits: a read for which as many operations are under way as
+     * {@link NodeOptions#operations} allows waits in the channel, and begins before those of threads that wait. As many again
+     * may wait. Later operations may overtake those that wait.
+     *
+     * {@snippet file="ExportSnippets.java" region="future"}
+     *
+     * <p>The future ends as that of {@link #future} does. If the program completes it first, a read that waits is not begun.
+     *
+     * @param into memory that was registered with this channel's node, with {@code LOCAL_WRITE}
+     * @param from memory of the peer, of at least the same length
+     * @return the future, whose result is 0
+     * @throws ChannelException if the channel has ended
+     * @throws VerbsTimeoutException if as many operations wait as may
+     * @throws IllegalArgumentException if the channel is sealed, and {@link #remote} has not found the memory
+     * @throws IllegalStateException if the channel is closed
+     */
+    public CompletableFuture<Long> readAsync(LocalMemory into, RemoteMemory from) {
+        return postLater(Operations.Kind.READ, Objects.requireNonNull(into, "into"), from, "readAsync");
+    }
+
+    /**
+     * Writes memory of the peer, and returns a future. This never waits, as {@link #readAsync}.
+     *
+     * @param data memory that was registered with this channel's node. It must not change before the future is complete
+     * @param to memory of the peer, of at least the same length
+     * @return the future, whose result is 0. It completes when {@link #write} would return
+     * @throws ChannelException if the channel has ended
+     * @throws VerbsTimeoutException if as many operations wait as may
+     * @throws IllegalArgumentException if the channel is sealed, and {@link #remote} has not found the memory
+     * @throws IllegalStateException if the channel is closed
+     */
+    public CompletableFuture<Long> writeAsync(LocalMemory data, RemoteMemory to) {
+        return postLater(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, "writeAsync");
+    }
+
+    private CompletableFuture<Long> postLater(
+            Operations.Kind kind, LocalMemory local, RemoteMemory remote, String what) {
+        return inTime(operations.postLater(kind, local, remote), what, Duration.ZERO, Operations.NO_ROOM);
     }
 
     /**
@@ -610,33 +557,13 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public long await(long ticket, Duration timeout) throws InterruptedException {
-        Objects.requireNonNull(timeout, "timeout");
-        Long result = null;
-        try {
-            result = operations.tryTake(ticket, true);
-            if (result == null) {
-                Supplier<@Nullable Long> taking = new Supplier<>() {
-                    @Override
-                    public @Nullable Long get() { // by the ticket: another thread may have ended the operation
-                        return operations.tryTake(ticket, true);
-                    }
-                };
-                result = engine.await(operations.done(ticket), taking, timeout);
-            }
-        } finally {
-            if (result == null) {
-                operations.forget(ticket);
-            }
-        }
-        return inTime(result, "await", timeout, "The peer's adapter has not answered");
+        return operations.await(ticket, timeout);
     }
 
     /**
      * Returns a future of an operation's result, and ends the ticket. Its actions run as those of {@link #callAsync} do. A
      * future that the program completes first, with {@code cancel} for example, does not end the operation: the adapter may
      * still write into the memory until the channel is closed.
-     *
-     * {@snippet file="ExportSnippets.java" region="future"}
      *
      * @param ticket a ticket of this channel
      * @return the future of the result of {@link #await}. It ends with the channel, as that of {@link #callAsync} does
@@ -764,7 +691,7 @@ public final class Channel implements AutoCloseable {
     private void offer(RemoteMemory data, byte[] about, Deadline deadline) throws InterruptedException {
         try (Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
             data.writeWideTo(describe(request, about));
-            call(request, Wire.OFFER, deadline.left()).close();
+            calls.call(request, Wire.OFFER, null, deadline.left()).close();
         }
     }
 
@@ -773,7 +700,7 @@ public final class Channel implements AutoCloseable {
         try (SealedOffer data = new SealedOffer(engine, core.rail.with(), size, source);
                 Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
             data.describe(describe(request, about));
-            call(request, Wire.OFFER, data, deadline.left()).close();
+            calls.call(request, Wire.OFFER, data, deadline.left()).close();
             data.taken();
         }
     }

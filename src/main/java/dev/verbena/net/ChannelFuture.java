@@ -22,11 +22,10 @@ final class ChannelFuture<T> extends CompletableFuture<T> {
     /** What this is the future of; null before it has a number. The channel's lock guards this and what follows. */
     Numbers.@Nullable Pending<T> of;
 
-    /** The request, until it was sent. */
-    @Nullable
-    Buffer request;
+    /** What was not sent. */
+    Numbers.@Nullable Unsent<T> unsent;
 
-    /** The reason why the request could not be sent. */
+    /** The reason why it could not be sent. */
     @Nullable
     RuntimeException failure;
 

@@ -1,15 +1,18 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Waiters;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What is under way from this side of a channel, its {@link Calls} or its {@link Operations}, by number. The objects are used
  * again and again. Each use has a ticket, which no other use has: the number and a generation. Threads, tickets and futures
- * take results in one way. The channel's lock guards an instance. Methods with a ticket or a future take it; all others are
- * called under it.
+ * take results in one way. What has a future and lacks a number or a credit waits here, without a thread. The channel's lock
+ * guards an instance. Methods with a ticket or a future take it; all others are called under it.
  *
  * @param <T> what is under way
  * @param <R> its result
@@ -65,13 +68,29 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
         abstract void drop();
     }
 
+    /** What a future stands for until it is sent. */
+    interface Unsent<R> {
+        /** Sends it if there are a number and a credit. Returns what is under way then; else null. */
+        @Nullable
+        Pending<R> trySend(Link on);
+
+        /** Frees what it keeps: it will not be sent. */
+        void giveBack();
+    }
+
     /** Waits for a free number. */
     final Waiters room = new Waiters();
+
+    final Supplier<@Nullable T> takeNumber = this::takeNumber;
 
     final ChannelCore core;
     final Engine engine;
     private final String what;
+    private final String none;
     private final int mark;
+
+    /** The futures of what was not sent. */
+    private final ArrayDeque<ChannelFuture<R>> unsent = new ArrayDeque<>();
 
     /** The objects by number. The numbers behind have not been used. */
     private final List<T> made = new ArrayList<>();
@@ -83,12 +102,14 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
      * Makes the numbers.
      *
      * @param what a name for the objects
+     * @param none what a channel without numbers lacks, and what to try
      * @param mark bits that all tickets have beside the number
      */
-    Numbers(ChannelCore core, Engine engine, String what, int mark) {
+    Numbers(ChannelCore core, Engine engine, String what, String none, int mark) {
         this.core = core;
         this.engine = engine;
         this.what = what;
+        this.none = none;
         this.mark = mark;
     }
 
@@ -105,6 +126,28 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
 
     final int size() {
         return free.length;
+    }
+
+    /** Returns what to post to. Throws if this side can begin nothing. */
+    final Link checkCanBegin() {
+        Link on = core.checkCanSend();
+        if (size() == 0) {
+            throw new IllegalStateException("The " + core.channel + " has no " + none);
+        }
+        return on;
+    }
+
+    /** Takes a number for a thread that sends later; null if all are in use. */
+    private @Nullable T takeNumber() {
+        try (var _ = core.lock.held()) {
+            checkCanBegin();
+            T next = next();
+            if (next != null) {
+                take(next);
+                next.state = Pending.State.TAKEN;
+            }
+            return next;
+        }
     }
 
     /** Returns the object that {@link #take(Pending)} takes next; null if all numbers are in use. */
@@ -126,11 +169,12 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
     }
 
     /** Ends a use. */
-    void free(Pending<R> used) {
+    final void free(Pending<R> used) {
         used.state = Pending.State.FREE;
         used.future = null;
         free[freeCount++] = used.number;
         engine.wake(room);
+        sendUnsent(); // before the thread that was woken, which waits for the lock
     }
 
     /** Returns the object of a number; null if the number has not been used. */
@@ -207,6 +251,50 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
 
     // Futures
 
+    /** Sends something now or later, and returns the future of the result. */
+    final ChannelFuture<R> send(Link on, Unsent<R> what) {
+        ChannelFuture<R> mine = new ChannelFuture<>(engine, this);
+        mine.unsent = what;
+        if (!unsent.isEmpty() || !trySend(on, mine, what)) {
+            unsent.add(mine);
+        }
+        return mine;
+    }
+
+    private static <R> boolean trySend(Link on, ChannelFuture<R> mine, Unsent<R> what) {
+        Pending<R> sent = what.trySend(on);
+        if (sent != null) {
+            mine.of = sent;
+            mine.unsent = null;
+            sent.future = mine;
+        }
+        return sent != null;
+    }
+
+    /** Returns the number of futures of what was not sent. */
+    final int countUnsent() {
+        return unsent.size();
+    }
+
+    /** Sends what waits, as far as there are numbers and credits. */
+    final void sendUnsent() {
+        for (ChannelFuture<R> next = unsent.peek(); next != null; next = unsent.peek()) {
+            Unsent<R> what = Objects.requireNonNull(next.unsent);
+            Link on = core.linkIfOpen();
+            try {
+                if (on == null || !trySend(on, next, what)) {
+                    return;
+                }
+                unsent.remove();
+            } catch (RuntimeException refused) {
+                unsent.remove();
+                what.giveBack();
+                next.failure = refused;
+                engine.handlers.finish(next);
+            }
+        }
+    }
+
     /** Takes the result of a future, once; null if there is none yet, or if it was taken or given up. */
     final @Nullable R take(ChannelFuture<R> future) {
         try (var _ = core.lock.held()) {
@@ -231,16 +319,13 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
         try (var _ = core.lock.held()) {
             Pending<R> of = future.of;
             if (of == null) {
-                giveUpUnsent(future);
+                if (unsent.remove(future)) {
+                    Objects.requireNonNull(future.unsent).giveBack();
+                }
             } else if (of.future == future) {
                 forget(of);
             }
         }
-    }
-
-    /** Gives up what has no number yet. */
-    void giveUpUnsent(ChannelFuture<R> future) {
-        // Most things have a number from the beginning.
     }
 
     /** Has all threads that wait for numbers or results try again. Allocates nothing. */
@@ -252,11 +337,14 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
     }
 
     /** Has all futures look for their results. */
-    void finishFutures() {
+    final void finishFutures() {
         for (T known : made) {
             if (known.future != null) {
                 engine.handlers.finish(known.future);
             }
+        }
+        for (ChannelFuture<R> each : unsent) {
+            engine.handlers.finish(each);
         }
     }
 }

@@ -1,11 +1,14 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -13,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 final class Operations extends Numbers<Operations.Operation, Long> {
     /** Marks the number of an operation in a request's id and in a ticket. */
     static final int MARK = 0x4000;
+
+    static final String NO_ROOM = "As many operations are under way as NodeOptions.operations() allows";
 
     /** The rate of a wire that is not dead. */
     private static final long SLOWEST_BYTES_PER_SECOND = 4 << 20;
@@ -63,7 +68,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     private RemoteMemory[] found = {};
 
     Operations(ChannelCore core, Engine engine) {
-        super(core, engine, "operation", MARK);
+        super(core, engine, "operation", "operations: see NodeOptions.operations()", MARK);
         this.sealed = engine.options.isSealed();
         this.mayRegister = engine.options.protection() != Protection.NONE;
         beginNumbers(engine.options.operations());
@@ -83,29 +88,61 @@ final class Operations extends Numbers<Operations.Operation, Long> {
      * @return the ticket; 0 if as many operations as may be are under way
      */
     long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
-        LocalMemory usable = mayRegister && local != null ? core.checkCanSend().usable(local) : local;
+        LocalMemory usable = usable(local);
         try (var _ = core.lock.held()) {
-            Link on = core.checkCanSend();
-            if (size() == 0) {
-                throw new IllegalStateException(
-                        "The " + core.channel + " has no operations: see NodeOptions.operations()");
+            Operation posted = tryPost(checkCanBegin(), kind, usable, remote, first, second);
+            return posted == null ? 0 : posted.ticket();
+        }
+    }
+
+    /** Returns memory of the program as requests can name it. That may register the memory, so the caller has no lock. */
+    private @Nullable LocalMemory usable(@Nullable LocalMemory local) {
+        return mayRegister && local != null ? core.checkCanSend().usable(local) : local;
+    }
+
+    private @Nullable Operation tryPost(
+            Link on, Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
+        if (sealed) {
+            checkFound(remote);
+        }
+        Operation next = next();
+        if (next == null) {
+            return null;
+        }
+        LocalMemory memory = local == null ? on.result(next.number) : local;
+        on.post(kind, core.key | MARK | next.number, memory, remote, first, second);
+        take(next);
+        next.state = Operation.State.POSTED;
+        next.atomic = local == null;
+        next.bytes = memory.length();
+        bytesUnderWay += next.bytes;
+        core.rail.posted();
+        return next;
+    }
+
+    /** Posts a read or a write now or later, and returns its future; null if as many as may wait do. */
+    @Nullable
+    CompletableFuture<Long> postLater(Kind kind, LocalMemory local, RemoteMemory remote) {
+        LocalMemory usable = usable(local);
+        try (var _ = core.lock.held()) {
+            Link open = checkCanBegin();
+            if (countUnsent() == size()) {
+                return null;
             }
             if (sealed) {
                 checkFound(remote);
             }
-            Operation next = next();
-            if (next == null) {
-                return 0;
-            }
-            LocalMemory memory = usable == null ? on.result(next.number) : usable;
-            on.post(kind, core.key | MARK | next.number, memory, remote, first, second);
-            take(next);
-            next.state = Operation.State.POSTED;
-            next.atomic = local == null;
-            next.bytes = memory.length();
-            bytesUnderWay += next.bytes;
-            core.rail.posted();
-            return next.ticket();
+            return send(open, new Unsent<>() {
+                @Override
+                public @Nullable Operation trySend(Link on) {
+                    return tryPost(on, kind, usable, remote, 0, 0);
+                }
+
+                @Override
+                public void giveBack() {
+                    // It keeps nothing.
+                }
+            });
         }
     }
 
@@ -162,11 +199,55 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
     // Tickets
 
-    /** Returns what wakes the thread that waits for the operation of a ticket that has not ended. */
-    Waiters done(long ticket) {
+    private Waiters done(long ticket) {
         try (var _ = core.lock.held()) {
             return open(ticket).done;
         }
+    }
+
+    /** Carries out an operation, and waits for its end. */
+    long finish(
+            Operations.Kind kind,
+            @Nullable LocalMemory local,
+            RemoteMemory remote,
+            long first,
+            long second,
+            String what,
+            Duration timeout)
+            throws InterruptedException {
+        Deadline deadline = Deadline.after(timeout);
+        Supplier<@Nullable Long> posting = new Supplier<>() {
+            @Override
+            public @Nullable Long get() {
+                long posted = post(kind, local, remote, first, second);
+                return posted == 0 ? null : Long.valueOf(posted);
+            }
+        };
+        Long ticket = engine.await(room, posting, timeout);
+        return await(core.channel.inTime(ticket, what, timeout, NO_ROOM), deadline.left());
+    }
+
+    /** Waits until an operation is done, and returns its result. The ticket ends in any case. */
+    long await(long ticket, Duration timeout) throws InterruptedException {
+        Objects.requireNonNull(timeout, "timeout");
+        Long result = null;
+        try {
+            result = tryTake(ticket, true);
+            if (result == null) {
+                Supplier<@Nullable Long> taking = new Supplier<>() {
+                    @Override
+                    public @Nullable Long get() { // by the ticket: another thread may have ended the operation
+                        return tryTake(ticket, true);
+                    }
+                };
+                result = engine.await(done(ticket), taking, timeout);
+            }
+        } finally {
+            if (result == null) {
+                forget(ticket);
+            }
+        }
+        return core.channel.inTime(result, "await", timeout, "The peer's adapter has not answered");
     }
 
     boolean isDone(long ticket) {

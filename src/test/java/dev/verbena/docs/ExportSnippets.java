@@ -54,11 +54,7 @@ final class ExportSnippets {
 
     static CompletableFuture<Long> future(Channel channel, LocalMemory entry, RemoteMemory from) {
         // @start region="future"
-        long ticket = channel.tryRead(entry, from);
-        if (ticket == 0) {
-            throw new IllegalStateException("As many operations are under way as NodeOptions.operations() allows");
-        }
-        return channel.future(ticket).thenApply(done -> entry.segment().get(ValueLayout.JAVA_LONG, 0));
+        return channel.readAsync(entry, from).thenApply(done -> entry.segment().get(ValueLayout.JAVA_LONG, 0));
         // @end
     }
 }

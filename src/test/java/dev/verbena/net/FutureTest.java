@@ -8,11 +8,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -258,7 +260,7 @@ class FutureTest extends ConnectedTest {
         static Table of(NodePair nodes, Channel channel) throws InterruptedException {
             MemorySegment bytes = nodes.arena.allocate(64, 64);
             nodes.server
-                    .export("table", bytes, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_ATOMIC)
+                    .export("table", bytes, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
                     .inTheClear();
             LocalMemory local = nodes.client.register(nodes.arena.allocate(64, 64), AccessFlag.LOCAL_WRITE);
             return new Table(local, channel.remote("table", DEADLINE), bytes);
@@ -329,6 +331,85 @@ class FutureTest extends ConnectedTest {
             assertThat(read).isDone();
         }
         ends.client().read(table.local, table.remote, DEADLINE);
+    }
+
+    /** No progress is made before the program says so, and so the first two writes stay under way. */
+    private Table useWithRoomForTwo() throws Exception {
+        use(CALLER.operations(2), SMALL);
+        Table table = Table.of(nodes, ends.client());
+        for (int i = 0; i < 8; i++) {
+            table.local.segment().setAtIndex(ValueLayout.JAVA_LONG, i, 10 + i);
+        }
+        return table;
+    }
+
+    private CompletableFuture<Long> writeLater(Table table, int place) {
+        return ends.client().writeAsync(table.local.slice(8L * place, 8), table.remote.slice(8L * place, 8));
+    }
+
+    private void awaitInProgress(CompletableFuture<?> future) {
+        Await.until("the future is done", () -> {
+            nodes.client.progress();
+            return future.isDone();
+        });
+    }
+
+    @Test
+    void readsAndWritesBeyondTheLimitWaitInTheChannel() throws Exception {
+        Table table = useWithRoomForTwo();
+        CompletableFuture<Long> first = writeLater(table, 0);
+        CompletableFuture<Long> second = writeLater(table, 1);
+        CompletableFuture<Long> third = writeLater(table, 2);
+        CompletableFuture<Long> fourth = writeLater(table, 3);
+        for (int i = 0; i < 3; i++) {
+            assertThatExceptionOfType(VerbsTimeoutException.class)
+                    .isThrownBy(() -> writeLater(table, 4))
+                    .withMessageContaining("writeAsync")
+                    .withMessageContaining("NodeOptions.operations()");
+        }
+        assertThat(ends.client().tryWrite(table.local, table.remote)).isZero();
+        assertThat(third.cancel(true)).isTrue();
+        CompletableFuture<Long> fifth = writeLater(table, 4); // in the place of the third
+        awaitInProgress(fifth);
+        for (CompletableFuture<Long> written : List.of(first, second, fourth, fifth)) {
+            assertThat(written).isCompletedWithValue(0L);
+        }
+        assertThat(table.bytes.toArray(ValueLayout.JAVA_LONG)).containsExactly(10, 11, 0, 13, 14, 0, 0, 0);
+        table.bytes.set(ValueLayout.JAVA_LONG, 0, 99);
+        CompletableFuture<Long> read = ends.client().readAsync(table.local, table.remote);
+        awaitInProgress(read);
+        assertThat(read).isCompletedWithValue(0L);
+        assertThat(table.local.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(99);
+    }
+
+    @Test
+    void writeThatCanNotBeMadeLaterFailsAloneAndTheNextAreMade() throws Exception {
+        Table table = useWithRoomForTwo();
+        MemoryRegion other = nodes.client.register(nodes.arena.allocate(8, 8), AccessFlag.LOCAL_WRITE);
+        writeLater(table, 0);
+        writeLater(table, 1);
+        CompletableFuture<Long> third = ends.client().writeAsync(other.slice(0, 8), table.remote.slice(16, 8));
+        CompletableFuture<Long> fourth = writeLater(table, 3);
+        other.close();
+        awaitInProgress(fourth);
+        assertThat(fourth).isCompletedWithValue(0L);
+        awaitInProgress(third);
+        assertThat(third).isCompletedExceptionally();
+        assertThat(table.bytes.toArray(ValueLayout.JAVA_LONG)).containsExactly(10, 11, 0, 13, 0, 0, 0, 0);
+    }
+
+    @Test
+    void writesThatWaitEndWithTheirChannel() throws Exception {
+        Table table = useWithRoomForTwo();
+        List<CompletableFuture<Long>> writes = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            writes.add(writeLater(table, i));
+        }
+        ends.client().close();
+        for (CompletableFuture<Long> each : writes) {
+            assertThat(each).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(IllegalStateException.class);
+        }
+        assertThatIllegalStateException().isThrownBy(() -> writeLater(table, 0));
     }
 
     @Test

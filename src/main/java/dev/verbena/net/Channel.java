@@ -397,6 +397,21 @@ public final class Channel implements AutoCloseable {
     }
 
     /**
+     * Writes a number into memory of the peer, as {@link #write} does. The number needs no memory of the program.
+     *
+     * @param to 8 bytes of the peer, which get the number in the byte order of this machine
+     * @param value the number
+     * @param timeout the longest time to wait
+     * @throws ChannelException if the channel has ended, as in {@link #read}
+     * @throws VerbsTimeoutException if the number was not acknowledged in time
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    public void writeLong(RemoteMemory to, long value, Duration timeout) throws InterruptedException {
+        operations.finish(Operations.Kind.WRITE, null, to, value, 0, "writeLong", timeout);
+    }
+
+    /**
      * Adds to a number in the peer's memory, which other channels can do at the same time.
      *
      * @param at 8 bytes of the peer, at an address that is a multiple of 8
@@ -461,6 +476,19 @@ public final class Channel implements AutoCloseable {
      */
     public long tryWrite(LocalMemory data, RemoteMemory to) {
         return operations.post(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0);
+    }
+
+    /**
+     * Begins to write a number into memory of the peer, if that is possible without waiting. Nothing is allocated.
+     *
+     * @param to 8 bytes of the peer, which get the number in the byte order of this machine
+     * @param value the number
+     * @return a ticket, or 0, as in {@link #tryRead}
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if the channel is closed
+     */
+    public long tryWriteLong(RemoteMemory to, long value) {
+        return operations.post(Operations.Kind.WRITE, null, to, value, 0);
     }
 
     /**

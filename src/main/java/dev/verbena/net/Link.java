@@ -50,7 +50,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     private int nextBare;
     private @Nullable MemoryRegion region;
 
-    /** The memory of the results of atomics: 8 bytes for each operation, behind the messages. */
+    /** The memory of the results of atomics and of numbers to write: 8 bytes for each operation, behind the messages. */
     private long atomics;
 
     private final @Nullable LocalMemory[] results;
@@ -130,7 +130,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         return region().slice(index * distance + HEADER_AT, Wire.HEADER_BYTES + size);
     }
 
-    /** Returns the memory of the result of an atomic operation. */
+    /** Returns the memory of the result of an atomic operation, or of a number to write. */
     final LocalMemory result(int number) {
         LocalMemory known = results[number];
         if (known == null) {

@@ -4,6 +4,7 @@ import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
@@ -80,10 +81,10 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     }
 
     /**
-     * Posts an operation. The result of an atomic goes to memory of the channel's own.
+     * Posts an operation. The result of an atomic, and a number to write, have memory of the channel's own.
      *
-     * @param local this side's memory; null for an atomic
-     * @param first the number to add, or the expected one
+     * @param local this side's memory; null for an atomic, and to write a number
+     * @param first the number to add or to write, or the expected one
      * @param second the number that replaces the expected one
      * @return the ticket; 0 if as many operations as may be are under way
      */
@@ -110,10 +111,13 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             return null;
         }
         LocalMemory memory = local == null ? on.result(next.number) : local;
-        on.post(kind, core.key | MARK | next.number, memory, remote, first, second);
+        if (local == null && kind == Kind.WRITE) {
+            memory.segment().set(ValueLayout.JAVA_LONG, 0, first);
+        }
+        on.post(kind, core.key | MARK | next.number, memory, remote, kind.isAtomic() ? first : 0, second);
         take(next);
         next.state = Operation.State.POSTED;
-        next.atomic = local == null;
+        next.atomic = kind.isAtomic();
         next.bytes = memory.length();
         bytesUnderWay += next.bytes;
         core.rail.posted();

@@ -7,26 +7,29 @@ import dev.verbena.support.AllocationProbe;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.RemoteMemory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Set;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
-/** Programs that poll, and handlers, allocate nothing for messages and calls of one length, once the code is compiled. */
+/** Programs that poll, and handlers, allocate nothing for messages, calls and writes, once the code is compiled. */
 @FencedTest
 class ChannelAllocationTest {
     @Test
     void pollingAndHandlersAllocateNothing() {
         Set<String> clean = AllocationProbe.cleanRows(
-                2,
+                3,
                 () -> ChildJvm.with(
                         "--enable-native-access=ALL-UNNAMED",
                         "-Ddev.verbena.libibverbs=" + System.getProperty("dev.verbena.libibverbs")),
                 Probe.class);
-        assertThat(clean).containsExactlyInAnyOrder("round trips", "calls");
+        assertThat(clean).containsExactlyInAnyOrder("round trips", "calls", "writes of a number");
     }
 
-    /** Prints the numbers of bytes that messages there and back, and calls, allocate in a thread that polls two nodes. */
+    /** Prints the numbers of bytes that messages there and back, calls and writes allocate in a thread that polls two nodes. */
     static final class Probe {
         public static void main(String[] arguments) throws Exception {
             System.setProperty("dev.verbena.librdmacm", System.getProperty("dev.verbena.libibverbs"));
@@ -42,7 +45,13 @@ class ChannelAllocationTest {
                 Thread accepting = Thread.ofPlatform().start(() -> accepted[0] = accept(server));
                 Channel channel = client.connect(server.address(), Loopback.DEADLINE);
                 accepting.join();
-                measure(server, client, accepted[0], channel);
+                server.export("table", arena.allocate(8, 8), AccessFlag.REMOTE_WRITE);
+                FutureTask<RemoteMemory> asking = new FutureTask<>(() -> channel.remote("table", Loopback.DEADLINE));
+                Thread.ofPlatform().start(asking);
+                while (!asking.isDone()) {
+                    server.progress();
+                }
+                measure(server, client, accepted[0], channel, asking.get());
             }
         }
 
@@ -54,13 +63,27 @@ class ChannelAllocationTest {
             }
         }
 
-        private static void measure(Node server, Node client, Channel accepted, Channel channel) {
+        private static void measure(
+                Node server, Node client, Channel accepted, Channel channel, RemoteMemory remote) {
             AllocationProbe.measure("round trips", () -> {
                 pass(client, server, channel, accepted);
                 pass(server, client, accepted, channel);
             });
             accepted.listen((on, request) -> request.reply().length(64).send());
             AllocationProbe.measure("calls", () -> call(client, server, channel));
+            AllocationProbe.measure("writes of a number", () -> write(client, channel, remote));
+        }
+
+        private static void write(Node client, Channel channel, RemoteMemory remote) {
+            long ticket = channel.tryWriteLong(remote, 7);
+            while (!channel.isDone(ticket)) {
+                client.progress();
+            }
+            try {
+                channel.await(ticket, Duration.ZERO);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
         }
 
         private static void call(Node client, Node server, Channel channel) {

@@ -23,6 +23,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
@@ -83,7 +84,7 @@ class ExportTest {
     @ParameterizedTest
     @EnumSource(NodeOptions.Progress.class)
     void peerReadsWritesAndCountsInAnExport(NodeOptions.Progress progress) throws Exception {
-        use(SMALL.progress(progress).closeTimeout(java.time.Duration.ofMillis(20)), SMALL);
+        use(SMALL.progress(progress).closeTimeout(Duration.ofMillis(20)), SMALL);
         nodes.server.export("table", table, ALL);
         RemoteMemory remote = ends.client().remote("table", DEADLINE);
         assertThat(remote.length()).isEqualTo(table.byteSize());
@@ -98,6 +99,33 @@ class ExportTest {
         assertThat(ends.client().compareAndSwap(value, 80, 5, DEADLINE)).isEqualTo(80);
         assertThat(ends.client().compareAndSwap(value, 80, 6, DEADLINE)).isEqualTo(5);
         assertThat(table.getAtIndex(ValueLayout.JAVA_LONG, 5)).isEqualTo(5);
+    }
+
+    /** Numbers that are under way at once have memory each. */
+    @Test
+    void numbersAreWrittenWithoutMemoryOfTheProgram() throws Exception {
+        use(SMALL.operations(4).progress(NodeOptions.Progress.CALLER).closeTimeout(Duration.ofMillis(20)), SMALL);
+        nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
+        Channel client = ends.client();
+        RemoteMemory remote = client.remote("table", DEADLINE);
+        List<Long> tickets = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            long ticket = client.tryWriteLong(remote.slice(8L * i, 8), Long.MIN_VALUE + i);
+            assertThat(ticket).isNotZero();
+            tickets.add(ticket);
+        }
+        assertThat(client.tryWriteLong(remote.slice(32, 8), 1)).isZero();
+        for (long ticket : tickets) {
+            assertThat(client.await(ticket, DEADLINE)).isZero();
+        }
+        client.writeLong(remote.slice(32, 16), 5, DEADLINE);
+        client.read(local.slice(0, 48), remote.slice(0, 48), DEADLINE); // behind the writes
+        assertThat(local.segment().asSlice(0, 48).toArray(ValueLayout.JAVA_LONG))
+                .containsExactly(Long.MIN_VALUE, Long.MIN_VALUE + 1, Long.MIN_VALUE + 2, Long.MIN_VALUE + 3, 5, 0);
+        assertThatExceptionOfType(IndexOutOfBoundsException.class)
+                .isThrownBy(() -> client.tryWriteLong(remote.slice(0, 4), 1));
+        client.writeLong(remote.slice(0, 8), 6, DEADLINE);
+        assertThatIllegalArgumentException().isThrownBy(() -> client.isDone(tickets.getFirst()));
     }
 
     /** A thread that has ended does not keep the queues that it used. */
@@ -275,7 +303,7 @@ class ExportTest {
     @Test
     void operationsBeyondTheLimitWait() throws Exception {
         NodeOptions one = SMALL.operations(1).progress(NodeOptions.Progress.CALLER);
-        use(one.closeTimeout(java.time.Duration.ofMillis(20)), SMALL);
+        use(one.closeTimeout(Duration.ofMillis(20)), SMALL);
         nodes.server.export("table", table, ALL);
         Channel client = ends.client();
         RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);

@@ -397,6 +397,29 @@ public final class Channel implements AutoCloseable {
     }
 
     /**
+     * Writes memory of the peer, and then wakes the peer's program with a number. The number arrives as a message does, in the
+     * same order, and takes a credit: {@link #receive} returns a {@link Message#notice}, and a handler gets {@link
+     * Handler#written}. The peer's program then sees the data of this write, and of all that were begun before on this channel,
+     * on each transport.
+     *
+     * {@snippet file="ExportSnippets.java" region="notify"}
+     *
+     * @param data memory that was registered with this channel's node
+     * @param to memory of the peer, of at least the same length
+     * @param number a number for the peer's program: which part of the memory has changed, for example
+     * @param timeout the longest time to wait, until the peer has room for the number and has acknowledged the write
+     * @throws ChannelException if the channel has ended, as in {@link #read}
+     * @throws VerbsTimeoutException if the peer made no room in time, and nothing was written; or if the write was not
+     *     acknowledged in time, and the number may still arrive
+     * @throws InterruptedException if the thread was interrupted
+     * @throws IllegalStateException if the channel is closed, also while waiting
+     */
+    public void writeAndNotify(LocalMemory data, RemoteMemory to, long number, Duration timeout)
+            throws InterruptedException {
+        operations.writeAndNotify(Objects.requireNonNull(data, "data"), to, number, timeout);
+    }
+
+    /**
      * Writes a number into memory of the peer, as {@link #write} does. The number needs no memory of the program.
      *
      * @param to 8 bytes of the peer, which get the number in the byte order of this machine
@@ -476,6 +499,22 @@ public final class Channel implements AutoCloseable {
      */
     public long tryWrite(LocalMemory data, RemoteMemory to) {
         return operations.post(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0);
+    }
+
+    /**
+     * Begins to write memory of the peer, and then to wake the peer's program with a number, if that is possible without waiting.
+     * Nothing is allocated.
+     *
+     * @param data memory that was registered with this channel's node
+     * @param to memory of the peer, of at least the same length
+     * @param number a number for the peer's program, as in {@link #writeAndNotify}
+     * @return the ticket of the write; 0 if as many operations or messages are under way as may be, or if the peer has to
+     *     receive and close earlier messages first. Nothing was written then
+     * @throws ChannelException if the channel has ended
+     * @throws IllegalStateException if the channel is closed
+     */
+    public long tryWriteAndNotify(LocalMemory data, RemoteMemory to, long number) {
+        return operations.tryWriteAndNotify(Objects.requireNonNull(data, "data"), to, number);
     }
 
     /**

@@ -258,7 +258,7 @@ final class ChannelCore {
                     broken(wrong);
                 }
             }
-            case Wire.DATA, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
+            case Wire.DATA, Wire.NOTICE, Wire.CALL, Wire.LOOKUP, Wire.OFFER, Wire.REPLY, Wire.FAULT -> {
                 String wrong = messages.received(buffer, bytes, kind, call);
                 if (wrong != null) {
                     broken(wrong);

@@ -28,6 +28,17 @@ public interface Handler {
     void received(Channel channel, Message message) throws Exception;
 
     /**
+     * Handles a notice that the peer has written memory of this side, with {@link Channel#writeAndNotify}. This method has the
+     * turn that a message would have, and sees what the peer has written before. It does nothing unless it is overridden.
+     * When it throws, {@link #failed} is called, and the channel ends with {@link EndReason#FAILED}.
+     *
+     * @param channel the channel
+     * @param number the number that the peer's program has chosen
+     * @throws Exception to end the channel
+     */
+    default void written(Channel channel, long number) throws Exception {}
+
+    /**
      * Handles a new channel, before its first message.
      *
      * @param channel the channel

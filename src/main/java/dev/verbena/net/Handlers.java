@@ -169,7 +169,11 @@ final class Handlers {
 
     private void handle(ChannelCore core, Handler with, Message message) {
         try {
-            with.received(core.channel, message);
+            if (message.isNotice()) {
+                with.written(core.channel, message.notice());
+            } else {
+                with.received(core.channel, message);
+            }
         } catch (Throwable thrown) {
             handlerFailed(core, with, message, thrown);
         }

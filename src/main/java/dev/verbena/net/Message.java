@@ -129,6 +129,34 @@ public final class Message implements AutoCloseable {
     }
 
     /**
+     * Returns true if this message is a notice, which the peer has sent with {@link Channel#writeAndNotify}: what it has
+     * written before is in the memory of this side.
+     *
+     * @return true if {@link #notice} returns its number
+     * @throws IllegalStateException if this message was sent or closed
+     */
+    public boolean isNotice() {
+        Buffer mine = owned();
+        return mine.kind == Wire.NOTICE && mine.state() == Buffer.State.RECEIVED;
+    }
+
+    /**
+     * Returns the number of this notice, which the peer's program has chosen.
+     *
+     * {@snippet file="ExportSnippets.java" region="notified"}
+     *
+     * @return the number
+     * @throws IllegalStateException if this message is no notice, or was sent or closed
+     */
+    public long notice() {
+        if (!isNotice()) {
+            throw new IllegalStateException(
+                    "The message is no notice: the peer has not sent it with Channel.writeAndNotify()");
+        }
+        return buffer.memory().get(Wire.LONG, 0);
+    }
+
+    /**
      * Returns the data that this message offers, to be accepted or refused. The transfer can be used after this message was
      * closed, and by another thread.
      *

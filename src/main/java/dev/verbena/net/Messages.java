@@ -256,7 +256,10 @@ final class Messages {
         if (!totals.takenByPeer()) {
             return "It sent more messages than it has credits";
         }
-        if (kind != Wire.DATA && !calls.asked(code)) {
+        if (kind == Wire.NOTICE && bytes != Wire.NOTICE_BYTES) {
+            return "Notice of " + bytes + " bytes is malformed";
+        }
+        if (kind != Wire.DATA && kind != Wire.NOTICE && !calls.asked(code)) {
             return "Call " + code + " is beyond the limit, or open already";
         }
         arrive(buffer, bytes, kind, code);
@@ -337,9 +340,18 @@ final class Messages {
         }
     }
 
-    private boolean sendWithCredit(Link on, Buffer buffer, int kind) {
-        if (totals.available() == 0) {
+    /** Returns true if a message can be sent now. */
+    boolean hasCredit() {
+        boolean can = totals.available() > 0;
+        if (!can) {
             beginStall();
+        }
+        return can;
+    }
+
+    /** Sends a message. Returns false if the peer has no memory for it. */
+    boolean sendWithCredit(Link on, Buffer buffer, int kind) {
+        if (!hasCredit()) {
             return false;
         }
         totals.take();

@@ -110,18 +110,29 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         if (next == null) {
             return null;
         }
+        post(on, next, kind, local, remote, first, second);
+        take(next);
+        return next;
+    }
+
+    private void post(
+            Link on,
+            Operation next,
+            Kind kind,
+            @Nullable LocalMemory local,
+            RemoteMemory remote,
+            long first,
+            long second) {
         LocalMemory memory = local == null ? on.result(next.number) : local;
         if (local == null && kind == Kind.WRITE) {
             memory.segment().set(ValueLayout.JAVA_LONG, 0, first);
         }
         on.post(kind, core.key | MARK | next.number, memory, remote, kind.isAtomic() ? first : 0, second);
-        take(next);
         next.state = Operation.State.POSTED;
         next.atomic = kind.isAtomic();
         next.bytes = memory.length();
         bytesUnderWay += next.bytes;
         core.rail.posted();
-        return next;
     }
 
     /** Posts a read or a write now or later, and returns its future; null if as many as may wait do. */
@@ -147,6 +158,82 @@ final class Operations extends Numbers<Operations.Operation, Long> {
                     // It keeps nothing.
                 }
             });
+        }
+    }
+
+    // Writes with a notice
+
+    /**
+     * Posts a write, and behind it a notice. The requests of a channel are carried out in order, and the peer is given what has
+     * come before the notice first.
+     *
+     * @return the ticket of the write; 0 if an operation, a message or a credit is missing, and nothing was posted
+     */
+    long tryWriteAndNotify(LocalMemory data, RemoteMemory to, long number) {
+        LocalMemory usable = usable(data);
+        Message notice = core.messages.takeFree(true);
+        if (notice == null) {
+            return 0;
+        }
+        notice.length(Wire.NOTICE_BYTES).memory().set(Wire.LONG, 0, number);
+        long ticket = 0;
+        boolean sent = false;
+        try {
+            Operation mine = takeNumber.get();
+            if (mine != null) {
+                ticket = mine.ticket();
+                sent = tryNotify(mine, usable, to, notice);
+            }
+        } finally {
+            if (!sent) { // else the message may be another one already
+                forget(ticket);
+                notice.close();
+            }
+        }
+        return sent ? ticket : 0;
+    }
+
+    private boolean tryNotify(Operation mine, @Nullable LocalMemory data, RemoteMemory to, Message notice) {
+        try (var _ = core.lock.held()) {
+            Link on = core.checkCanSend();
+            if (sealed) {
+                checkFound(to);
+            }
+            Buffer buffer = notice.sendable(core.channel);
+            if (!core.messages.hasCredit()) {
+                return false;
+            }
+            post(on, mine, Kind.WRITE, data, to, 0, 0);
+            return core.messages.sendWithCredit(on, buffer, Wire.NOTICE);
+        }
+    }
+
+    /** Writes and notifies, and waits for the end of the write. */
+    void writeAndNotify(LocalMemory data, RemoteMemory to, long number, Duration timeout) throws InterruptedException {
+        String what = "writeAndNotify";
+        Deadline deadline = Deadline.after(timeout);
+        Channel channel = core.channel;
+        LocalMemory usable = usable(data);
+        try (Message notice = channel.message(timeout).length(Wire.NOTICE_BYTES)) { // is given back if it was not sent
+            notice.segment().set(Wire.LONG, 0, number);
+            Operation mine = channel.inTime(engine.await(room, takeNumber, deadline.left()), what, timeout, NO_ROOM);
+            long ticket = mine.ticket();
+            Channel.Attempt attempt = new Channel.Attempt() {
+                @Override
+                boolean succeeds() {
+                    return tryNotify(mine, usable, to, notice);
+                }
+            };
+            boolean sent = false;
+            try {
+                sent = channel.inTime(
+                        engine.await(core.messages.credit, attempt, deadline.left()), what, timeout, Channel.NO_CREDIT);
+            } finally {
+                if (!sent) {
+                    forget(ticket);
+                }
+            }
+            await(ticket, deadline.left());
         }
     }
 

@@ -65,6 +65,11 @@ final class Wire {
     /** In place of a piece: the offer was taken back. */
     static final int WITHDRAWN = 12;
 
+    /** A notice that the sender has written memory before, with a number of {@link #NOTICE_BYTES} for the program. */
+    static final int NOTICE = 13;
+
+    static final int NOTICE_BYTES = Long.BYTES;
+
     /** The number of bytes that describe an export or an offer: its memory in the wide form. */
     static final int EXPORT_BYTES = RemoteMemory.WIDE_BYTES;
 

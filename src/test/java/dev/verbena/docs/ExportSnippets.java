@@ -3,6 +3,7 @@ package dev.verbena.docs;
 import dev.verbena.VerbsArena;
 import dev.verbena.net.Channel;
 import dev.verbena.net.Export;
+import dev.verbena.net.Message;
 import dev.verbena.net.Node;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -49,6 +50,22 @@ final class ExportSnippets {
             node.progress();
         }
         channel.await(ticket, Duration.ZERO); // ends the ticket
+        // @end
+    }
+
+    static void notify(Channel writer, LocalMemory entries, RemoteMemory table, long index, Duration timeout)
+            throws InterruptedException {
+        // @start region="notify"
+        writer.writeAndNotify(entries, table.element(ENTRY, index), index, timeout);
+        // @end
+    }
+
+    static long notified(Channel reader, MemorySegment table, Duration timeout) throws InterruptedException {
+        // @start region="notified"
+        try (Message message = reader.receive(timeout)) {
+            long index = message.notice();
+            return table.get(ValueLayout.JAVA_LONG, index * ENTRY.byteSize()); // the writer's data is there
+        }
         // @end
     }
 

@@ -115,6 +115,22 @@ class NodeSnippetsTest {
     }
 
     @Test
+    void readerSeesTheEntryOfANotice() throws Exception {
+        Node server = Node.open(OWN, QUICK, arena);
+        Node client = Node.open(OWN, QUICK, arena);
+        Future<Channel> accepted = start(() -> server.accept(DEADLINE));
+        Channel channel = client.connect(server.address(), DEADLINE);
+        Channel other = end(accepted);
+        MemorySegment table = arena.allocate(64 * 1000);
+        server.export("table", table, AccessFlag.REMOTE_WRITE);
+        Future<Long> seen = start(() -> ExportSnippets.notified(other, table, DEADLINE));
+        var entry = client.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
+        entry.segment().set(ValueLayout.JAVA_LONG, 0, 77);
+        ExportSnippets.notify(channel, entry, channel.remote("table", DEADLINE), 9, DEADLINE);
+        assertThat(end(seen)).isEqualTo(77);
+    }
+
+    @Test
     void receiverTakesOrRefusesATransfer() throws Exception {
         Node server = Node.open(OWN, QUICK, arena);
         Node client = Node.open(OWN, QUICK, arena);

@@ -8,6 +8,7 @@ import dev.verbena.support.ChildJvm;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -21,12 +22,12 @@ class ChannelAllocationTest {
     @Test
     void pollingAndHandlersAllocateNothing() {
         Set<String> clean = AllocationProbe.cleanRows(
-                3,
+                4,
                 () -> ChildJvm.with(
                         "--enable-native-access=ALL-UNNAMED",
                         "-Ddev.verbena.libibverbs=" + System.getProperty("dev.verbena.libibverbs")),
                 Probe.class);
-        assertThat(clean).containsExactlyInAnyOrder("round trips", "calls", "writes of a number");
+        assertThat(clean).containsExactlyInAnyOrder("round trips", "calls", "writes of a number", "notices");
     }
 
     /** Prints the numbers of bytes that messages there and back, calls and writes allocate in a thread that polls two nodes. */
@@ -46,12 +47,13 @@ class ChannelAllocationTest {
                 Channel channel = client.connect(server.address(), Loopback.DEADLINE);
                 accepting.join();
                 server.export("table", arena.allocate(8, 8), AccessFlag.REMOTE_WRITE);
+                LocalMemory local = client.register(arena.allocate(8, 8), AccessFlag.LOCAL_WRITE);
                 FutureTask<RemoteMemory> asking = new FutureTask<>(() -> channel.remote("table", Loopback.DEADLINE));
                 Thread.ofPlatform().start(asking);
                 while (!asking.isDone()) {
                     server.progress();
                 }
-                measure(server, client, accepted[0], channel, asking.get());
+                measure(server, client, accepted[0], channel, local, asking.get());
             }
         }
 
@@ -64,18 +66,38 @@ class ChannelAllocationTest {
         }
 
         private static void measure(
-                Node server, Node client, Channel accepted, Channel channel, RemoteMemory remote) {
+                Node server, Node client, Channel accepted, Channel channel, LocalMemory local, RemoteMemory remote) {
             AllocationProbe.measure("round trips", () -> {
                 pass(client, server, channel, accepted);
                 pass(server, client, accepted, channel);
             });
+            AllocationProbe.measure("notices", () -> notify(client, server, channel, accepted, local, remote));
             accepted.listen((on, request) -> request.reply().length(64).send());
             AllocationProbe.measure("calls", () -> call(client, server, channel));
             AllocationProbe.measure("writes of a number", () -> write(client, channel, remote));
         }
 
+        private static void notify(
+                Node client, Node server, Channel channel, Channel accepted, LocalMemory local, RemoteMemory remote) {
+            long ticket = channel.tryWriteAndNotify(local, remote, 7);
+            while (ticket == 0) {
+                client.progress();
+                ticket = channel.tryWriteAndNotify(local, remote, 7);
+            }
+            Message notice = accepted.pollReceive();
+            while (notice == null) {
+                server.progress();
+                notice = accepted.pollReceive();
+            }
+            notice.close();
+            awaitDone(client, channel, ticket);
+        }
+
         private static void write(Node client, Channel channel, RemoteMemory remote) {
-            long ticket = channel.tryWriteLong(remote, 7);
+            awaitDone(client, channel, channel.tryWriteLong(remote, 7));
+        }
+
+        private static void awaitDone(Node client, Channel channel, long ticket) {
             while (!channel.isDone(ticket)) {
                 client.progress();
             }

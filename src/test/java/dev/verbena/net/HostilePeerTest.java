@@ -132,6 +132,12 @@ class HostilePeerTest extends PeersTest {
         }),
         GRANT_WITH_BYTES("", peer -> peer.send(Wire.GRANT, 1, 0, 8)),
         MALFORMED_OFFER("Offer of 8 bytes is malformed", peer -> peer.send(Wire.OFFER, 0, 3, 8)),
+        MALFORMED_NOTICE("Notice of 7 bytes is malformed", peer -> peer.send(Wire.NOTICE, 0, 0, 7)),
+        TOO_MANY_NOTICES("It sent more messages than it has credits", peer -> {
+            for (int i = 0; i <= WINDOW; i++) {
+                peer.send(Wire.NOTICE, 0, 0, Wire.NOTICE_BYTES);
+            }
+        }),
         TOO_MANY_MESSAGES("", peer -> {
             for (int i = 0; i <= WINDOW; i++) {
                 peer.send(Wire.DATA, 0, 0, 8);

@@ -82,6 +82,10 @@ final class OverIwarpTest {
 
     @FencedTest
     @Over(Over.Wire.IWARP)
+    static class NoticesTest extends NoticeTest {}
+
+    @FencedTest
+    @Over(Over.Wire.IWARP)
     static class TransfersTest extends TransferTest {
         @Override
         void peerThatLiesAboutItsOfferLosesItsChannelOnly(long size) {}

@@ -74,6 +74,13 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
+    static class NoticesTest extends NoticeTest {
+        @Override
+        void noticeThatDriverRefusesLeavesNothingBehind() {} // the channel ends
+    }
+
+    @FencedTest
+    @Over(Over.Wire.SEALED_RDMA)
     static class TransfersTest extends TransferTest {
         @Override
         void peerThatLiesAboutItsOfferLosesItsChannelOnly(long size) {}

@@ -100,6 +100,13 @@ final class OverTcpTest {
 
     @FencedTest
     @Over(Over.Wire.TCP)
+    static class NoticesTest extends NoticeTest {
+        @Override
+        void noticeThatDriverRefusesLeavesNothingBehind() {}
+    }
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
     static class TransfersTest extends TransferTest {
         @Override
         void peerThatLiesAboutItsOfferLosesItsChannelOnly(long size) {}

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +50,7 @@ public final class Channel implements AutoCloseable {
     private final Calls calls;
     private final Operations operations;
     private final Pace pace = new Pace();
+    private final AtomicReference<@Nullable Object> attachment = new AtomicReference<>();
 
     /** True if a close has failed, for lack of memory for example, and another one is to report what it would have. */
     private volatile boolean unfinished;
@@ -795,6 +797,26 @@ public final class Channel implements AutoCloseable {
             throw new IllegalStateException("The " + this + " has a handler already");
         }
         engine.handlers.ready(core);
+    }
+
+    /**
+     * Attaches an object of the program to this channel, in place of the one before: what a handler has to know of a peer, for
+     * example. It stays attached when the channel ends and is closed.
+     *
+     * @param object the object; null for none
+     * @return the object that was attached before; null if there was none
+     */
+    public @Nullable Object attach(@Nullable Object object) {
+        return attachment.getAndSet(object);
+    }
+
+    /**
+     * Returns the object that the program has attached to this channel.
+     *
+     * @return the object; null if there is none
+     */
+    public @Nullable Object attachment() {
+        return attachment.get();
     }
 
     /** Returns the result of a wait. Throws if there is none, because the time is over. */

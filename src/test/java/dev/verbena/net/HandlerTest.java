@@ -123,6 +123,45 @@ class HandlerTest extends ConnectedTest {
         ends.client().close();
     }
 
+    /** A handler of many channels keeps what it knows of each there, from the beginning to the end. */
+    @Test
+    void eachChannelKeepsWhatItsHandlerAttaches() throws Exception {
+        pair(SMALL);
+        Queue<Object> sums = new ConcurrentLinkedQueue<>();
+        nodes.server.listen(new Handler() {
+            @Override
+            public void opened(Channel channel) {
+                assertThat(channel.attachment()).isNull();
+                assertThat(channel.attach(0L)).isNull();
+            }
+
+            @Override
+            public void received(Channel channel, Message message) {
+                Long before = (Long) channel.attachment();
+                assertThat(channel.attach(before + number(message))).isSameAs(before);
+            }
+
+            @Override
+            public void closed(Channel channel) {
+                sums.add(channel.attachment());
+            }
+        });
+        for (int peer = 1; peer <= 3; peer++) {
+            try (Channel client = nodes.client.connect(nodes.server.address(), DEADLINE)) {
+                for (int i = 1; i <= 3; i++) {
+                    NodePair.send(client, 100L * peer * i);
+                }
+            }
+        }
+        Await.until("all have left", () -> sums.size() == 3);
+        assertThat(sums).containsExactlyInAnyOrder(600L, 1200L, 1800L);
+        Channel mine = nodes.client.connect(nodes.server.address(), DEADLINE);
+        mine.attach("mine");
+        mine.close();
+        assertThat(mine.attach(null)).isEqualTo("mine");
+        assertThat(mine.attachment()).isNull();
+    }
+
     @Test
     void nodeWithHandlerHasNoAccept() throws Exception {
         pair(SMALL);

@@ -421,6 +421,23 @@ public final class Node extends VerbsObject {
     }
 
     /**
+     * Accepts all peers from now on, for a node whose peers only read and write its exports. Peers that wait already are
+     * accepted first. The node closes their channels when they leave. Calls and offers of these peers fail, and their messages
+     * and notices are dropped. {@link #accept} and {@link #listen} can't be used any more.
+     *
+     * {@snippet file="ExportSnippets.java" region="acceptAll"}
+     *
+     * @throws IllegalStateException if this node has a handler already, or is closed
+     */
+    public void acceptAll() {
+        listen((channel, message) -> {
+            if (message.isRequest() || message.isOffer()) {
+                message.refuse("The node answers reads and writes of its exports only");
+            }
+        });
+    }
+
+    /**
      * Makes progress without waiting: handles what has happened on all channels, and with {@link
      * NodeOptions.Progress#CALLER} calls the handlers. Returns at once if another thread does.
      *

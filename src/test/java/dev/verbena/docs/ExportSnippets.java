@@ -29,6 +29,13 @@ final class ExportSnippets {
         return export;
     }
 
+    static void acceptAll(Node node, MemorySegment counters) {
+        // @start region="acceptAll"
+        node.export("counters", counters, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
+        node.acceptAll(); // the node's thread does all that is left to do
+        // @end
+    }
+
     static long read(Node node, Channel channel, VerbsArena arena, long index, Duration timeout)
             throws InterruptedException {
         // @start region="read"

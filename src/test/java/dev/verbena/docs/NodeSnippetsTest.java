@@ -115,6 +115,17 @@ class NodeSnippetsTest {
     }
 
     @Test
+    void nodeServesItsCountersAlone() throws Exception {
+        Node server = Node.open(OWN, QUICK, arena);
+        Node client = Node.open(OWN, QUICK, arena);
+        MemorySegment counters = arena.allocate(64, 8);
+        ExportSnippets.acceptAll(server, counters);
+        Channel channel = client.connect(server.address(), DEADLINE);
+        channel.writeLong(channel.remote("counters", DEADLINE).slice(0, 8), 5, DEADLINE);
+        assertThat(counters.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(5);
+    }
+
+    @Test
     void readerSeesTheEntryOfANotice() throws Exception {
         Node server = Node.open(OWN, QUICK, arena);
         Node client = Node.open(OWN, QUICK, arena);

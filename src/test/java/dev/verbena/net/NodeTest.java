@@ -17,8 +17,15 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -115,6 +122,51 @@ class NodeTest {
             assertThatExceptionOfType(VerbsTimeoutException.class)
                     .isThrownBy(() -> nodes.server.accept(Duration.ofMillis(10)));
             assertThat(nodes.server.pollAccept()).isNull();
+        }
+    }
+
+    /** Peers of a node that has no program of its own come, use its memory, are told that it answers no calls, and leave. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void nodeThatAcceptsAllServesItsMemoryAlone(boolean early) throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            MemorySegment table = nodes.arena.allocate(64, 8);
+            nodes.server
+                    .export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)
+                    .inTheClear();
+            if (early) {
+                nodes.server.acceptAll();
+            }
+            List<Channel> peers = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                peers.add(nodes.client.connect(nodes.server.address(), DEADLINE));
+            }
+            if (!early) {
+                nodes.server.acceptAll();
+            }
+            assertThatIllegalStateException().isThrownBy(() -> nodes.server.accept(DEADLINE));
+            assertThatIllegalStateException().isThrownBy(nodes.server::acceptAll);
+            for (int i = 0; i < 3; i++) {
+                Channel peer = peers.get(i);
+                RemoteMemory place = peer.remote("table", DEADLINE).slice(8L * i, 8);
+                peer.writeLong(place, 5 + i, DEADLINE);
+                LocalMemory local = nodes.client.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
+                peer.read(local, place, DEADLINE);
+                assertThat(local.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(5 + i);
+                for (int more = 0; more < 3 * SMALL.window(); more++) { // are dropped, and their credits come back
+                    send(peer, more);
+                }
+                assertThatExceptionOfType(CallException.class)
+                        .isThrownBy(() -> peer.call(peer.message(DEADLINE).length(8), DEADLINE))
+                        .withMessageContaining("answers reads and writes of its exports only");
+                assertThatExceptionOfType(CallException.class)
+                        .isThrownBy(() -> peer.offer(MemorySegment.ofArray(new byte[8]), new byte[0], DEADLINE))
+                        .withMessageContaining("answers reads and writes of its exports only");
+            }
+            assertThat(nodes.server.toString()).contains("(3 of");
+            peers.forEach(Channel::close);
+            Await.until("all have left", () -> nodes.server.toString().contains("(0 of"));
+            assertThat(nodes.server.handlerFailures()).isZero();
         }
     }
 

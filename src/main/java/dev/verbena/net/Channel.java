@@ -383,8 +383,8 @@ public final class Channel implements AutoCloseable {
     }
 
     /**
-     * Writes memory of the peer. When this method returns, the peer's adapter has the data, and the peer's program sees it
-     * when it gets a message that was sent afterwards.
+     * Writes memory of the peer. When this method returns, the peer's adapter has the data; on iWARP, it may still be on its
+     * way. The peer's program sees it when it gets a message that was sent afterwards: see {@link #writeAndNotify}.
      *
      * @param data memory that was registered with this channel's node
      * @param to memory of the peer, of at least the same length

@@ -15,6 +15,12 @@ import java.util.Set;
  * protection} other than {@code NONE} registers the memory for each such channel again. All channels of other nodes use one
  * key there: {@link #hasKeysOfChannels} tells.
  *
+ * <p>The program of the node may poll the memory with acquire reads of numbers of 8 bytes. A number that a peer has written by
+ * {@link Channel#writeLong} appears whole, and over InfiniBand, RoCE and TCP with all that the same channel has written before;
+ * on iWARP, it may appear earlier. The bytes of one write appear in any order. On each transport, {@link
+ * Channel#writeAndNotify} wakes the program when all is there. The chapter <a href="{@docRoot}/net.html">Nodes, channels and
+ * calls</a> has a table.
+ *
  * <p>Closing an export revokes all of its keys. A peer that uses such a key afterwards loses its channel, with
  * {@link EndReason#ACCESS_DENIED}. The node closes its exports. All threads may use an export at once.
  */

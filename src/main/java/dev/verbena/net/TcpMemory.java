@@ -189,7 +189,10 @@ final class TcpMemory extends VerbsObject {
         }
     }
 
-    /** Begins to use memory: no key ends until the result is closed. */
+    /**
+     * Begins to use memory: no key ends until the result is closed. The lock also orders what is written: a program that polls
+     * sees nothing of a use before it sees what the uses before have written.
+     */
     Mutex use() {
         return using.held();
     }

@@ -7,9 +7,11 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
@@ -110,6 +112,10 @@ final class TcpStream extends Carrier.Connection {
     // Input
     private final ByteBuffer header = ByteBuffer.allocate(TcpFrame.BYTES);
     private final TcpFrame in = new TcpFrame();
+
+    /** The data of a write of one number. */
+    private final ByteBuffer number = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
+
     private long inAddress;
     private int inKey;
     private long inLeft;
@@ -416,7 +422,9 @@ final class TcpStream extends Carrier.Connection {
 
     private void consume(ByteBuffer bytes) {
         while (bytes.hasRemaining() && state == State.OPEN) {
-            if (inLeft > 0) {
+            if (in.type == TcpFrame.WRITE && in.length == Long.BYTES && inLeft > 0) {
+                takeNumber(bytes);
+            } else if (inLeft > 0) {
                 int size = (int) Math.min(inLeft, bytes.remaining());
                 try (var _ = memory.use()) {
                     MemorySegment target = target(size);
@@ -433,6 +441,25 @@ final class TcpStream extends Carrier.Connection {
                 if (!header.hasRemaining()) {
                     headerCame();
                 }
+            }
+        }
+    }
+
+    /** Takes the data of a write of 8 bytes, which a program may poll: it appears at once, and after earlier writes. */
+    private void takeNumber(ByteBuffer bytes) {
+        while (number.hasRemaining() && bytes.hasRemaining()) {
+            number.put(bytes.get());
+        }
+        if (number.hasRemaining()) {
+            return;
+        }
+        number.clear();
+        try (var _ = memory.use()) {
+            MemorySegment target = target(Long.BYTES);
+            if (target != null) {
+                VarHandle.releaseFence();
+                Memory.set(target.address(), number.getLong(0));
+                arrived(Long.BYTES);
             }
         }
     }

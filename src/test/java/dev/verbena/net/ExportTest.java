@@ -21,6 +21,7 @@ import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -126,6 +127,35 @@ class ExportTest {
                 .isThrownBy(() -> client.tryWriteLong(remote.slice(0, 4), 1));
         client.writeLong(remote.slice(0, 8), 6, DEADLINE);
         assertThatIllegalArgumentException().isThrownBy(() -> client.isDone(tickets.getFirst()));
+    }
+
+    /** The peer writes data and then a number. A reader that polls the number never sees older data. */
+    @Test
+    void readerThatPollsSeesWritesInTheirOrder() throws Exception {
+        int rounds = 2000;
+        nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
+        Channel client = ends.client();
+        RemoteMemory remote = client.remote("table", DEADLINE);
+        VarHandle number = ValueLayout.JAVA_LONG.varHandle();
+        Future<Long> polling = nodes.start(() -> {
+            long seen = 0;
+            while (seen < rounds) {
+                seen = (long) number.getAcquire(table, 120L);
+                for (long at = 0; at < 120; at += 8) {
+                    assertThat((long) number.getOpaque(table, at)).isGreaterThanOrEqualTo(seen);
+                }
+            }
+            return seen;
+        });
+        for (long i = 1; i <= rounds; i++) {
+            for (long at = 0; at < 120; at += 8) {
+                local.segment().set(ValueLayout.JAVA_LONG, at, i);
+            }
+            long data = client.tryWrite(local.slice(0, 120), remote.slice(0, 120));
+            client.writeLong(remote.slice(120, 8), i, DEADLINE);
+            client.await(data, DEADLINE);
+        }
+        assertThat(end(polling)).isEqualTo(rounds);
     }
 
     /** A thread that has ended does not keep the queues that it used. */

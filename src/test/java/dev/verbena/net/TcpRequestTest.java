@@ -13,10 +13,14 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,6 +75,38 @@ class TcpRequestTest extends TcpTest {
             channel.close();
         }
         assertGoesOn();
+    }
+
+    /** The bytes of each number come one by one. A program that polls sees all of them or none. */
+    @Test
+    void numberThatAPeerWritesAppearsWhole() throws Exception {
+        int rounds = 300;
+        nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
+        VarHandle number = ValueLayout.JAVA_LONG.varHandle();
+        AtomicBoolean over = new AtomicBoolean();
+        Future<Set<Long>> polling = nodes.start(() -> {
+            Set<Long> seen = new HashSet<>();
+            while (!over.get()) {
+                seen.add((long) number.getAcquire(table, 0L));
+            }
+            return seen;
+        });
+        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
+            nodes.server.accept(DEADLINE);
+            RemoteMemory memory = lookUp(peer);
+            for (int i = 1; i <= rounds; i++) {
+                peer.frame(TcpFrame.WRITE, frame -> name(frame, memory, Long.BYTES));
+                byte[] bytes = new byte[Long.BYTES];
+                Arrays.fill(bytes, (byte) (i % 2 == 0 ? 0 : -1));
+                for (byte each : bytes) {
+                    peer.write(each);
+                }
+                peer.await(TcpFrame.ACKNOWLEDGEMENT);
+                assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(i % 2 == 0 ? 0 : -1);
+            }
+            over.set(true);
+            assertThat(NodePair.end(polling)).containsExactlyInAnyOrder(0L, -1L);
+        }
     }
 
     enum Theft {

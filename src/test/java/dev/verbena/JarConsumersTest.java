@@ -1,14 +1,21 @@
 package dev.verbena;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.verbena.docs.Versions;
 import dev.verbena.support.ChildJvm;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.module.ModuleDescriptor;
+import java.lang.module.ModuleFinder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.jar.Attributes;
+import java.util.jar.JarFile;
+import java.util.regex.Pattern;
 import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -21,6 +28,9 @@ import org.junit.jupiter.api.io.TempDir;
  * installed artefact.
  */
 class JarConsumersTest {
+    /** A package in a manifest's list, where versions and the packages that it uses follow it. */
+    private static final Pattern PACKAGE = Pattern.compile("(?:^|,)([a-z.]+);");
+
     @TempDir
     static Path folder;
 
@@ -121,6 +131,58 @@ class JarConsumersTest {
         ChildJvm.Result ran =
                 jvm("ALL-UNNAMED").option("-cp", jar + ":" + classes).runAlone("consumer.Consumer");
         assertThat(ran.successfulOutput()).startsWith("unnamed module").endsWith(", TCP, QueuePairOptions\n");
+    }
+
+    /** Returns the jar of Maven's build, of which the compiled classes alone would lack the manifest. */
+    private static Path builtJar() throws IOException {
+        if (System.getProperty("dev.verbena.jar") != null) {
+            return jar;
+        }
+        Path built = Path.of("target/verbena-" + Versions.ofPom() + ".jar");
+        assumeTrue(
+                Files.exists(built)
+                        && Files.getLastModifiedTime(built).compareTo(Files.getLastModifiedTime(Path.of("pom.xml")))
+                                > 0,
+                "no jar of this pom: 'mvn package' makes one, and scripts/release tests its jar");
+        return built;
+    }
+
+    @Test
+    void manifestNamesVersionLicenceAndExports() throws IOException {
+        Path built = builtJar();
+        try (JarFile file = new JarFile(built.toFile())) {
+            Attributes manifest = file.getManifest().getMainAttributes();
+            String version = manifest.getValue("Implementation-Version");
+            assertThat(built.getFileName()).hasToString("verbena-" + version + ".jar");
+            assertThat(manifest.getValue("Implementation-Title")).isEqualTo("Verbena");
+            assertThat(manifest.getValue("Bundle-License")).contains("Apache-2.0");
+            assertThat(file.getEntry("META-INF/LICENSE")).isNotNull();
+            assertThat(manifest.getValue("Bundle-SymbolicName")).isEqualTo("dev.verbena");
+            assertThat(PACKAGE.matcher(manifest.getValue("Export-Package"))
+                            .results()
+                            .map(found -> found.group(1)))
+                    .containsExactlyInAnyOrderElementsOf(exports(built));
+            assertThat(manifest.getValue("Import-Package").split(","))
+                    .allMatch(name -> name.matches("java\\..*|javax\\.crypto.*|jdk\\.jfr|jdk\\.net"));
+        }
+    }
+
+    /** Returns the packages that the module in a jar exports. */
+    private static List<String> exports(Path built) {
+        return ModuleFinder.of(built).find("dev.verbena").orElseThrow().descriptor().exports().stream()
+                .map(ModuleDescriptor.Exports::source)
+                .toList();
+    }
+
+    /** The library needs nothing at run time; the tools' jar has HdrHistogram, and tests have much more. */
+    @Test
+    void billOfMaterialsListsNothing() throws IOException {
+        Path bill = Path.of(builtJar().toString().replaceFirst("\\.jar$", "-cyclonedx.json"));
+        assumeTrue(Files.exists(bill), "no bill of materials: 'mvn verify' makes one");
+        assertThat(Files.readString(bill).replaceAll("\\s", ""))
+                .contains("\"bomFormat\":\"CycloneDX\"", "\"name\":\"verbena\"")
+                .containsPattern(
+                        "\"dependencies\":\\[\\{\"ref\":\"pkg:maven/dev.verbena/verbena@[^\"]*\",\"dependsOn\":\\[]}]");
     }
 
     @Test

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -122,7 +123,7 @@ final class Site {
         }
     }
 
-    /** Returns entries of the search index for the C functions that types and methods name. */
+    /** Returns entries of the search index for the C functions that types and methods name, which the JDK lists in no order. */
     private List<String> cNames() {
         List<String> entries = new ArrayList<>();
         pages.forEach((page, type) -> {
@@ -137,6 +138,7 @@ final class Site {
                                 isHidden ? page : page + "#" + anchor(member));
                     });
         });
+        Collections.sort(entries); // each build makes the same file
         return entries;
     }
 

@@ -91,6 +91,15 @@ class SiteTest {
         assertThat(broken).isEmpty();
     }
 
+    /** The names of C functions come first, in order: others that build a release get the same file. */
+    @Test
+    void searchIndexHasOneOrder() throws IOException {
+        String index = Files.readString(folder.resolve("tag-search-index.js"));
+        String names = index.substring(index.indexOf('[') + 1, index.indexOf("{\"l\":\"Verbena\""));
+        List<String> entries = matches(Pattern.compile("(\\{[^}]*})"), names);
+        assertThat(entries).hasSizeGreaterThan(100).isSorted();
+    }
+
     /** The search finds each C function whose name an annotation has. */
     @Test
     void searchIndexHasTheNamesOfCFunctions() throws IOException {

@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * there is one such class, and {@code GuardedDriver} is not loaded, C2 leaves out the check of the type, which costs 0.3 to
  * 0.4 ns a call (rows post+poll, 8 frames deep, and receive, 2026-11-25).
  *
+ * <p>A native image of GraalVM can't define classes at run time. There, each table has a {@link TableDriver}.
+ *
  * <p>All arguments are passed as {@code long}, which costs no liveness check: {@link CFunction} says why C takes them. The
  * caller makes sure that the memory behind them is alive.
  *
@@ -28,6 +30,10 @@ import org.jspecify.annotations.Nullable;
 public abstract class Driver {
     private static final String TEMPLATE = "DriverCalls.class";
     private static final List<Table> KNOWN = new ArrayList<>();
+
+    /** The property that a native image has; tests set it in an ordinary JVM. */
+    private static final boolean NATIVE_IMAGE =
+            "runtime".equals(System.getProperty("org.graalvm.nativeimage.imagecode"));
 
     /** The table that a class of calls is being made of, under the lock of {@link #KNOWN}. */
     static @Nullable Table making;
@@ -115,6 +121,11 @@ public abstract class Driver {
     }
 
     private static Driver make(Table table) {
+        if (NATIVE_IMAGE) {
+            Driver made = TableDriver.of(table);
+            table.driver = made;
+            return made;
+        }
         making = table;
         try {
             if (KNOWN.size() == 1) {

@@ -109,12 +109,13 @@ class JarConsumersTest {
                 folder.resolve("consumer/module-info.java"), "module consumer { requires dev.verbena; }");
         assertThat(tool("javac", "-p", jar, "-d", classes, module, program())).isEmpty();
         Path image = folder.resolve("image");
-        assertThat(tool("jlink", "-p", jar + ":" + classes, "--add-modules", "consumer", "--output", image))
+        String flag = "--add-options=--enable-native-access=dev.verbena";
+        assertThat(tool("jlink", "-p", jar + ":" + classes, "--add-modules", "consumer", "--output", image, flag))
                 .isEmpty();
         Process process = new ProcessBuilder(
                         image.resolve("bin/java").toString(),
                         "-XX:TieredStopAtLevel=1",
-                        "--enable-native-access=dev.verbena",
+                        ChildJvm.DENY,
                         "-m",
                         "consumer/consumer.Consumer")
                 .redirectErrorStream(true)
@@ -130,6 +131,19 @@ class JarConsumersTest {
                 .isEmpty();
         ChildJvm.Result ran =
                 jvm("ALL-UNNAMED").option("-cp", jar + ":" + classes).runAlone("consumer.Consumer");
+        assertThat(ran.successfulOutput()).startsWith("unnamed module").endsWith(", TCP, QueuePairOptions\n");
+    }
+
+    @Test
+    void manifestOfAProgramEnablesNativeAccess(@TempDir Path classes) throws IOException {
+        assertThat(tool("javac", "-cp", jar, "-d", classes, program())).isEmpty();
+        Path manifest = Files.writeString(
+                folder.resolve("manifest"),
+                "Main-Class: consumer.Consumer\nEnable-Native-Access: ALL-UNNAMED\nClass-Path: " + jar.toUri() + "\n");
+        Path program = folder.resolve("program.jar");
+        assertThat(tool("jar", "--create", "--file", program, "--manifest", manifest, "-C", classes, "."))
+                .isEmpty();
+        ChildJvm.Result ran = ChildJvm.with(ChildJvm.DENY).runAlone("-jar", program.toString());
         assertThat(ran.successfulOutput()).startsWith("unnamed module").endsWith(", TCP, QueuePairOptions\n");
     }
 

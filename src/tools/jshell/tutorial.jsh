@@ -86,10 +86,28 @@ client.queuePair().postRead(9, target.slice(0, source.length()), source.remote()
 client.completionQueue().await(Duration.ofSeconds(5)).orThrow()
 target.segment().getString(0)
 
-// 16. Measure the latency. This shell has the methods devices(), open(), gids(), pair(), latency(pair), arena().
+// The third part uses nodes. A channel between two nodes carries messages and calls, and needs neither keys nor buffers of
+// your own. Without a device, the same lines run over TCP.
+
+// 16. Two nodes of this program, and a message from one to the other.
+var nodes = nodes()
+var timeout = Duration.ofSeconds(10)
+var message = nodes.left().channel().message(timeout)
+message.memory().setString(0, "over a channel")
+nodes.left().channel().send(message.length(15), timeout)
+nodes.right().channel().receive(timeout).segment().getString(0)
+
+// 17. A node answers requests by a handler. This channel leads to one that answers with the bytes of the request.
+var channel = channel()
+var request = channel.message(timeout).length(8)
+request.segment().set(JAVA_LONG_UNALIGNED, 0, 42)
+channel.call(request, timeout).segment().get(JAVA_LONG_UNALIGNED, 0)
+
+// 18. Measure the latency. This shell has the methods devices(), open(), gids(), pair(), again(pair), latency(pair),
+//     nodes(), channel(), arena().
 var measured = latency(pair())
 
-// 17. Clean up, also the objects made by the methods of the shell.
+// 19. Clean up, also the objects made by the methods of the shell.
 session.close()
 arena().close()
 // That is all. 'scripts/jshell' starts a shell of your own.

@@ -29,6 +29,7 @@ class ShellOnDeviceTest {
         int status = Snippets.run(
                 Path.of("src/tools/jshell/startup.jsh"),
                 new StringReader(lines.replace("ofSeconds(5)", "ofSeconds(50)") + "arena().close()\n"),
+                false,
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
         assertThat(status).as(err.toString(StandardCharsets.UTF_8)).isZero();

@@ -50,6 +50,8 @@ class TutorialTest {
                         "#9 RDMA_READ",
                         "success",
                         "==> \"read through the connection manager\"",
+                        "==> \"over a channel\"",
+                        "==> 42",
                         "RDMA read of 64 bytes, 1000 times: 50%",
                         "That is all.");
     }

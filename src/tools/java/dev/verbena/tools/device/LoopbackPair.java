@@ -80,9 +80,26 @@ public record LoopbackPair(End left, End right) {
         ProtectionDomain domain = context.allocateProtectionDomain();
         End left = End.make(context, domain, port);
         End right = End.make(context, domain, port);
+        LoopbackPair pair = new LoopbackPair(left, right);
+        pair.connect();
+        return pair;
+    }
+
+    private void connect() {
         left.pair().connect(right.pair().endpoint());
         right.pair().connect(left.pair().endpoint());
-        return new LoopbackPair(left, right);
+    }
+
+    /** Connects both ends anew, for example after an error. Requests and completions that are left are dropped. */
+    public void reconnect() {
+        left.pair().reset();
+        right.pair().reset();
+        for (CompletionQueue queue : new CompletionQueue[] {left.queue(), right.queue()}) {
+            while (queue.poll() != null) {
+                continue;
+            }
+        }
+        connect();
     }
 
     /**

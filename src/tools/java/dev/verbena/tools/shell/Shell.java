@@ -1,10 +1,13 @@
 package dev.verbena.tools.shell;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.net.Channel;
 import dev.verbena.tools.device.LoopbackPair;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.address.GidEntry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.List;
 
 /** Short methods for {@code scripts/jshell}, which imports them, and one arena for the whole session. */
@@ -61,6 +64,45 @@ public final class Shell {
     }
 
     /**
+     * Connects both ends of a pair anew, for example after an error.
+     *
+     * @param pair a pair
+     * @return the same pair, whose queues are empty
+     */
+    public static LoopbackPair again(LoopbackPair pair) {
+        pair.reconnect();
+        return pair;
+    }
+
+    /**
+     * Connects two nodes of this program: on the first device, or over TCP without one.
+     *
+     * @return both nodes, each with its end of a channel
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static NodePair nodes() throws InterruptedException {
+        return NodePair.connect(address(), SESSION);
+    }
+
+    /**
+     * Opens a channel to a node of this program that answers each request, and returns each other message, with its bytes.
+     *
+     * @return the channel
+     * @throws InterruptedException if the thread was interrupted
+     */
+    public static Channel channel() throws InterruptedException {
+        return NodePair.toEcho(address(), SESSION);
+    }
+
+    private static InetSocketAddress address() {
+        return new InetSocketAddress(
+                devices().isEmpty()
+                        ? InetAddress.getLoopbackAddress()
+                        : open().bestGid(1).gid().toInetAddress(),
+                0);
+    }
+
+    /**
      * Returns the addresses of the first device.
      *
      * @return its GIDs
@@ -96,6 +138,7 @@ public final class Shell {
                   left.pair().postRead(1, left.buffer(), right.buffer().remote())
                   left.queue().await(Duration.ofSeconds(5)).orThrow()
                   left.buffer().segment().getString(0)
+                  var nodes = nodes();  nodes.left().channel()
                 """.formatted(devices().isEmpty() ? "no RDMA device" : names());
     }
 

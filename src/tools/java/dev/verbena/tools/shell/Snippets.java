@@ -48,20 +48,22 @@ public final class Snippets {
     /**
      * Runs snippets, and exits with status 0 if all succeeded, with 1 if one failed, or with the status of {@code /exit}.
      *
-     * @param args the file of start-up snippets, whose values are not shown, and the file of the snippets; without it,
-     *     standard input
+     * @param args the file of start-up snippets, whose values are not shown; {@code --echo} to print the lines of the
+     *     snippets; and the file of the snippets, without which they come from standard input
      * @throws IOException if a file can't be read
      */
     public static void main(String[] args) throws IOException {
-        try (Reader snippets = args.length > 1
-                ? Files.newBufferedReader(Path.of(args[1]))
+        boolean echo = args.length > 1 && args[1].equals("--echo");
+        int file = echo ? 2 : 1;
+        try (Reader snippets = args.length > file
+                ? Files.newBufferedReader(Path.of(args[file]))
                 : new InputStreamReader(System.in, StandardCharsets.UTF_8)) {
-            System.exit(run(Path.of(args[0]), snippets, System.out, System.err));
+            System.exit(run(Path.of(args[0]), snippets, echo, System.out, System.err));
         }
     }
 
     /** Runs snippets and returns the exit status. */
-    static int run(Path startup, Reader snippets, PrintStream out, PrintStream err) throws IOException {
+    static int run(Path startup, Reader snippets, boolean echo, PrintStream out, PrintStream err) throws IOException {
         try (JShell shell = JShell.builder()
                         .executionEngine(new LocalExecutionControlProvider(), null)
                         .out(out)
@@ -70,18 +72,21 @@ public final class Snippets {
                 BufferedReader first = Files.newBufferedReader(startup);
                 BufferedReader then = new BufferedReader(snippets)) {
             Snippets session = new Snippets(shell, out, err);
-            OptionalInt status = session.run(first, false);
+            OptionalInt status = session.run(first, false, false);
             if (status.isEmpty()) {
-                status = session.run(then, true);
+                status = session.run(then, true, echo);
             }
             return status.orElse(session.failures == 0 ? Tool.OK : Tool.FAILED);
         }
     }
 
     /** Runs all snippets. Returns the status of {@code /exit}, or nothing at the end of the input. */
-    private OptionalInt run(BufferedReader lines, boolean showValues) throws IOException {
+    private OptionalInt run(BufferedReader lines, boolean showValues, boolean echo) throws IOException {
         StringBuilder rest = new StringBuilder();
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            if (echo && !line.isBlank()) {
+                out.println((rest.isEmpty() ? "jshell> " : "   ...> ") + line);
+            }
             Matcher exit = EXIT.matcher(line.strip());
             if (rest.isEmpty() && exit.matches()) {
                 return OptionalInt.of(

@@ -209,7 +209,7 @@ java_options() {
 }
 
 # The programs that start with an AOT cache.
-CACHED=(tools tour jshell snippets tutorial)
+CACHED=(tools tour jshell snippets tutorial agent)
 
 # command_of NAME: sets COMMAND to the options and the main class of a program, TRAINING to the arguments of the run that
 # makes its cache, and INPUT to the standard input of that run. --illegal-native-access would prevent the use of the cache.
@@ -229,11 +229,16 @@ command_of() {
             ;;
         jshell) # JShell's own JVM has Verbena on its class path, so that the cache contains it
             COMMAND+=(-Djava.util.logging.config.file=/dev/null -m jdk.jshell/jdk.internal.jshell.tool.JShellToolProvider
-                --execution local --startup "$folder/startup.jsh")
+                --execution "${EXECUTION:-local}" --startup "$folder/startup.jsh")
             TRAINING=(-s -)
             INPUT=$folder/training.jsh
             ;;
         snippets) COMMAND+=(dev.verbena.tools.shell.Snippets "$folder/startup.jsh") ;;
+        agent)
+            # What the virtual machine says of itself is not for standard output, which leads to the shell.
+            COMMAND=(-Xlog:disable -XX:+DisplayVMOutputToStderr "${COMMAND[@]}" dev.verbena.tools.shell.Agent)
+            TRAINING=("$folder/startup.jsh" "$folder/training.jsh")
+            ;;
         tutorial) COMMAND+=(dev.verbena.tools.shell.Tutorial "$folder/startup.jsh") ;;
     esac
 }
@@ -245,13 +250,22 @@ cache_of() {
     printf '%s\n' "$PROJECT/target/$1-$(cksum < "$JAVA_HOME/release" | cut -d ' ' -f 1).aot"
 }
 
+# Prints the option of a shell with the command that starts its agent.
+agent_option() {
+    local IFS=$'\t'
+    printf '%s' "-Ddev.verbena.shell.agent=$*"
+}
+
 # Makes the cache of program $1 by a run of it, which needs no device.
 make_cache() {
-    local cache COMMAND TRAINING INPUT
+    local cache COMMAND TRAINING INPUT run
     cache=$(cache_of "$1")
     command_of "$1"
-    java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:disable "-XX:AOTCacheOutput=$cache.$BASHPID" "${COMMAND[@]}" \
-        "${TRAINING[@]}" < "$INPUT" > /dev/null 2>&1 || true
+    run=(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:disable "-XX:AOTCacheOutput=$cache.$BASHPID" "${COMMAND[@]}")
+    if [[ $1 == agent ]]; then # a shell gives it snippets
+        run=(java "$(agent_option "${run[@]}")" -cp "$(tools_jar)" dev.verbena.tools.shell.Snippets)
+    fi
+    "${run[@]}" "${TRAINING[@]}" < "$INPUT" > /dev/null 2>&1 || true
     if [[ -s $cache.$BASHPID ]]; then mv "$cache.$BASHPID" "$cache"; fi
 }
 

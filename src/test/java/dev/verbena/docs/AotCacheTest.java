@@ -40,6 +40,7 @@ class AotCacheTest {
                 }
             }
         }
+        deviceIsHere(true);
         write("project/pom.xml", "<project><version>1</version></project>");
         write("project/bindings/README.md", "");
         write("project/snippets.jsh", "1 + 1");
@@ -47,7 +48,7 @@ class AotCacheTest {
         program("jdk/bin/java", """
                 echo "java $*" >> "$CALLS"
                 for word; do
-                    if [[ $word == -XX:AOTCacheOutput=* ]]; then echo cache > "${word#*=}"; fi
+                    if [[ $word =~ -XX:AOTCacheOutput=([^[:space:]]+) ]]; then echo cache > "${BASH_REMATCH[1]}"; fi
                 done""");
         for (String tool : List.of("jdk/bin/javac", "jdk/bin/jar", "bin/ibv_rc_pingpong", "bin/ip", "bin/ss")) {
             program(tool, "exit 0");
@@ -58,6 +59,13 @@ class AotCacheTest {
         Files.setLastModifiedTime(
                 project.resolve("target/verbena-1-tools.jar"),
                 FileTime.from(Instant.now().minusSeconds(60)));
+    }
+
+    /** Makes a machine with a device, or one that needs a guest. */
+    private void deviceIsHere(boolean here) throws IOException {
+        Path file = project.resolve("scripts/lib/here.sh");
+        Files.writeString(
+                file, Files.readString(file) + "\ndevice_here() { " + here + "; }\ncan_add_device_here() { false; }\n");
     }
 
     private void jdk(String version) throws IOException {
@@ -98,7 +106,7 @@ class AotCacheTest {
     }
 
     private static boolean trains(String call) {
-        return call.startsWith("java ") && call.contains(" -XX:AOTCacheOutput=");
+        return call.startsWith("java ") && call.contains("-XX:AOTCacheOutput=");
     }
 
     /** Returns the file of the option that uses a cache. */
@@ -132,7 +140,7 @@ class AotCacheTest {
         Files.delete(project.resolve("target/built-tools"));
 
         List<String> calls = run("verbena devices");
-        assertThat(calls).filteredOn(AotCacheTest::trains).hasSize(5);
+        assertThat(calls).filteredOn(AotCacheTest::trains).hasSize(6);
         assertThat(cacheOf(calls.getLast())).isRegularFile();
         for (String line : List.of("verbena devices", "jshell snippets.jsh", "jshell --tutorial", "demo")) {
             assertThat(run(line)).noneMatch(AotCacheTest::trains);
@@ -145,6 +153,24 @@ class AotCacheTest {
         program("bin/mvn", "echo new > target/verbena-1-tools.jar");
         Files.delete(project.resolve("target/built-tools"));
         assertThat(run("verbena devices")).singleElement().asString().doesNotContain("AOTCache");
+    }
+
+    /** On a machine without a device, the compiler stays here, and the guest runs an agent. Both have a cache. */
+    @ParameterizedTest
+    @ValueSource(strings = {"jshell snippets.jsh", "jshell --tutorial", "jshell --guest snippets.jsh"})
+    void guestRunsOnlyAnAgentOfTheShell(String line) throws Exception {
+        deviceIsHere(line.contains("--guest"));
+        List<String> calls = run(line);
+        assertThat(calls).filteredOn(AotCacheTest::trains).hasSize(2);
+        assertThat(calls).hasSize(3);
+        String use = calls.getLast();
+        assertThat(use)
+                .startsWith("java ")
+                .contains("dev.verbena.tools.shell." + (line.contains("tutorial") ? "Tutorial" : "Snippets"));
+        String agent = use.substring(use.indexOf("-Ddev.verbena.shell.agent=")).split(" ")[0];
+        assertThat(agent.replace('\t', ' '))
+                .contains("setsid ", "/soft-roce run --cpus 1", " -- java ", " dev.verbena.tools.shell.Agent");
+        assertThat(cacheOf(agent.replace('\t', ' '))).isRegularFile().isNotEqualTo(cacheOf(use));
     }
 
     /** A cache is valid for the options about modules, and the class path, that it was made with. */

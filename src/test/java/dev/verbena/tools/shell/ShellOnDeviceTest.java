@@ -30,6 +30,7 @@ class ShellOnDeviceTest {
                 Path.of("src/tools/jshell/startup.jsh"),
                 new StringReader(lines.replace("ofSeconds(5)", "ofSeconds(50)") + "arena().close()\n"),
                 false,
+                null,
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
         assertThat(status).as(err.toString(StandardCharsets.UTF_8)).isZero();

@@ -25,6 +25,7 @@ class ShellSnippetsTest {
                 Path.of("src/tools/jshell/startup.jsh"),
                 new StringReader(String.join("\n", lines) + "\n"),
                 echo,
+                null,
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
         return new ToolRun(status, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));

@@ -24,6 +24,7 @@ class TutorialTest {
         int failures = Tutorial.run(
                 FOLDER.resolve("startup.jsh"),
                 FOLDER.resolve("tutorial.jsh"),
+                null,
                 new PrintStream(bytes, true, StandardCharsets.UTF_8),
                 false);
         String text = bytes.toString(StandardCharsets.UTF_8);

@@ -25,7 +25,7 @@ import jdk.jshell.SourceCodeAnalysis.Completeness;
 import jdk.jshell.SourceCodeAnalysis.CompletionInfo;
 import jdk.jshell.UnresolvedReferenceException;
 import jdk.jshell.VarSnippet;
-import jdk.jshell.execution.LocalExecutionControlProvider;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs snippets of JShell from a file or from standard input, for {@code scripts/jshell}. Prints values and errors, and
@@ -38,9 +38,11 @@ public final class Snippets {
     private final PrintStream out;
     private final PrintStream err;
     private int failures;
+    private boolean open = true;
 
     private Snippets(JShell shell, PrintStream out, PrintStream err) {
         this.shell = shell;
+        shell.onShutdown(closed -> open = false);
         this.out = out;
         this.err = err;
     }
@@ -58,14 +60,21 @@ public final class Snippets {
         try (Reader snippets = args.length > file
                 ? Files.newBufferedReader(Path.of(args[file]))
                 : new InputStreamReader(System.in, StandardCharsets.UTF_8)) {
-            System.exit(run(Path.of(args[0]), snippets, echo, System.out, System.err));
+            System.exit(run(Path.of(args[0]), snippets, echo, GuestExecution.wanted(), System.out, System.err));
         }
     }
 
     /** Runs snippets and returns the exit status. */
-    static int run(Path startup, Reader snippets, boolean echo, PrintStream out, PrintStream err) throws IOException {
+    static int run(
+            Path startup,
+            Reader snippets,
+            boolean echo,
+            @Nullable GuestExecution guest,
+            PrintStream out,
+            PrintStream err)
+            throws IOException {
         try (JShell shell = JShell.builder()
-                        .executionEngine(new LocalExecutionControlProvider(), null)
+                        .executionEngine(GuestExecution.engine(guest), null)
                         .out(out)
                         .err(err)
                         .build();
@@ -76,14 +85,16 @@ public final class Snippets {
             if (status.isEmpty()) {
                 status = session.run(then, true, echo);
             }
-            return status.orElse(session.failures == 0 ? Tool.OK : Tool.FAILED);
+            OptionalInt ended =
+                    guest == null ? OptionalInt.empty() : guest.status(); // of a snippet that has called exit
+            return ended.orElse(status.orElse(session.failures == 0 ? Tool.OK : Tool.FAILED));
         }
     }
 
     /** Runs all snippets. Returns the status of {@code /exit}, or nothing at the end of the input. */
     private OptionalInt run(BufferedReader lines, boolean showValues, boolean echo) throws IOException {
         StringBuilder rest = new StringBuilder();
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+        for (String line = lines.readLine(); line != null && open; line = lines.readLine()) {
             if (echo && !line.isBlank()) {
                 out.println((rest.isEmpty() ? "jshell> " : "   ...> ") + line);
             }
@@ -101,7 +112,7 @@ public final class Snippets {
             rest.append(line).append('\n');
             evaluateComplete(rest, showValues);
         }
-        if (!rest.toString().isBlank()) {
+        if (open && !rest.toString().isBlank()) {
             evaluate(rest.toString(), showValues); // reports that it is incomplete
         }
         return OptionalInt.empty();
@@ -109,7 +120,7 @@ public final class Snippets {
 
     /** Evaluates the complete snippets at the beginning of a text and removes them from it. */
     private void evaluateComplete(StringBuilder text, boolean showValues) {
-        while (!text.toString().isBlank()) {
+        while (open && !text.toString().isBlank()) {
             CompletionInfo info = shell.sourceCodeAnalysis().analyzeCompletion(text.toString());
             if (info.completeness() == Completeness.UNKNOWN) {
                 evaluate(text.toString(), showValues); // reports a syntax error

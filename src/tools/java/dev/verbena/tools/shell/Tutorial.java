@@ -9,13 +9,14 @@ import java.util.ArrayList;
 import java.util.List;
 import jdk.jshell.JShell;
 import jdk.jshell.SnippetEvent;
-import jdk.jshell.execution.LocalExecutionControlProvider;
+import org.jspecify.annotations.Nullable;
 
 /** A walk through a file of snippets: shows each comment, each snippet and JShell's answer. */
 public final class Tutorial {
     private final PrintStream out;
     private final boolean pauses;
     private int failures;
+    private boolean open = true;
 
     private Tutorial(PrintStream out, boolean pauses) {
         this.out = out;
@@ -30,16 +31,20 @@ public final class Tutorial {
      */
     public static void main(String[] args) throws IOException {
         boolean terminal = System.console() != null && System.console().isTerminal();
-        System.exit(run(Path.of(args[0]), Path.of(args[1]), System.out, terminal) == 0 ? Tool.OK : Tool.FAILED);
+        GuestExecution guest = GuestExecution.wanted();
+        int status = run(Path.of(args[0]), Path.of(args[1]), guest, System.out, terminal) == 0 ? Tool.OK : Tool.FAILED;
+        System.exit(guest == null ? status : guest.status().orElse(status));
     }
 
     /** Runs a tutorial and returns the number of failed snippets. */
-    static int run(Path startup, Path tutorial, PrintStream out, boolean pauses) throws IOException {
+    static int run(Path startup, Path tutorial, @Nullable GuestExecution guest, PrintStream out, boolean pauses)
+            throws IOException {
         try (JShell shell = JShell.builder()
-                .executionEngine(new LocalExecutionControlProvider(), null)
+                .executionEngine(GuestExecution.engine(guest), null)
                 .out(out)
                 .build()) {
             Tutorial walk = new Tutorial(out, pauses);
+            shell.onShutdown(closed -> walk.open = false);
             for (String line : Files.readAllLines(startup)) {
                 walk.evaluate(shell, line);
             }
@@ -91,6 +96,10 @@ public final class Tutorial {
 
     /** Evaluates a line and returns its values. The line lacks the semicolon, which only JShell's own prompt adds. */
     private List<String> evaluate(JShell shell, String line) {
+        if (!open) {
+            failures++; // the guest has ended, and its reason was printed
+            return List.of();
+        }
         String source = shell.sourceCodeAnalysis().analyzeCompletion(line).source();
         List<String> values = new ArrayList<>();
         for (SnippetEvent event : shell.eval(source == null ? line : source)) {

@@ -2,7 +2,6 @@ package dev.verbena.net;
 
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
-import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Daemons;

@@ -15,7 +15,6 @@ import java.nio.ByteOrder;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
-import java.util.ArrayDeque;
 import java.util.Collection;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -35,11 +34,6 @@ final class TcpStream extends Carrier.Connection {
 
     /** From this size on, data is read straight into the memory. */
     private static final int LARGE = 1 << 13;
-
-    /** The most headers that are written at once. */
-    private static final int MOST_HEADERS = 8;
-
-    private static final int HEAD_BYTES = TcpFrame.BYTES + TcpFrame.INLINE_BYTES;
 
     /** The longest time to wait for the peer's end of a connection that is being closed. */
     private static final long LEAVING_NANOS = 1_000_000_000L;
@@ -93,21 +87,7 @@ final class TcpStream extends Carrier.Connection {
     /** The time at which a connection that this side leaves is closed in any case. */
     private long leaveBy;
 
-    // Output
-    /** Headers, with data that was copied. Other data of the last one, if it has any, follows. */
-    private final ByteBuffer head =
-            ByteBuffer.allocateDirect(MOST_HEADERS * HEAD_BYTES).limit(0);
-
-    /** The answers to requests of the peer: acknowledgements of a number of requests, values, data and denials. */
-    private final ArrayDeque<TcpFrame> answers = new ArrayDeque<>();
-
-    private int promised;
-    private long outAddress;
-    private int outKey;
-    private long outLeft;
-
-    /** True if the peer reads the data, with its own key. */
-    private boolean outAnswers;
+    private final TcpOutput output;
 
     // Input
     private final ByteBuffer header = ByteBuffer.allocate(TcpFrame.BYTES);
@@ -134,6 +114,7 @@ final class TcpStream extends Carrier.Connection {
         this.memory = memory;
         this.core = core;
         this.asks = asks;
+        this.output = new TcpOutput(memory);
     }
 
     // For the channel
@@ -177,7 +158,7 @@ final class TcpStream extends Carrier.Connection {
 
     @Override
     boolean takeProgress() {
-        boolean moves = progressed;
+        boolean moves = progressed | output.takeProgress();
         progressed = false;
         return moves;
     }
@@ -270,19 +251,12 @@ final class TcpStream extends Carrier.Connection {
             } else if (Objects.requireNonNull(selection).isReadable()) {
                 read(shared);
             }
-            if (!owesOnlyAcknowledgements() || !tcp.isPutOff(attending)) {
+            if (state != State.OPEN || !output.owesOnlyAcknowledgements() || !tcp.isPutOff(attending)) {
                 work();
             }
         } catch (IOException | RuntimeException | Error failure) {
             lost(String.valueOf(failure.getMessage()));
         }
-    }
-
-    private boolean owesOnlyAcknowledgements() {
-        TcpFrame only = answers.peek();
-        return state == State.OPEN
-                && answers.size() == 1
-                && Objects.requireNonNull(only).type == TcpFrame.ACKNOWLEDGEMENT;
     }
 
     private void finishConnect() throws IOException {
@@ -309,7 +283,7 @@ final class TcpStream extends Carrier.Connection {
         if (state == State.CLOSED) {
             return;
         }
-        boolean done = write();
+        boolean done = output.write(open(), link, !state.isGone());
         if (done && state == State.LEAVING) {
             state = State.SHUT;
             open().shutdownOutput(); // and close when the peer has done so: else what it has not read would be lost
@@ -477,7 +451,7 @@ final class TcpStream extends Carrier.Connection {
     /** Begins to handle a frame, whose data follows. */
     private void begin() {
         TcpLink on = queues();
-        if (in.needsAnswer() && promised == TcpFrame.MAX_READS) {
+        if (in.needsAnswer() && output.owesMostAnswers()) {
             broken("It has more than " + TcpFrame.MAX_READS + " reads and atomics under way");
             return;
         }
@@ -503,7 +477,7 @@ final class TcpStream extends Carrier.Connection {
             }
             case TcpFrame.READ -> {
                 if (in.length == 0 || allows(in.length, AccessFlag.REMOTE_READ)) {
-                    TcpFrame answer = promise(TcpFrame.DATA);
+                    TcpFrame answer = output.promise(TcpFrame.DATA);
                     answer.dataAddress = in.address;
                     answer.dataKey = in.key;
                     answer.length = in.length;
@@ -595,7 +569,7 @@ final class TcpStream extends Carrier.Connection {
             stop(() -> core.end(EndReason.UNREACHABLE, "Both sides have RDMA, and connect by it", null));
             return;
         }
-        acknowledge();
+        output.acknowledge();
         if (in.type == TcpFrame.SEND) {
             tcp.report(core, new Received(core, into, in.length));
         }
@@ -618,7 +592,7 @@ final class TcpStream extends Carrier.Connection {
             if (at == null) {
                 deny();
             } else {
-                promise(TcpFrame.VALUE).first = in.type == TcpFrame.FETCH_AND_ADD
+                output.promise(TcpFrame.VALUE).first = in.type == TcpFrame.FETCH_AND_ADD
                         ? (long) Memory.LONG_AT.getAndAdd(at, 0L, in.first)
                         : (long) Memory.LONG_AT.compareAndExchange(at, 0L, in.first, in.second);
             }
@@ -664,93 +638,9 @@ final class TcpStream extends Carrier.Connection {
         stop(() -> core.failed(place, status, () -> null));
     }
 
-    // Answers of this side
-
-    private void acknowledge() {
-        TcpFrame last = answers.peekLast();
-        if (last == null || last.type != TcpFrame.ACKNOWLEDGEMENT) {
-            last = answer(TcpFrame.ACKNOWLEDGEMENT);
-        }
-        last.number++;
-    }
-
-    private TcpFrame answer(int type) {
-        TcpFrame answer = new TcpFrame().begin(type);
-        answers.add(answer);
-        return answer;
-    }
-
-    private TcpFrame promise(int type) {
-        promised++;
-        return answer(type);
-    }
-
     /** Denies a request, which ends the connection, as an adapter does. */
     private void deny() {
-        answer(TcpFrame.DENIAL);
+        output.answer(TcpFrame.DENIAL);
         stop(() -> core.disconnected("It used memory without the right, out of range, or with a wrong key"));
-    }
-
-    // Output
-
-    /** Writes as much as the socket takes. Returns true if nothing is left. */
-    private boolean write() throws IOException {
-        SocketChannel to = open();
-        while (true) {
-            boolean more = true;
-            while (more && outLeft == 0 && head.remaining() <= (MOST_HEADERS - 1) * HEAD_BYTES) {
-                more = beginNext();
-            }
-            if (outLeft == 0 && !head.hasRemaining()) {
-                return true;
-            }
-            if (outLeft == 0) {
-                to.write(head);
-                if (head.hasRemaining()) {
-                    return false;
-                }
-            } else if (!writeData(to)) {
-                return false;
-            }
-        }
-    }
-
-    private boolean writeData(SocketChannel to) throws IOException {
-        int most = (int) Math.min(outLeft, CHUNK);
-        try (var _ = memory.use()) {
-            MemorySegment data = memory.find(
-                    outAnswers ? link : null, outKey, outAddress, most, outAnswers ? AccessFlag.REMOTE_READ : null);
-            if (data == null) {
-                throw new IOException("Memory was deregistered while it was sent");
-            }
-            ByteBuffer bytes = data.asByteBuffer();
-            boolean first = head.hasRemaining();
-            to.write(new ByteBuffer[] {head, bytes});
-            progressed |= !first && bytes.position() > 0;
-            outAddress += bytes.position();
-            outLeft -= bytes.position();
-            return !bytes.hasRemaining();
-        }
-    }
-
-    private boolean beginNext() {
-        TcpFrame next = answers.poll();
-        if (next == null) {
-            TcpLink on = link;
-            next = on == null || state.isGone() ? null : on.next();
-        } else if (next.type == TcpFrame.DATA || next.type == TcpFrame.VALUE) {
-            promised--;
-        }
-        if (next == null) {
-            return false;
-        }
-        head.compact();
-        next.writeTo(head);
-        head.flip();
-        outAddress = next.dataAddress; // a copy: a peer may answer before it has all
-        outKey = next.dataKey;
-        outLeft = next.dataLength();
-        outAnswers = next.type == TcpFrame.DATA;
-        return true;
     }
 }

@@ -53,7 +53,8 @@ class DoctorOnTheFencedProviderTest {
     void driverIsNamedWithItsLimits() {
         assertThat(doctor("irdma"))
                 .contains("ok    driver         ice, without some of verbs:")
-                .contains("note  limit          irdma has no extended queue pairs: make a queue pair without operations()");
+                .contains(
+                        "note  limit          irdma has no extended queue pairs: make a queue pair without operations()");
         assertThat(doctor("mlx5")).contains("ok    driver         mlx5_core, no limits of verbs are known");
         assertThat(doctor("siw")).contains("ok    driver         in software, without some of verbs:");
     }

@@ -158,7 +158,7 @@ final class TcpStream extends Carrier.Connection {
 
     @Override
     boolean takeProgress() {
-        boolean moves = progressed | output.takeProgress();
+        boolean moves = output.takeProgress() || progressed; // in this order: both are noted
         progressed = false;
         return moves;
     }

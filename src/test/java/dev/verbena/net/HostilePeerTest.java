@@ -430,6 +430,7 @@ class HostilePeerTest extends PeersTest {
     void peerThatSaysNothingIsGivenUp() throws Exception {
         use(SMALL.handshakeTimeout(DEADLINE));
         try (Peer peer = connected()) {
+            Await.until("the peer has come", () -> nodes.server.toString().contains("1 waiting"));
             new NodeClock(nodes.server).passUntil("it is given up", DEADLINE, this::hasForgottenAll);
             assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
             assertGoesOn();

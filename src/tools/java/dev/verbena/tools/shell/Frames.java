@@ -40,6 +40,7 @@ final class Frames {
     private Frames() {}
 
     /** A frame that has come. */
+    @SuppressWarnings("ArrayRecordComponent") // is never compared
     record Frame(byte kind, byte[] bytes) {}
 
     /** Reads a frame; null at the end of the stream. */

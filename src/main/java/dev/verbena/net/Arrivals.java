@@ -18,10 +18,10 @@ final class Arrivals {
     private final Engine engine;
 
     /** The channels of peers that have not greeted yet. */
-    private final Set<ChannelCore> greeting = ConcurrentHashMap.newKeySet();
+    private final Set<Session> greeting = ConcurrentHashMap.newKeySet();
 
     /** The channels of peers that have, in their order. */
-    private final ConcurrentLinkedQueue<ChannelCore> greeted = new ConcurrentLinkedQueue<>();
+    private final ConcurrentLinkedQueue<Session> greeted = new ConcurrentLinkedQueue<>();
 
     /** The number of both. */
     private final AtomicInteger waiting = new AtomicInteger();
@@ -53,41 +53,41 @@ final class Arrivals {
      * left or was refused, or else the oldest one whose peer has not greeted. Returns null if there is none.
      */
     @Nullable
-    ChannelCore admit(InetSocketAddress peer) {
-        ChannelCore core = enter(peer);
-        while (core == null && makesRoom(engine.hasRoomOf(peer.getAddress()) ? null : peer.getAddress())) {
-            core = enter(peer);
+    Session admit(InetSocketAddress peer) {
+        Session session = enter(peer);
+        while (session == null && makesRoom(engine.hasRoomOf(peer.getAddress()) ? null : peer.getAddress())) {
+            session = enter(peer);
         }
-        return core;
+        return session;
     }
 
-    private @Nullable ChannelCore enter(InetSocketAddress peer) {
+    private @Nullable Session enter(InetSocketAddress peer) {
         // connections of both transports may come at once
         try (var _ = engine.table.held()) {
             boolean hasRoom = waiting.get() < engine.options.maxWaiting() && engine.hasRoomOf(peer.getAddress());
-            ChannelCore core = hasRoom ? engine.enter(peer, true) : null;
-            if (core != null) {
+            Session session = hasRoom ? engine.enter(peer, true) : null;
+            if (session != null) {
                 try {
-                    greeting.add(core);
+                    greeting.add(session);
                 } catch (Throwable shortage) {
-                    engine.giveUp(core);
+                    engine.giveUp(session);
                     throw shortage;
                 }
                 waiting.incrementAndGet();
             }
-            return core;
+            return session;
         }
     }
 
     /** Has a channel give way, of one address or of any. Returns false if there is none. */
     private boolean makesRoom(@Nullable InetAddress of) {
-        for (ChannelCore core : greeted) {
-            if (core.state().hasEnded() && isOf(of, core)) {
-                forget(core);
+        for (Session session : greeted) {
+            if (session.state().hasEnded() && isOf(of, session)) {
+                forget(session);
                 return true;
             }
         }
-        ChannelCore oldest = leastWelcome(of);
+        Session oldest = leastWelcome(of);
         if (oldest == null) {
             return false;
         }
@@ -98,24 +98,24 @@ final class Arrivals {
         return true;
     }
 
-    private static boolean isOf(@Nullable InetAddress address, ChannelCore core) {
-        return address == null || core.peer.getAddress().equals(address);
+    private static boolean isOf(@Nullable InetAddress address, Session session) {
+        return address == null || session.peer.getAddress().equals(address);
     }
 
     /**
      * Returns the oldest channel whose peer was refused or has left; or else the oldest one that has no greeting, of one address
      * or of the one that has the most.
      */
-    private @Nullable ChannelCore leastWelcome(@Nullable InetAddress of) {
-        List<ChannelCore> all = new ArrayList<>(greeting);
-        all.removeIf(core -> !core.canGiveWay() || !isOf(of, core));
+    private @Nullable Session leastWelcome(@Nullable InetAddress of) {
+        List<Session> all = new ArrayList<>(greeting);
+        all.removeIf(session -> !session.canGiveWay() || !isOf(of, session));
         all.sort((one, other) -> Long.signum(one.rail.begun - other.rail.begun));
-        for (ChannelCore core : all) {
-            if (core.state().hasEnded()) {
-                return core;
+        for (Session session : all) {
+            if (session.state().hasEnded()) {
+                return session;
             }
         }
-        return oldestOfMost(all, core -> core.peer.getAddress());
+        return oldestOfMost(all, session -> session.peer.getAddress());
     }
 
     /** Returns the first of those that have the most frequent address; null if there is none. */
@@ -134,60 +134,60 @@ final class Arrivals {
     }
 
     /** Notes that a channel is open. Returns true if the program has to accept it. */
-    boolean opened(ChannelCore core) {
-        return greeting.remove(core) && greeted.add(core);
+    boolean opened(Session session) {
+        return greeting.remove(session) && greeted.add(session);
     }
 
     /** Returns true for a channel that the program has not accepted. */
-    boolean has(ChannelCore core) {
-        return greeting.contains(core) || greeted.contains(core);
+    boolean has(Session session) {
+        return greeting.contains(session) || greeted.contains(session);
     }
 
     /** Takes the channel that has waited longest, without those of peers that came and went; null if there is none. */
     @Nullable
-    ChannelCore next() {
+    Session next() {
         if (greeted.isEmpty()) {
             return null; // a program that polls makes no iterator
         }
-        for (ChannelCore core : greeted) {
-            if (!hasLeftNothing(core) && greeted.remove(core)) {
+        for (Session session : greeted) {
+            if (!hasLeftNothing(session) && greeted.remove(session)) {
                 waiting.decrementAndGet();
-                return core;
+                return session;
             }
         }
         return null;
     }
 
     /** Returns true if the peer has left, and no message of it is there to receive: none comes after the end. */
-    private static boolean hasLeftNothing(ChannelCore core) {
-        return core.state().hasEnded() && core.messages.arrivedCount() == 0;
+    private static boolean hasLeftNothing(Session session) {
+        return session.state().hasEnded() && session.messages.arrivedCount() == 0;
     }
 
     /** Closes the channels that have ended, unless the program has to receive the last messages. */
     void bury() {
-        for (ChannelCore core : List.copyOf(greeting)) {
-            if (core.cause() != null && engine.buried(core) && greeting.remove(core)) {
+        for (Session session : List.copyOf(greeting)) {
+            if (session.cause() != null && engine.buried(session) && greeting.remove(session)) {
                 waiting.decrementAndGet();
             }
         }
-        for (ChannelCore core : greeted) {
-            if (hasLeftNothing(core)) {
-                forget(core);
+        for (Session session : greeted) {
+            if (hasLeftNothing(session)) {
+                forget(session);
             }
         }
     }
 
     /** Closes the channel of a peer that has left, unless the program accepts it just now. */
-    private void forget(ChannelCore core) {
-        if (greeted.remove(core)) {
-            close(core);
+    private void forget(Session session) {
+        if (greeted.remove(session)) {
+            close(session);
         }
     }
 
-    private void close(ChannelCore core) {
+    private void close(Session session) {
         waiting.decrementAndGet();
-        if (!engine.buried(core)) {
-            engine.bury(core);
+        if (!engine.buried(session)) {
+            engine.bury(session);
         }
     }
 }

@@ -157,8 +157,8 @@ final class AutoCarrier extends Carrier {
     /** Asks the peer by TCP if it has RDMA too. A peer that does not, stays connected by TCP. */
     private final class Asking implements Attempt {
         @Override
-        public void begin(ChannelCore core) {
-            tcp.connect(core, true);
+        public void begin(Session session) {
+            tcp.connect(session, true);
         }
 
         @Override
@@ -167,7 +167,7 @@ final class AutoCarrier extends Carrier {
         }
 
         @Override
-        public @Nullable Attempt next(ChannelCore failed, boolean late) {
+        public @Nullable Attempt next(Session failed, boolean late) {
             if (!(failed.rail.connection() instanceof TcpStream stream)) {
                 return null;
             }
@@ -190,12 +190,12 @@ final class AutoCarrier extends Carrier {
         }
 
         @Override
-        public void begin(ChannelCore core) {
-            rdma.connect(core);
+        public void begin(Session session) {
+            rdma.connect(session);
         }
 
         @Override
-        public @Nullable Attempt next(ChannelCore failed, boolean late) {
+        public @Nullable Attempt next(Session failed, boolean late) {
             boolean nobody =
                     failed.rail.connection() instanceof RdmaCarrier.IdConnection connection && connection.nobody;
             return orTcp && nobody ? tcp.attempt() : null;

@@ -42,8 +42,8 @@ final class Calls extends Numbers<Calls.Call, Message> {
         /** Takes the reply in a new message, for the thread that has made the call; null if it has not come. */
         @Override
         public @Nullable Message get() {
-            try (var _ = core.lock.held()) {
-                core.checkNotClosed();
+            try (var _ = session.lock.held()) {
+                session.checkNotClosed();
                 return take(this, false);
             }
         }
@@ -53,11 +53,11 @@ final class Calls extends Numbers<Calls.Call, Message> {
             Buffer reply = Objects.requireNonNull(answer);
             if (reply.kind == Wire.FAULT) {
                 byte[] text = reply.segment().toArray(ValueLayout.JAVA_BYTE);
-                CallException refused = new CallException(core.toText(), new String(text, StandardCharsets.UTF_8));
+                CallException refused = new CallException(session.toText(), new String(text, StandardCharsets.UTF_8));
                 drop();
                 throw refused;
             }
-            Message next = reply.next(core.channel, reuse); // before any change: there may be no memory
+            Message next = reply.next(session.channel, reuse); // before any change: there may be no memory
             reply.lend(Buffer.State.RECEIVED, next);
             hold();
             return next;
@@ -89,8 +89,8 @@ final class Calls extends Numbers<Calls.Call, Message> {
     /** The number of requests that were sent. */
     long count;
 
-    Calls(ChannelCore core, Engine engine, Messages messages, int most) {
-        super(core, engine, "open call", "calls: see NodeOptions.calls() of both nodes", 0);
+    Calls(Session session, Engine engine, Messages messages, int most) {
+        super(session, engine, "open call", "calls: see NodeOptions.calls() of both nodes", 0);
         this.messages = messages;
         this.most = most;
         asked = new boolean[most];
@@ -109,7 +109,7 @@ final class Calls extends Numbers<Calls.Call, Message> {
     // Of this side
 
     private Buffer requestable(Message message) {
-        Buffer buffer = message.sendable(core.channel);
+        Buffer buffer = message.sendable(session.channel);
         if (buffer.kind == Wire.REPLY) {
             throw new IllegalStateException("A reply can't be a request: take a message with Channel.message()");
         }
@@ -118,9 +118,9 @@ final class Calls extends Numbers<Calls.Call, Message> {
 
     /** Sends a request if there is a credit. The caller has the number. */
     boolean trySend(Message message, Call call, int kind) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Buffer buffer = requestable(message);
-            return send(core.checkCanSend(), buffer, call, kind);
+            return send(session.checkCanSend(), buffer, call, kind);
         }
     }
 
@@ -147,7 +147,7 @@ final class Calls extends Numbers<Calls.Call, Message> {
 
     /** Sends a request if that is possible now. Returns the ticket of the call, or 0. */
     long tryCall(Message message) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Link on = checkCanBegin();
             Call call = trySend(on, requestable(message));
             return call == null ? 0 : call.ticket();
@@ -161,8 +161,8 @@ final class Calls extends Numbers<Calls.Call, Message> {
      */
     Message call(Message request, int kind, @Nullable SealedOffer offer, Duration timeout) throws InterruptedException {
         Deadline deadline = Deadline.after(timeout);
-        request.sendable(core.channel);
-        Call call = core.channel.inTime(
+        request.sendable(session.channel);
+        Call call = session.channel.inTime(
                 engine.await(room, takeNumber, timeout), "call", timeout, "The peer has not answered earlier calls");
         long ticket = call.ticket();
         Message reply = null;
@@ -174,14 +174,14 @@ final class Calls extends Numbers<Calls.Call, Message> {
                         return trySend(request, call, kind);
                     }
                 };
-                core.channel.inTime(
+                session.channel.inTime(
                         engine.await(messages.credit, attempt, deadline.left()), "call", timeout, Channel.NO_CREDIT);
             }
             if (offer != null) {
                 servePieces(offer, call, deadline, timeout);
             }
             reply = engine.await(call.done, call, deadline.left());
-            return core.channel.inTime(reply, "call", timeout, "The peer has not answered");
+            return session.channel.inTime(reply, "call", timeout, "The peer has not answered");
         } finally {
             if (reply == null) {
                 forget(ticket);
@@ -206,23 +206,23 @@ final class Calls extends Numbers<Calls.Call, Message> {
             }
         };
         String hint = "The peer has not answered";
-        while (core.channel.inTime(engine.await(call.done, attempt, deadline.left()), "call", timeout, hint)) {
+        while (session.channel.inTime(engine.await(call.done, attempt, deadline.left()), "call", timeout, hint)) {
             if (!offer.hasNext()) {
-                core.end(EndReason.PROTOCOL_ERROR, "It asked for a piece beyond the end of an offer", null);
-                core.checkNotEnded();
+                session.end(EndReason.PROTOCOL_ERROR, "It asked for a piece beyond the end of an offer", null);
+                session.checkNotEnded();
             }
             try {
                 offer.sealNext();
             } catch (IOException failed) {
                 throw new UncheckedIOException(failed);
             }
-            core.channel.inTime(engine.await(pulls.room, offering, deadline.left()), "call", timeout, hint);
+            session.channel.inTime(engine.await(pulls.room, offering, deadline.left()), "call", timeout, hint);
         }
     }
 
     /** Sends a request now or later, and returns the future of the reply. */
     CompletableFuture<Message> call(Message message) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Buffer request = requestable(message);
             ChannelFuture<Message> mine = send(checkCanBegin(), new Unsent<>() {
                 @Override

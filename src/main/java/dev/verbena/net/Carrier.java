@@ -60,7 +60,7 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     /** A step of a call that connects. */
     interface Attempt {
         /** Begins to connect a channel. */
-        void begin(ChannelCore core);
+        void begin(Session session);
 
         /** Returns the longest time to wait. */
         default Duration patience() {
@@ -74,7 +74,7 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
          * @param late true if the channel was not open in time
          * @return the step; null if the failure is final
          */
-        default @Nullable Attempt next(ChannelCore failed, boolean late) {
+        default @Nullable Attempt next(Session failed, boolean late) {
             return null;
         }
     }

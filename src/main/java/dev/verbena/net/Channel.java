@@ -45,7 +45,7 @@ public final class Channel implements AutoCloseable {
     private static final RemoteMemory NOTHING = new RemoteMemory(0, 0, 0);
 
     private final Engine engine;
-    private final ChannelCore core;
+    private final Session session;
     private final Messages messages;
     private final Calls calls;
     private final Operations operations;
@@ -55,16 +55,16 @@ public final class Channel implements AutoCloseable {
     /** True if a close has failed, for lack of memory for example, and another one is to report what it would have. */
     private volatile boolean unfinished;
 
-    Channel(Engine engine, ChannelCore core, Messages messages, Operations operations) {
+    Channel(Engine engine, Session session, Messages messages, Operations operations) {
         this.engine = engine;
-        this.core = core;
+        this.session = session;
         this.messages = messages;
         this.calls = messages.calls;
         this.operations = operations;
     }
 
-    ChannelCore core() {
-        return core;
+    Session session() {
+        return session;
     }
 
     Messages messages() {
@@ -351,10 +351,10 @@ public final class Channel implements AutoCloseable {
             request.segment().copyFrom(MemorySegment.ofArray(bytes));
             try (Message reply = calls.call(request, Wire.LOOKUP, null, deadline.left())) {
                 if (reply.length() != Wire.EXPORT_BYTES || reply.segment().get(ValueLayout.JAVA_BYTE, 12) < 0) {
-                    throw new CallException(core.toText(), "The description of the export is malformed");
+                    throw new CallException(session.toText(), "The description of the export is malformed");
                 }
                 RemoteMemory found = RemoteMemory.fromWide(reply.segment());
-                core.operations.found(found);
+                session.operations.found(found);
                 return found;
             }
         }
@@ -686,7 +686,7 @@ public final class Channel implements AutoCloseable {
             }
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, core.rail.with(), data)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, session.rail.with(), data)) {
             offer(memory, about, deadline);
         }
     }
@@ -733,7 +733,7 @@ public final class Channel implements AutoCloseable {
             }
             return;
         }
-        try (TransferMemory memory = TransferMemory.sending(engine, core.rail.with(), range)) {
+        try (TransferMemory memory = TransferMemory.sending(engine, session.rail.with(), range)) {
             offer(memory, about, deadline);
         }
     }
@@ -753,7 +753,7 @@ public final class Channel implements AutoCloseable {
             return;
         }
         try (Export only = engine.exports.unnamed(memory.region(), memory.arena())) {
-            offer(core.grant(only), about, deadline);
+            offer(session.grant(only), about, deadline);
         }
     }
 
@@ -766,7 +766,7 @@ public final class Channel implements AutoCloseable {
 
     private void offer(long size, SealedOffer.Source source, byte[] about, Deadline deadline)
             throws IOException, InterruptedException {
-        try (SealedOffer data = new SealedOffer(engine, core.rail.with(), size, source);
+        try (SealedOffer data = new SealedOffer(engine, session.rail.with(), size, source);
                 Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
             data.describe(describe(request, about));
             calls.call(request, Wire.OFFER, data, deadline.left()).close();
@@ -792,11 +792,11 @@ public final class Channel implements AutoCloseable {
      */
     public void listen(Handler handler) {
         Objects.requireNonNull(handler, "handler");
-        core.checkNotClosed();
+        session.checkNotClosed();
         if (!messages.handle(handler)) {
             throw new IllegalStateException("The " + this + " has a handler already");
         }
-        engine.handlers.ready(core);
+        engine.handlers.ready(session);
     }
 
     /**
@@ -853,7 +853,7 @@ public final class Channel implements AutoCloseable {
      * @return the address and port
      */
     public InetSocketAddress peer() {
-        return core.peer;
+        return session.peer;
     }
 
     /**
@@ -862,7 +862,7 @@ public final class Channel implements AutoCloseable {
      * @return {@link Transport#RDMA} or {@link Transport#TCP}
      */
     public Transport transport() {
-        return core.rail.transport();
+        return session.rail.transport();
     }
 
     /**
@@ -880,7 +880,7 @@ public final class Channel implements AutoCloseable {
      * @return true if messages can be sent
      */
     public boolean isOpen() {
-        return core.isOpen();
+        return session.isOpen();
     }
 
     /**
@@ -890,7 +890,7 @@ public final class Channel implements AutoCloseable {
      *     this side has closed it
      */
     public Optional<VerbsException> cause() {
-        return Optional.ofNullable(core.cause());
+        return Optional.ofNullable(session.cause());
     }
 
     /**
@@ -901,7 +901,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public QueuePair queuePair() {
-        return core.queuePair();
+        return session.queuePair();
     }
 
     /** Waits until the channel is open; throws if it ends first. Returns false when the time is over. */
@@ -909,10 +909,10 @@ public final class Channel implements AutoCloseable {
         Attempt attempt = new Attempt() {
             @Override
             boolean succeeds() {
-                return core.isOpenOrThrow();
+                return session.isOpenOrThrow();
             }
         };
-        return engine.await(core.changes, attempt, timeout) != null;
+        return engine.await(session.changes, attempt, timeout) != null;
     }
 
     /**
@@ -931,10 +931,10 @@ public final class Channel implements AutoCloseable {
         // No lock: a thread that waits here may call code of the program, which may close the node.
         boolean reports = unfinished;
         try {
-            reports |= core.beginClose();
+            reports |= session.beginClose();
             ChannelException lost;
             try {
-                lost = core.finishClose(engine.options.closeTimeout());
+                lost = session.finishClose(engine.options.closeTimeout());
             } finally {
                 engine.serveUnlessLoop();
             }
@@ -951,6 +951,6 @@ public final class Channel implements AutoCloseable {
     /** Returns for example {@code channel to 10.9.9.1:7174 (open, 32 credits, 0 under way, 0 arrived)}. */
     @Override
     public String toString() {
-        return core.toString();
+        return session.toString();
     }
 }

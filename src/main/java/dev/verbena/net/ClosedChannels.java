@@ -14,43 +14,43 @@ final class ClosedChannels {
     private final Mutex lock = new Mutex();
 
     /** The channels are linked, because memory may be missing. The lock guards the links. */
-    private @Nullable ChannelCore first;
+    private @Nullable Session first;
 
     /** Adds a channel, before any of its objects is destroyed. */
-    void add(ChannelCore core) {
+    void add(Session session) {
         try (var _ = lock.held()) {
-            core.nextClosed = first;
-            first = core;
+            session.nextClosed = first;
+            first = session;
         }
     }
 
     /** Closes the arena of a channel. Waits for another thread that closes it. */
-    void closeArena(ChannelCore core) {
-        core.revokeAll();
-        ArenaLifetime.of(core.arena).closeUnlessClosed();
+    void closeArena(Session session) {
+        session.revokeAll();
+        ArenaLifetime.of(session.arena).closeUnlessClosed();
         try (var _ = lock.held()) {
-            ChannelCore before = null;
-            ChannelCore each = first;
-            while (each != null && each != core) {
+            Session before = null;
+            Session each = first;
+            while (each != null && each != session) {
                 before = each;
                 each = each.nextClosed;
             }
             if (before != null && each != null) {
-                before.nextClosed = core.nextClosed;
+                before.nextClosed = session.nextClosed;
             } else if (each != null) {
-                first = core.nextClosed;
+                first = session.nextClosed;
             }
         }
     }
 
     /** Closes the arenas of all channels. */
     void closeArenas() {
-        for (ChannelCore core = first(); core != null; core = first()) {
-            closeArena(core);
+        for (Session session = first(); session != null; session = first()) {
+            closeArena(session);
         }
     }
 
-    private @Nullable ChannelCore first() {
+    private @Nullable Session first() {
         try (var _ = lock.held()) {
             return first;
         }
@@ -58,12 +58,12 @@ final class ClosedChannels {
 
     /** Takes an export from these channels, which may still have keys of it. */
     void revoke(Export export) {
-        List<ChannelCore> all = new ArrayList<>();
+        List<Session> all = new ArrayList<>();
         try (var _ = lock.held()) {
-            for (ChannelCore core = first; core != null; core = core.nextClosed) {
-                all.add(core);
+            for (Session session = first; session != null; session = session.nextClosed) {
+                all.add(session);
             }
         }
-        all.forEach(core -> core.revoke(export));
+        all.forEach(session -> session.revoke(export));
     }
 }

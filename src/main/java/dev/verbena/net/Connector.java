@@ -62,40 +62,40 @@ final class Connector {
         Carrier.Attempt attempt = engine.carrier.attempt();
         while (true) {
             engine.checkUsable();
-            ChannelCore core = engine.enterToConnect(peer);
+            Session session = engine.enterToConnect(peer);
             try {
-                return open(core, attempt, deadline, timeout);
+                return open(session, attempt, deadline, timeout);
             } catch (VerbsException failure) {
-                engine.giveUp(core);
+                engine.giveUp(session);
                 if (before != null && before != failure) {
                     failure.addSuppressed(before);
                 }
-                Carrier.Connection with = core.rail.connection();
+                Carrier.Connection with = session.rail.connection();
                 before = with != null && with.isRedirected() ? before : failure;
                 boolean late = failure instanceof VerbsTimeoutException;
-                attempt = late && deadline.isOver() ? null : attempt.next(core, late);
+                attempt = late && deadline.isOver() ? null : attempt.next(session, late);
                 if (attempt == null) {
                     throw failure;
                 }
             } catch (Throwable failure) {
-                engine.giveUp(core);
+                engine.giveUp(session);
                 throw failure;
             }
         }
     }
 
-    private static Channel open(ChannelCore core, Carrier.Attempt attempt, Deadline deadline, Duration timeout)
+    private static Channel open(Session session, Carrier.Attempt attempt, Deadline deadline, Duration timeout)
             throws InterruptedException {
-        attempt.begin(core);
+        attempt.begin(session);
         Duration left = deadline.left();
         Duration patience = attempt.patience();
-        if (!core.channel.awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
+        if (!session.channel.awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
             throw new VerbsTimeoutException(
-                    core.rail.transport() == Transport.RDMA ? "rdma_connect" : "connect",
-                    "to " + Engine.text(core.peer),
+                    session.rail.transport() == Transport.RDMA ? "rdma_connect" : "connect",
+                    "to " + Engine.text(session.peer),
                     timeout,
                     "The peer's node may be slow, or makes no progress");
         }
-        return core.channel;
+        return session.channel;
     }
 }

@@ -59,7 +59,7 @@ final class Engine {
     private final Supplier<@Nullable Boolean> step = this::step;
 
     /** The channels by the number in their requests. The lock guards changes. */
-    private final AtomicReferenceArray<@Nullable ChannelCore> slots;
+    private final AtomicReferenceArray<@Nullable Session> slots;
 
     final Mutex table = new Mutex();
     private int generation;
@@ -75,7 +75,7 @@ final class Engine {
     final Connector connector = new Connector(this);
 
     /** The channels that have ended, and that the node closes. */
-    private final Set<ChannelCore> over = ConcurrentHashMap.newKeySet();
+    private final Set<Session> over = ConcurrentHashMap.newKeySet();
 
     /** The node's threads, once the node can't go on: they tell handlers and futures the end. */
     private final Waiters resting = new Waiters();
@@ -207,18 +207,18 @@ final class Engine {
 
     /** Takes an export from all channels, also from those that threads are freeing just now. */
     private void revoke(Export export) {
-        forEachChannel(core -> revoke(core, export));
+        forEachChannel(session -> revoke(session, export));
         closedChannels.revoke(export);
     }
 
     /** Takes an export from a channel. A binding that is under way ends first, or the connection does. */
-    private void revoke(ChannelCore core, Export export) {
-        Supplier<@Nullable Boolean> attempt = () -> core.revoke(export) ? Boolean.TRUE : null;
+    private void revoke(Session session, Export export) {
+        Supplier<@Nullable Boolean> attempt = () -> session.revoke(export) ? Boolean.TRUE : null;
         boolean interrupted = false;
         Boolean done = attempt.get();
         while (done == null && !closed && broken == null) {
             try {
-                done = await(core.changes, attempt, options.alive());
+                done = await(session.changes, attempt, options.alive());
             } catch (InterruptedException e) {
                 interrupted = true;
             }
@@ -304,9 +304,9 @@ final class Engine {
         connector.wakeAll();
         resting.wakeAll();
         for (int i = 0; i < slots.length(); i++) {
-            ChannelCore core = slots.get(i);
-            if (core != null) {
-                core.wakeAll();
+            Session session = slots.get(i);
+            if (session != null) {
+                session.wakeAll();
             }
         }
         carrier.wake();
@@ -324,12 +324,12 @@ final class Engine {
         }
     }
 
-    void endWithNode(ChannelCore core) {
+    void endWithNode(Session session) {
         Throwable why = Objects.requireNonNull(broken);
         if (brokenAs == EndReason.FAILED) {
-            core.end(brokenAs, "The node can't go on: " + why.getMessage(), why);
+            session.end(brokenAs, "The node can't go on: " + why.getMessage(), why);
         } else {
-            core.end(brokenAs, "", null); // the reason says it all
+            session.end(brokenAs, "", null); // the reason says it all
         }
     }
 
@@ -523,29 +523,29 @@ final class Engine {
     }
 
     /** Does something with each channel that is not closed. */
-    private void forEachChannel(Consumer<ChannelCore> action) {
+    private void forEachChannel(Consumer<Session> action) {
         for (int i = 0; i < slots.length(); i++) {
-            ChannelCore core = slots.get(i);
-            if (core != null) {
-                action.accept(core);
+            Session session = slots.get(i);
+            if (session != null) {
+                action.accept(session);
             }
         }
     }
 
     /** Returns the channel of a request's id; null if it is closed. */
     @Nullable
-    ChannelCore find(long id) {
+    Session find(long id) {
         int slot = (int) (id >>> 16) & 0xffff;
-        ChannelCore core = slot < slots.length() ? slots.get(slot) : null;
-        return core == null || (id ^ core.key) >>> 16 != 0 ? null : core;
+        Session session = slot < slots.length() ? slots.get(slot) : null;
+        return session == null || (id ^ session.key) >>> 16 != 0 ? null : session;
     }
 
     /** Has all channels look at the clock. */
     void tick(long now) {
         for (int i = 0; i < slots.length(); i++) { // without a lambda, which is an object
-            ChannelCore core = slots.get(i);
-            if (core != null) {
-                core.tick(now);
+            Session session = slots.get(i);
+            if (session != null) {
+                session.tick(now);
             }
         }
     }
@@ -555,9 +555,9 @@ final class Engine {
         someEnded = false;
         try {
             arrivals.bury();
-            for (ChannelCore core : List.copyOf(over)) {
-                if (buried(core)) {
-                    over.remove(core);
+            for (Session session : List.copyOf(over)) {
+                if (buried(session)) {
+                    over.remove(session);
                 }
             }
         } catch (Throwable shortage) {
@@ -566,15 +566,15 @@ final class Engine {
         }
     }
 
-    /** Closes a channel that has ended. Returns false while its connection has not: see {@link #bury(ChannelCore)}. */
-    boolean buried(ChannelCore core) {
-        if (!core.parted() || core.isPreparing()) {
+    /** Closes a channel that has ended. Returns false while its connection has not: see {@link #bury(Session)}. */
+    boolean buried(Session session) {
+        if (!session.parted() || session.isPreparing()) {
             someEnded = true;
             return false;
         }
-        if (core.beginClose()) { // else the program closes it
+        if (session.beginClose()) { // else the program closes it
             try {
-                core.finishClose(Duration.ZERO);
+                session.finishClose(Duration.ZERO);
             } catch (RuntimeException | Error refused) {
                 // The node closes the arena.
             }
@@ -605,8 +605,8 @@ final class Engine {
     }
 
     /** Notes that the node closes a channel that has ended, when its connection has. */
-    void bury(ChannelCore core) {
-        over.add(core);
+    void bury(Session session) {
+        over.add(session);
         someEnded = true;
     }
 
@@ -623,11 +623,11 @@ final class Engine {
 
     /** Gives the channels that wait to be accepted to the handler. */
     private void handOver(Handler with) {
-        ChannelCore core = arrivals.next();
-        while (core != null) {
-            core.messages.own(with);
-            handlers.ready(core);
-            core = arrivals.next();
+        Session session = arrivals.next();
+        while (session != null) {
+            session.messages.own(with);
+            handlers.ready(session);
+            session = arrivals.next();
         }
     }
 
@@ -637,8 +637,10 @@ final class Engine {
     boolean hasRoomOf(InetAddress peer) {
         int already = 0;
         for (int i = 0; i < slots.length(); i++) {
-            ChannelCore core = slots.get(i);
-            if (core != null && core.rail.incoming && core.peer.getAddress().equals(peer)) {
+            Session session = slots.get(i);
+            if (session != null
+                    && session.rail.incoming
+                    && session.peer.getAddress().equals(peer)) {
                 already++;
             }
         }
@@ -647,7 +649,7 @@ final class Engine {
 
     /** Makes a channel and gives it a number; returns null if there are as many as may be. */
     @Nullable
-    ChannelCore enter(InetSocketAddress peer, boolean incoming) {
+    Session enter(InetSocketAddress peer, boolean incoming) {
         try (var _ = table.held()) {
             if (closing || broken != null || count == slots.length()) {
                 return null;
@@ -657,17 +659,17 @@ final class Engine {
                 slot++;
             }
             generation++;
-            ChannelCore core = new ChannelCore(this, (long) generation << 32 | (long) slot << 16, peer, incoming);
-            slots.set(slot, core);
+            Session session = new Session(this, (long) generation << 32 | (long) slot << 16, peer, incoming);
+            slots.set(slot, session);
             count++;
-            return core;
+            return session;
         }
     }
 
     /** Notes that a channel is open. */
-    void opened(ChannelCore core) {
+    void opened(Session session) {
         counts.opened();
-        if (core.rail.incoming && arrivals.opened(core)) {
+        if (session.rail.incoming && arrivals.opened(session)) {
             Handler with = handler;
             if (with == null) {
                 wake(accepting);
@@ -678,8 +680,8 @@ final class Engine {
     }
 
     /** Notes that a channel of a peer has ended, which nobody may have accepted yet. */
-    void ended(ChannelCore core) {
-        if (arrivals.has(core)) {
+    void ended(Session session) {
+        if (arrivals.has(session)) {
             someEnded = true;
         }
     }
@@ -699,20 +701,20 @@ final class Engine {
         }
     }
 
-    ChannelCore enterToConnect(InetSocketAddress peer) {
-        ChannelCore core = enter(peer, false);
-        if (core == null) {
+    Session enterToConnect(InetSocketAddress peer) {
+        Session session = enter(peer, false);
+        if (session == null) {
             checkUsable();
             throw new IllegalStateException("The node at " + text(address) + " has its " + slots.length()
                     + " channels: close some, or raise NodeOptions.maxChannels()");
         }
-        return core;
+        return session;
     }
 
     /** Closes a channel that the program never gets. */
-    void giveUp(ChannelCore core) {
-        core.beginClose();
-        core.finishClose(Duration.ZERO);
+    void giveUp(Session session) {
+        session.beginClose();
+        session.finishClose(Duration.ZERO);
     }
 
     @Nullable
@@ -721,8 +723,8 @@ final class Engine {
         if (handler != null) {
             throw new IllegalStateException("The handler of the node at " + text(address) + " gets its channels");
         }
-        ChannelCore core = arrivals.next();
-        return core == null ? null : core.channel;
+        Session session = arrivals.next();
+        return session == null ? null : session.channel;
     }
 
     Channel accept(Duration timeout) throws InterruptedException {
@@ -735,22 +737,22 @@ final class Engine {
     }
 
     /** Frees what a closed channel has. */
-    void release(ChannelCore core) {
-        Node.Statistics last = core.statistics();
+    void release(Session session) {
+        Node.Statistics last = session.statistics();
         boolean first;
         try (var _ = table.held()) {
-            int slot = (int) (core.key >>> 16) & 0xffff;
-            first = slots.get(slot) == core;
+            int slot = (int) (session.key >>> 16) & 0xffff;
+            first = slots.get(slot) == session;
             if (first) {
                 past = past.plus(last); // first, because it allocates
                 slots.set(slot, null);
                 count--;
-                closedChannels.add(core); // a node that is closed meanwhile has to know the channel
+                closedChannels.add(session); // a node that is closed meanwhile has to know the channel
             }
         }
-        Carrier.Connection connection = core.rail.connection();
+        Carrier.Connection connection = session.rail.connection();
         try {
-            closedChannels.closeArena(core); // or waits for the thread that does
+            closedChannels.closeArena(session); // or waits for the thread that does
         } finally {
             if (first && connection != null) {
                 connection.forget();
@@ -801,14 +803,14 @@ final class Engine {
     }
 
     Node.Statistics statistics() {
-        List<ChannelCore> present = new ArrayList<>();
+        List<Session> present = new ArrayList<>();
         Node.Statistics sum;
         try (var _ = table.held()) {
             sum = past;
             forEachChannel(present::add);
         }
-        for (ChannelCore core : present) {
-            sum = sum.plus(core.statistics());
+        for (Session session : present) {
+            sum = sum.plus(session.statistics());
         }
         return sum.plus(counts.statistics());
     }
@@ -852,15 +854,15 @@ final class Engine {
 
     /** Closes all channels; all goodbyes are sent before the first is waited for. */
     private void closeChannels() {
-        List<ChannelCore> all = new ArrayList<>();
-        forEachChannel(core -> {
-            core.beginClose();
-            all.add(core);
+        List<Session> all = new ArrayList<>();
+        forEachChannel(session -> {
+            session.beginClose();
+            all.add(session);
         });
         Deadline deadline = Deadline.after(options.closeTimeout());
-        for (ChannelCore core : all) { // also those that other threads close: they may wait for this one
+        for (Session session : all) { // also those that other threads close: they may wait for this one
             try {
-                core.finishClose(deadline.left());
+                session.finishClose(deadline.left());
             } catch (RuntimeException refused) {
                 // The arena is closed later.
             }

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /** The exports that a channel's peer has asked for, with their keys. The channel's lock guards it. */
 final class Grants {
-    private final ChannelCore core;
+    private final Session session;
     private final int most;
     private final Map<Export, Link.Key> granted = new HashMap<>();
 
@@ -18,8 +18,8 @@ final class Grants {
     /** The keys to free when no binding is under way. */
     private final List<Link.Key> revoked = new ArrayList<>();
 
-    Grants(ChannelCore core, int most) {
-        this.core = core;
+    Grants(Session session, int most) {
+        this.session = session;
         this.most = most;
     }
 
@@ -38,10 +38,10 @@ final class Grants {
         if (known != null) {
             return known.remote().get();
         }
-        Link.Key key = on.grant(core.key | Rail.BIND, export);
+        Link.Key key = on.grant(session.key | Rail.BIND, export);
         if (key.isPosted()) {
             binding++;
-            core.rail.posted();
+            session.rail.posted();
         }
         granted.put(export, key);
         return key.remote().get();

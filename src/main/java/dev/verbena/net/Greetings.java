@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Greetings {
     private final Rail rail;
-    private final ChannelCore core;
+    private final Session session;
     private final Engine engine;
     private final NodeOptions options;
 
@@ -24,7 +24,7 @@ final class Greetings {
 
     Greetings(Rail rail, Engine engine) {
         this.rail = rail;
-        this.core = rail.core;
+        this.session = rail.session;
         this.engine = engine;
         this.options = engine.options;
     }
@@ -96,9 +96,10 @@ final class Greetings {
         if (version < 0) {
             malformed(greeting);
         } else if (version != Wire.VERSION) {
-            core.abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
+            session.abort(
+                    EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
         } else if (Wire.protection(greeting) != options.protection().code()) {
-            core.abort(
+            session.abort(
                     EndReason.OTHER_PROTECTION,
                     options.protection() == Protection.NONE
                             ? "It has a secret, and this side has none: see NodeOptions.secret()"
@@ -111,20 +112,20 @@ final class Greetings {
     }
 
     private void malformed(MemorySegment greeting) {
-        core.broken("Greeting of " + greeting.byteSize() + " bytes is malformed");
+        session.broken("Greeting of " + greeting.byteSize() + " bytes is malformed");
     }
 
     /** Reads a greeting under a secret. That of a peer that connects is answered by another thread. */
     private void underSecret(Link on, Buffer buffer, MemorySegment greeting) {
         Introduction with = rail.incoming ? begin() : Objects.requireNonNull(introduction);
-        unproved = with.read(greeting, rail.incoming, thrown -> engine.counts.couldNotAdmit(core.peer, thrown));
+        unproved = with.read(greeting, rail.incoming, thrown -> engine.counts.couldNotAdmit(session.peer, thrown));
         if (unproved == null) {
             stranger("Its greeting was made without the secret");
         } else if (!rail.incoming) {
             introduced(with.seal());
             prove();
         } else if (engine.handshakes.isNew(Introduction.passing(greeting))) {
-            core.messages.post(on, buffer); // for the proof
+            session.messages.post(on, buffer); // for the proof
             rail.happen(RailState.Event.ASKED);
             engine.handshakes.add(rail);
         } else {
@@ -140,7 +141,7 @@ final class Greetings {
         }
         byte[] second = with.second();
         Seal made = second == null ? null : with.seal();
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Link on = rail.link();
             if (!rail.is(RailState.ANSWERING) || on == null) {
                 if (made != null) {
@@ -163,11 +164,11 @@ final class Greetings {
 
     private boolean proved(Link on, Buffer buffer, int bytes) {
         if (bytes != 0) {
-            core.broken("Proof with " + bytes + " bytes");
+            session.broken("Proof with " + bytes + " bytes");
             return false;
         }
         if (!rail.incoming) {
-            core.messages.post(on, buffer); // that of a message
+            session.messages.post(on, buffer); // that of a message
         }
         Wire.Greeting greeting = Objects.requireNonNull(unproved);
         unproved = null;
@@ -176,18 +177,18 @@ final class Greetings {
 
     private boolean admitted(Wire.Greeting greeting) {
         if (rail.incoming && !admits(greeting)) {
-            core.abort(EndReason.REFUSED, "This side does not admit it");
+            session.abort(EndReason.REFUSED, "This side does not admit it");
             return false;
         }
-        core.messages.greeted(greeting);
+        session.messages.greeted(greeting);
         return true;
     }
 
     private boolean admits(Wire.Greeting greeting) {
         try {
-            return options.admit().isEmpty() || options.admit().get().test(core.peer, greeting.token());
+            return options.admit().isEmpty() || options.admit().get().test(session.peer, greeting.token());
         } catch (RuntimeException | Error thrown) {
-            engine.counts.couldNotAdmit(core.peer, thrown);
+            engine.counts.couldNotAdmit(session.peer, thrown);
             return false;
         }
     }
@@ -199,7 +200,7 @@ final class Greetings {
 
     /** Ends the channel, whose peer has not proved that it knows the secret. */
     private void stranger(String details) {
-        engine.counts.stranger(core.peer);
-        core.abort(EndReason.WRONG_SECRET, details);
+        engine.counts.stranger(session.peer);
+        session.abort(EndReason.WRONG_SECRET, details);
     }
 }

@@ -16,7 +16,7 @@ final class Handlers {
     private final int window;
 
     /** The channels that have something for their handlers. The lock guards it. */
-    private final ArrayDeque<ChannelCore> ready = new ArrayDeque<>();
+    private final ArrayDeque<Session> ready = new ArrayDeque<>();
 
     /** The futures whose work has ended. The same lock guards it. */
     private final ArrayDeque<ChannelFuture<?>> finished = new ArrayDeque<>();
@@ -45,11 +45,11 @@ final class Handlers {
     }
 
     /** Notes that a channel may have something for its handler. */
-    void ready(ChannelCore core) {
+    void ready(Session session) {
         try (var _ = readying.held()) {
-            if (!core.queued) {
-                ready.add(core); // first, because it may fail for lack of memory
-                core.queued = true;
+            if (!session.queued) {
+                ready.add(session); // first, because it may fail for lack of memory
+                session.queued = true;
                 someReady = true;
             }
         }
@@ -104,14 +104,14 @@ final class Handlers {
         }
     }
 
-    private @Nullable ChannelCore takeReady() {
+    private @Nullable Session takeReady() {
         try (var _ = readying.held()) {
-            ChannelCore core = ready.poll();
-            if (core != null) {
-                core.queued = false;
+            Session session = ready.poll();
+            if (session != null) {
+                session.queued = false;
             }
             noteRest();
-            return core;
+            return session;
         }
     }
 
@@ -123,14 +123,14 @@ final class Handlers {
         try {
             settle();
             for (int i = 0; i < BATCH && someReady; i++) {
-                ChannelCore core = takeReady();
-                if (core == null) {
+                Session session = takeReady();
+                if (session == null) {
                     break;
                 }
                 try {
-                    serve(core);
+                    serve(session);
                 } catch (Throwable shortage) {
-                    ready(core); // for what is left
+                    ready(session); // for what is left
                     throw shortage;
                 }
             }
@@ -142,78 +142,78 @@ final class Handlers {
         }
     }
 
-    private void serve(ChannelCore core) {
-        Messages messages = core.messages;
+    private void serve(Session session) {
+        Messages messages = session.messages;
         Handler with = messages.handler();
         if (with == null) {
             return;
         }
         if (messages.takeOpened()) {
-            call(core, with, true);
+            call(session, with, true);
         }
         int left = window;
         Message message = messages.nextForHandler();
         while (message != null) {
-            handle(core, with, message);
+            handle(session, with, message);
             message = --left > 0 ? messages.nextForHandler() : null;
         }
         if (left == 0) {
-            ready(core); // after the other channels
+            ready(session); // after the other channels
         } else if (messages.takeEnd()) {
-            call(core, with, false);
+            call(session, with, false);
             if (messages.isOwned()) {
-                engine.bury(core);
+                engine.bury(session);
             }
         }
     }
 
-    private void handle(ChannelCore core, Handler with, Message message) {
+    private void handle(Session session, Handler with, Message message) {
         try {
             if (message.isNotice()) {
-                with.written(core.channel, message.notice());
+                with.written(session.channel, message.notice());
             } else {
-                with.received(core.channel, message);
+                with.received(session.channel, message);
             }
         } catch (Throwable thrown) {
-            handlerFailed(core, with, message, thrown);
+            handlerFailed(session, with, message, thrown);
         }
         afterHandler();
         message.close();
     }
 
-    private void call(ChannelCore core, Handler with, boolean opened) {
+    private void call(Session session, Handler with, boolean opened) {
         try {
             if (opened) {
-                with.opened(core.channel);
+                with.opened(session.channel);
             } else {
-                with.closed(core.channel);
+                with.closed(session.channel);
             }
         } catch (Throwable thrown) {
-            handlerFailed(core, with, null, thrown);
+            handlerFailed(session, with, null, thrown);
         }
         afterHandler();
     }
 
-    private void handlerFailed(ChannelCore core, Handler with, @Nullable Message message, Throwable thrown) {
+    private void handlerFailed(Session session, Handler with, @Nullable Message message, Throwable thrown) {
         if (thrown instanceof InterruptedException) {
             Thread.currentThread().interrupt();
         }
-        if (thrown instanceof IllegalStateException && core.isClosing()) { // by another thread
+        if (thrown instanceof IllegalStateException && session.isClosing()) { // by another thread
             return;
         }
-        boolean asks = message != null && core.messages.isUnanswered(message);
-        tell(core, with, message, thrown);
-        boolean answered = asks && message != null && !core.messages.isUnanswered(message); // by the handler
-        if (!answered && !refused(core, message, thrown)) {
-            core.end(EndReason.FAILED, "The handler has thrown " + thrown, thrown);
+        boolean asks = message != null && session.messages.isUnanswered(message);
+        tell(session, with, message, thrown);
+        boolean answered = asks && message != null && !session.messages.isUnanswered(message); // by the handler
+        if (!answered && !refused(session, message, thrown)) {
+            session.end(EndReason.FAILED, "The handler has thrown " + thrown, thrown);
         }
     }
 
     /** Counts a failure of a handler, and has the handler see it. */
-    private void tell(ChannelCore core, Handler with, @Nullable Message message, Throwable thrown) {
+    private void tell(Session session, Handler with, @Nullable Message message, Throwable thrown) {
         try {
-            engine.counts.handlerFailed(core, thrown);
-            with.failed(core.channel, message, thrown);
+            engine.counts.handlerFailed(session, thrown);
+            with.failed(session.channel, message, thrown);
         } catch (Throwable more) { // changes nothing
             if (more != thrown) {
                 thrown.addSuppressed(more);
@@ -221,9 +221,9 @@ final class Handlers {
         }
     }
 
-    private static boolean refused(ChannelCore core, @Nullable Message message, Throwable thrown) {
+    private static boolean refused(Session session, @Nullable Message message, Throwable thrown) {
         try {
-            return message != null && core.messages.refuseAfter(message, thrown);
+            return message != null && session.messages.refuseAfter(message, thrown);
         } catch (RuntimeException | Error failure) { // ends this channel, and not the node's thread
             thrown.addSuppressed(failure);
             return false;

@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages of a channel: its buffers, totals and calls. {@link ChannelCore} has the state of the connection. The
+ * The messages of a channel: its buffers, totals and calls. {@link Session} has the state of the connection. The
  * channel's lock guards all fields. Methods for the program take it; all others are called under it.
  */
 final class Messages {
@@ -36,7 +36,7 @@ final class Messages {
     final Supplier<@Nullable Message> takeFree = () -> takeFree(false);
     final Supplier<@Nullable Message> takeArrived = () -> takeArrived(false);
 
-    private final ChannelCore core;
+    private final Session session;
     private final Engine engine;
     private final NodeOptions options;
     private final BiasedLock lock;
@@ -82,14 +82,14 @@ final class Messages {
     private long stalledAt;
     private @Nullable CreditStallEvent stall;
 
-    Messages(ChannelCore core, Engine engine, BiasedLock lock) {
-        this.core = core;
+    Messages(Session session, Engine engine, BiasedLock lock) {
+        this.session = session;
         this.engine = engine;
         this.options = engine.options;
         this.lock = lock;
         this.totals = new Totals(options.window());
-        this.calls = new Calls(core, engine, this, options.calls());
-        this.pulls = new Pulls(core, engine, this, calls);
+        this.calls = new Calls(session, engine, this, options.calls());
+        this.pulls = new Pulls(session, engine, this, calls);
         this.receives = new Buffer[receiveDepth(options)];
         this.arrived = new Buffer[options.window()];
         this.sends = new Buffer[options.sends() + options.calls()];
@@ -145,7 +145,7 @@ final class Messages {
     }
 
     void post(Link on, Buffer buffer) {
-        on.receive(core.key | Rail.RECEIVE | buffer.index, buffer.whole);
+        on.receive(session.key | Rail.RECEIVE | buffer.index, buffer.whole);
     }
 
     Buffer receive(int index) {
@@ -172,7 +172,7 @@ final class Messages {
     void finishFutures() {
         calls.finishFutures();
         if (handler != null) {
-            engine.handlers.ready(core);
+            engine.handlers.ready(session);
         }
     }
 
@@ -207,7 +207,7 @@ final class Messages {
             stall = null;
             event.end();
             if (event.shouldCommit()) {
-                event.channel = core.toText();
+                event.channel = session.toText();
                 event.commit();
             }
         }
@@ -298,7 +298,7 @@ final class Messages {
         if (handler == null) {
             engine.wake(arrival);
         } else {
-            engine.handlers.ready(core);
+            engine.handlers.ready(session);
         }
     }
 
@@ -307,7 +307,7 @@ final class Messages {
     @Nullable
     Message takeFree(boolean reuse) {
         try (var _ = lock.held()) {
-            core.checkCanSend();
+            session.checkCanSend();
             if (plain == options.sends()) {
                 return null;
             }
@@ -319,7 +319,7 @@ final class Messages {
 
     private Message lendToSend(int kind, int call, boolean reuse) {
         Buffer buffer = idle[idleCount - 1];
-        Message next = buffer.next(core.channel, reuse);
+        Message next = buffer.next(session.channel, reuse);
         buffer.length(maxSize);
         buffer.kind = kind;
         buffer.call = call;
@@ -330,8 +330,8 @@ final class Messages {
 
     boolean trySend(Message message) {
         try (var _ = lock.held()) {
-            Buffer buffer = message.sendable(core.channel);
-            Link on = core.checkCanSend();
+            Buffer buffer = message.sendable(session.channel);
+            Link on = session.checkCanSend();
             if (buffer.kind == Wire.REPLY) {
                 transmit(on, buffer, Wire.REPLY);
                 return true;
@@ -369,7 +369,7 @@ final class Messages {
         int number = buffer.call == Buffer.NO_CALL ? 0 : buffer.call;
         totals.write(buffer.all, kind, number);
         try {
-            core.rail.send(on, buffer);
+            session.rail.send(on, buffer);
         } catch (RuntimeException | Error refused) {
             totals.unwrite(granted);
             throw refused;
@@ -386,14 +386,14 @@ final class Messages {
     /** Takes a message for a program that polls. Without the lock, finds out that there is none. */
     @Nullable
     Message pollReceive() {
-        boolean nothing = core.isOpen() && handler == null && (int) ARRIVED.getOpaque(this) == 0;
+        boolean nothing = session.isOpen() && handler == null && (int) ARRIVED.getOpaque(this) == 0;
         return nothing ? null : takeArrived(true);
     }
 
     private @Nullable Message takeArrived(boolean reuse) {
         try (var _ = lock.held()) {
             if (handler != null) {
-                throw new IllegalStateException("The handler of the " + core.channel + " gets its messages");
+                throw new IllegalStateException("The handler of the " + session.channel + " gets its messages");
             }
             return nextArrived(reuse);
         }
@@ -405,15 +405,15 @@ final class Messages {
     }
 
     private @Nullable Message nextArrived(boolean reuse) {
-        core.checkNotClosed();
+        session.checkNotClosed();
         if (arrivedCount == 0) {
-            core.checkNotEnded();
+            session.checkNotEnded();
             return null;
         }
         Buffer buffer = arrived[arrivedFirst];
-        Message next = buffer.next(core.channel, reuse);
+        Message next = buffer.next(session.channel, reuse);
         if (isAsking(buffer) && !calls.reserveReply()) {
-            if (core.cause() == null) {
+            if (session.cause() == null) {
                 return null; // until the peer's adapter has acknowledged an earlier reply
             }
             buffer.call = Buffer.NO_CALL; // no reply can be sent
@@ -445,14 +445,15 @@ final class Messages {
                     takeBackReceived(buffer);
                 }
             } catch (RuntimeException | Error refused) {
-                core.endLocked(ChannelState.Event.ABORTED, EndReason.FAILED, "A request could not be posted", refused);
+                session.endLocked(
+                        SessionState.Event.ABORTED, EndReason.FAILED, "A request could not be posted", refused);
             }
         }
     }
 
     private void takeBackUnsent(Buffer buffer) {
         try {
-            Link on = core.linkIfOpen();
+            Link on = session.linkIfOpen();
             if (buffer.kind == Wire.REPLY && on != null) {
                 buffer.length(0);
                 transmit(on, buffer, Wire.FAULT);
@@ -470,14 +471,14 @@ final class Messages {
         }
         if (postAgain(buffer)) {
             totals.posted();
-            core.control();
+            session.control();
         }
     }
 
     /** Posts a receive again. Returns false if the peer sends no more. */
     boolean postAgain(Buffer buffer) {
         buffer.take(Buffer.State.IDLE);
-        Link on = core.linkIfOpen();
+        Link on = session.linkIfOpen();
         if (on == null) {
             return false;
         }
@@ -524,7 +525,7 @@ final class Messages {
                 RemoteMemory source = RemoteMemory.fromWide(offer.memory().asSlice(offer.length(), Wire.EXPORT_BYTES));
                 byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
                 byte[] key = takeKey(offer);
-                return new Transfer(core.channel, engine, source, key, about, reply);
+                return new Transfer(session.channel, engine, source, key, about, reply);
             } catch (RuntimeException | Error failed) {
                 takeBackUnsent(reply.owned()); // the peer is told
                 throw failed;
@@ -551,8 +552,8 @@ final class Messages {
     /** Sends a failure in place of a reply. */
     void refuseUnsent(Message reply, String reason) {
         try (var _ = lock.held()) {
-            Buffer buffer = reply.sendable(core.channel);
-            Link on = core.checkCanSend();
+            Buffer buffer = reply.sendable(session.channel);
+            Link on = session.checkCanSend();
             fill(buffer, reason.getBytes(StandardCharsets.UTF_8));
             transmit(on, buffer, Wire.FAULT);
         }
@@ -560,7 +561,7 @@ final class Messages {
 
     private Buffer request(Message message, int kind) {
         Buffer request = message.owned();
-        core.checkCanSend();
+        session.checkCanSend();
         boolean asked = request.kind == kind && request.state() == Buffer.State.RECEIVED;
         if (!asked || request.call == Buffer.NO_CALL) {
             String what = kind == Wire.CALL ? "request" : "offer";
@@ -579,7 +580,7 @@ final class Messages {
     }
 
     private void answer(Buffer request, int kind, byte[] bytes) {
-        Link on = core.linkIfOpen();
+        Link on = session.linkIfOpen();
         if (on == null) {
             return;
         }
@@ -601,12 +602,12 @@ final class Messages {
 
     /** Answers the peer's questions for exports, as far as buffers for the replies are free. */
     private void answerLookups() {
-        while (!lookups.isEmpty() && core.linkIfOpen() != null && calls.reserveReply()) {
+        while (!lookups.isEmpty() && session.linkIfOpen() != null && calls.reserveReply()) {
             Buffer request = lookups.remove();
             answerLookup(request);
             if (postAgain(request)) {
                 totals.posted();
-                core.control();
+                session.control();
             }
         }
     }
@@ -621,17 +622,17 @@ final class Messages {
         }
         String name = new String(request.segment().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
         Export export = engine.exports.find(name);
-        Link on = core.linkIfOpen();
+        Link on = session.linkIfOpen();
         String refusal;
         if (export == null || on == null) {
             refusal = "No export has the name '" + name + "'";
         } else if (options.isSealed() && !export.isInTheClear()) {
             refusal = "The export '" + name + "' is not for sealed channels: see Export.inTheClear()";
-        } else if (core.grants.isTooMany(export)) {
+        } else if (session.grants.isTooMany(export)) {
             refusal = "Each channel may use " + options.maxExports() + " exports: see NodeOptions.maxExports()";
         } else {
             try {
-                answer(request, Wire.REPLY, core.grants.grant(on, export).toWideBytes());
+                answer(request, Wire.REPLY, session.grants.grant(on, export).toWideBytes());
                 return;
             } catch (VerbsException | IllegalStateException failed) {
                 refusal = "The export '" + name + "' could not be opened";
@@ -673,14 +674,14 @@ final class Messages {
                 return false;
             }
             told = Told.OPEN;
-            return !core.isClosing();
+            return !session.isClosing();
         }
     }
 
     /** Returns true once, when the channel has ended and the handler has had all messages. */
     boolean takeEnd() {
         try (var _ = lock.held()) {
-            if (told == Told.END || arrivedCount > 0 || core.cause() == null || core.isClosing()) {
+            if (told == Told.END || arrivedCount > 0 || session.cause() == null || session.isClosing()) {
                 return false;
             }
             told = Told.END;
@@ -697,7 +698,7 @@ final class Messages {
     @Nullable
     Message nextForHandler() {
         try (var _ = lock.held()) {
-            return arrivedCount == 0 || core.isClosing() ? null : nextArrived(true);
+            return arrivedCount == 0 || session.isClosing() ? null : nextArrived(true);
         }
     }
 

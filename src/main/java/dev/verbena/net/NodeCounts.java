@@ -68,14 +68,14 @@ final class NodeCounts {
     }
 
     /** Notes that a handler of the program has thrown. */
-    void handlerFailed(ChannelCore core, Throwable thrown) {
+    void handlerFailed(Session session, Throwable thrown) {
         handlerFailures.incrementAndGet();
         handlerFailure = thrown;
         if (Recorder.isPresent()) {
             HandlerFailureEvent event = new HandlerFailureEvent();
             if (event.shouldCommit()) {
                 StackTraceElement[] trace = thrown.getStackTrace();
-                event.channel = core.toText();
+                event.channel = session.toText();
                 event.thrown = thrown.toString();
                 event.place = trace.length == 0 ? "" : trace[0].toString();
                 event.commit();

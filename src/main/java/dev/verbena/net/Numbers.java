@@ -83,7 +83,7 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
 
     final Supplier<@Nullable T> takeNumber = this::takeNumber;
 
-    final ChannelCore core;
+    final Session session;
     final Engine engine;
     private final String what;
     private final String none;
@@ -105,8 +105,8 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
      * @param none what a channel without numbers lacks, and what to try
      * @param mark bits that all tickets have beside the number
      */
-    Numbers(ChannelCore core, Engine engine, String what, String none, int mark) {
-        this.core = core;
+    Numbers(Session session, Engine engine, String what, String none, int mark) {
+        this.session = session;
         this.engine = engine;
         this.what = what;
         this.none = none;
@@ -130,16 +130,16 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
 
     /** Returns what to post to. Throws if this side can begin nothing. */
     final Link checkCanBegin() {
-        Link on = core.checkCanSend();
+        Link on = session.checkCanSend();
         if (size() == 0) {
-            throw new IllegalStateException("The " + core.channel + " has no " + none);
+            throw new IllegalStateException("The " + session.channel + " has no " + none);
         }
         return on;
     }
 
     /** Takes a number for a thread that sends later; null if all are in use. */
     private @Nullable T takeNumber() {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             checkCanBegin();
             T next = next();
             if (next != null) {
@@ -189,12 +189,13 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
 
     /** Returns the object of a ticket whose result the program may take. */
     final T open(long ticket) {
-        core.checkNotClosed();
+        session.checkNotClosed();
         T known = find(ticket);
         if (known == null
                 || known.future != null
                 || (known.state != Pending.State.POSTED && known.state != Pending.State.DONE)) {
-            throw new IllegalArgumentException("No " + what + " of the " + core.channel + " has the ticket " + ticket);
+            throw new IllegalArgumentException(
+                    "No " + what + " of the " + session.channel + " has the ticket " + ticket);
         }
         return known;
     }
@@ -215,21 +216,21 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
     /** Takes the result, and ends the ticket; null if the result has not come. */
     final @Nullable R take(Pending<R> of, boolean reuse) {
         if (of.state != Pending.State.DONE) {
-            core.checkNotEnded();
+            session.checkNotEnded();
             return null;
         }
         return of.result(reuse);
     }
 
     final @Nullable R tryTake(long ticket, boolean reuse) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             return take(open(ticket), reuse);
         }
     }
 
     /** Gives up what a ticket stands for, unless it has ended or a future has its result. */
     final void forget(long ticket) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             T known = find(ticket);
             if (known != null && known.future == null) {
                 forget(known);
@@ -280,7 +281,7 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
     final void sendUnsent() {
         for (ChannelFuture<R> next = unsent.peek(); next != null; next = unsent.peek()) {
             Unsent<R> what = Objects.requireNonNull(next.unsent);
-            Link on = core.linkIfOpen();
+            Link on = session.linkIfOpen();
             try {
                 if (on == null || !trySend(on, next, what)) {
                     return;
@@ -297,7 +298,7 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
 
     /** Takes the result of a future, once; null if there is none yet, or if it was taken or given up. */
     final @Nullable R take(ChannelFuture<R> future) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Pending<R> of = future.of;
             if (of != null && of.future != future) {
                 return null;
@@ -305,9 +306,9 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
             if (future.failure != null) {
                 throw future.failure;
             }
-            core.checkNotClosed();
+            session.checkNotClosed();
             if (of == null) {
-                core.checkNotEnded();
+                session.checkNotEnded();
                 return null;
             }
             return take(of, false);
@@ -316,7 +317,7 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
 
     /** Gives up what a future stands for. Does nothing if its result was taken. */
     final void giveUp(ChannelFuture<R> future) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Pending<R> of = future.of;
             if (of == null) {
                 if (unsent.remove(future)) {

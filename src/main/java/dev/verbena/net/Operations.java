@@ -47,7 +47,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
         @Override
         Long result(boolean reuse) {
-            Long result = atomic ? Objects.requireNonNull(core.rail.link()).fetched(number) : 0L;
+            Long result = atomic ? Objects.requireNonNull(session.rail.link()).fetched(number) : 0L;
             free(this);
             return result;
         }
@@ -68,8 +68,8 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     /** The memory that the peer has shown on a sealed channel, one for each key. */
     private RemoteMemory[] found = {};
 
-    Operations(ChannelCore core, Engine engine) {
-        super(core, engine, "operation", "operations: see NodeOptions.operations()", MARK);
+    Operations(Session session, Engine engine) {
+        super(session, engine, "operation", "operations: see NodeOptions.operations()", MARK);
         this.sealed = engine.options.isSealed();
         this.mayRegister = engine.options.protection() != Protection.NONE;
         beginNumbers(engine.options.operations());
@@ -90,7 +90,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
      */
     long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
         LocalMemory usable = usable(local);
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Operation posted = tryPost(checkCanBegin(), kind, usable, remote, first, second);
             return posted == null ? 0 : posted.ticket();
         }
@@ -98,7 +98,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
     /** Returns memory of the program as requests can name it. That may register the memory, so the caller has no lock. */
     private @Nullable LocalMemory usable(@Nullable LocalMemory local) {
-        return mayRegister && local != null ? core.checkCanSend().usable(local) : local;
+        return mayRegister && local != null ? session.checkCanSend().usable(local) : local;
     }
 
     private @Nullable Operation tryPost(
@@ -127,19 +127,19 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         if (local == null && kind == Kind.WRITE) {
             memory.segment().set(ValueLayout.JAVA_LONG, 0, first);
         }
-        on.post(kind, core.key | MARK | next.number, memory, remote, kind.isAtomic() ? first : 0, second);
+        on.post(kind, session.key | MARK | next.number, memory, remote, kind.isAtomic() ? first : 0, second);
         next.state = Operation.State.POSTED;
         next.atomic = kind.isAtomic();
         next.bytes = memory.length();
         bytesUnderWay += next.bytes;
-        core.rail.posted();
+        session.rail.posted();
     }
 
     /** Posts a read or a write now or later, and returns its future; null if as many as may wait do. */
     @Nullable
     CompletableFuture<Long> postLater(Kind kind, LocalMemory local, RemoteMemory remote) {
         LocalMemory usable = usable(local);
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Link open = checkCanBegin();
             if (countUnsent() == size()) {
                 return null;
@@ -171,7 +171,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
      */
     long tryWriteAndNotify(LocalMemory data, RemoteMemory to, long number) {
         LocalMemory usable = usable(data);
-        Message notice = core.messages.takeFree(true);
+        Message notice = session.messages.takeFree(true);
         if (notice == null) {
             return 0;
         }
@@ -194,17 +194,17 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     }
 
     private boolean tryNotify(Operation mine, @Nullable LocalMemory data, RemoteMemory to, Message notice) {
-        try (var _ = core.lock.held()) {
-            Link on = core.checkCanSend();
+        try (var _ = session.lock.held()) {
+            Link on = session.checkCanSend();
             if (sealed) {
                 checkFound(to);
             }
-            Buffer buffer = notice.sendable(core.channel);
-            if (!core.messages.hasCredit()) {
+            Buffer buffer = notice.sendable(session.channel);
+            if (!session.messages.hasCredit()) {
                 return false;
             }
             post(on, mine, Kind.WRITE, data, to, 0, 0);
-            return core.messages.sendWithCredit(on, buffer, Wire.NOTICE);
+            return session.messages.sendWithCredit(on, buffer, Wire.NOTICE);
         }
     }
 
@@ -212,7 +212,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     void writeAndNotify(LocalMemory data, RemoteMemory to, long number, Duration timeout) throws InterruptedException {
         String what = "writeAndNotify";
         Deadline deadline = Deadline.after(timeout);
-        Channel channel = core.channel;
+        Channel channel = session.channel;
         LocalMemory usable = usable(data);
         try (Message notice = channel.message(timeout).length(Wire.NOTICE_BYTES)) { // is given back if it was not sent
             notice.segment().set(Wire.LONG, 0, number);
@@ -227,7 +227,10 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             boolean sent = false;
             try {
                 sent = channel.inTime(
-                        engine.await(core.messages.credit, attempt, deadline.left()), what, timeout, Channel.NO_CREDIT);
+                        engine.await(session.messages.credit, attempt, deadline.left()),
+                        what,
+                        timeout,
+                        Channel.NO_CREDIT);
             } finally {
                 if (!sent) {
                     forget(ticket);
@@ -242,7 +245,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         if (!sealed) {
             return;
         }
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             int at = 0;
             while (at < found.length && found[at].key() != memory.key()) {
                 at++;
@@ -256,7 +259,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
     /** Notes that operations may not use memory any more. */
     void forgetFound(RemoteMemory memory) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             found = Stream.of(found).filter(each -> !each.equals(memory)).toArray(RemoteMemory[]::new);
         }
     }
@@ -269,7 +272,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             }
         }
         throw new IllegalArgumentException(memory + " is no memory that Channel.remote() has found on the sealed "
-                + core.channel + ": only exports in the clear can be used there");
+                + session.channel + ": only exports in the clear can be used there");
     }
 
     // Completions
@@ -291,7 +294,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     // Tickets
 
     private Waiters done(long ticket) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             return open(ticket).done;
         }
     }
@@ -315,7 +318,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             }
         };
         Long ticket = engine.await(room, posting, timeout);
-        return await(core.channel.inTime(ticket, what, timeout, NO_ROOM), deadline.left());
+        return await(session.channel.inTime(ticket, what, timeout, NO_ROOM), deadline.left());
     }
 
     /** Waits until an operation is done, and returns its result. The ticket ends in any case. */
@@ -338,15 +341,15 @@ final class Operations extends Numbers<Operations.Operation, Long> {
                 forget(ticket);
             }
         }
-        return core.channel.inTime(result, "await", timeout, "The peer's adapter has not answered");
+        return session.channel.inTime(result, "await", timeout, "The peer's adapter has not answered");
     }
 
     boolean isDone(long ticket) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             if (open(ticket).state == Operation.State.DONE) {
                 return true;
             }
-            core.checkNotEnded();
+            session.checkNotEnded();
             return false;
         }
     }
@@ -354,7 +357,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     /** Returns a future of an operation's result, and ends the ticket. */
     CompletableFuture<Long> future(long ticket) {
         ChannelFuture<Long> future = new ChannelFuture<>(engine, this);
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Operation operation = open(ticket);
             future.of = operation;
             operation.future = future;

@@ -21,7 +21,7 @@ final class Pulls {
     /** Waits for room to send a message about a piece. */
     final Waiters room = new Waiters();
 
-    private final ChannelCore core;
+    private final Session session;
     private final Engine engine;
     private final Messages messages;
     private final Calls calls;
@@ -29,8 +29,8 @@ final class Pulls {
     /** The transfers by number, made when first used. */
     private final @Nullable Incoming[] incoming;
 
-    Pulls(ChannelCore core, Engine engine, Messages messages, Calls calls) {
-        this.core = core;
+    Pulls(Session session, Engine engine, Messages messages, Calls calls) {
+        this.session = session;
         this.engine = engine;
         this.messages = messages;
         this.calls = calls;
@@ -56,7 +56,8 @@ final class Pulls {
             transfer.ready = true;
             engine.wake(transfer.come);
         } else {
-            core.endLocked(ChannelState.Event.LOST, EndReason.ACCESS_DENIED, "The peer has taken an offer back", null);
+            session.endLocked(
+                    SessionState.Event.LOST, EndReason.ACCESS_DENIED, "The peer has taken an offer back", null);
         }
         return null;
     }
@@ -78,10 +79,10 @@ final class Pulls {
 
     /** Tells the peer that it gets no more pieces, if it waits for one. */
     void giveUp(Calls.Call call) {
-        if (call.pulled && core.linkIfOpen() != null) {
+        if (call.pulled && session.linkIfOpen() != null) {
             call.pulled = false;
-            if (!core.rail.trySendAboutPiece(Wire.WITHDRAWN, call.number)) {
-                core.abort(EndReason.FAILED, "An offer was given up");
+            if (!session.rail.trySendAboutPiece(Wire.WITHDRAWN, call.number)) {
+                session.abort(EndReason.FAILED, "An offer was given up");
             }
         }
     }
@@ -106,13 +107,13 @@ final class Pulls {
     /** Returns true if the peer waits for the next piece, false if it has answered, and null before. */
     @Nullable
     Boolean next(Calls.Call call) {
-        try (var _ = core.lock.held()) {
-            core.checkNotClosed();
+        try (var _ = session.lock.held()) {
+            session.checkNotClosed();
             if (call.pulled) {
                 return Boolean.TRUE;
             }
             if (call.state != Calls.Call.State.DONE) {
-                core.checkNotEnded();
+                session.checkNotEnded();
                 return null;
             }
             return Boolean.FALSE;
@@ -122,9 +123,9 @@ final class Pulls {
     /** Tells the peer that the piece is ready. Returns null if there is no room for that now. */
     @Nullable
     Boolean tryOffer(Calls.Call call) {
-        try (var _ = core.lock.held()) {
-            core.checkCanSend();
-            if (!core.rail.trySendAboutPiece(Wire.PIECE, call.number)) {
+        try (var _ = session.lock.held()) {
+            session.checkCanSend();
+            if (!session.rail.trySendAboutPiece(Wire.PIECE, call.number)) {
                 return null;
             }
             call.pulled = false;
@@ -137,9 +138,9 @@ final class Pulls {
     /** Asks for the next piece. Returns null if there is no room for that now. */
     @Nullable
     Boolean tryPull(int number) {
-        try (var _ = core.lock.held()) {
-            core.checkCanSend();
-            if (!core.rail.trySendAboutPiece(Wire.PULL, number)) {
+        try (var _ = session.lock.held()) {
+            session.checkCanSend();
+            if (!session.rail.trySendAboutPiece(Wire.PULL, number)) {
                 return null;
             }
             of(number).asked = true;
@@ -149,7 +150,7 @@ final class Pulls {
 
     /** Returns what wakes the thread that waits for a piece. */
     Waiters come(int number) {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             return of(number).come;
         }
     }
@@ -157,11 +158,11 @@ final class Pulls {
     /** Notes that the thread has seen that its piece is ready. Returns null if the piece is not. */
     @Nullable
     Boolean takePiece(int number) {
-        try (var _ = core.lock.held()) {
-            core.checkNotClosed();
+        try (var _ = session.lock.held()) {
+            session.checkNotClosed();
             Incoming transfer = of(number);
             if (!transfer.ready) {
-                core.checkNotEnded();
+                session.checkNotEnded();
                 return null;
             }
             transfer.ready = false;

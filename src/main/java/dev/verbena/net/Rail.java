@@ -1,14 +1,14 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
-import dev.verbena.net.ChannelState.Event;
+import dev.verbena.net.SessionState.Event;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection of a channel: its queues, its seal, the requests that are under way, and the signs of life. {@link ChannelCore}
+ * A connection of a channel: its queues, its seal, the requests that are under way, and the signs of life. {@link Session}
  * has what is said over it. The channel's lock guards all fields, and no call waits under it. Methods for carriers and for
  * other threads take the lock; all others are called under it.
  */
@@ -31,7 +31,7 @@ final class Rail {
     /** The place of a message without bytes, and of a sign of life, in a request's id. */
     static final int CONTROL = 0x7fff;
 
-    final ChannelCore core;
+    final Session session;
     final boolean incoming;
     final Greetings greetings;
     private final Engine engine;
@@ -54,8 +54,8 @@ final class Rail {
     /** True if the peer has given a sign of life since the last look at the clock. */
     private boolean heard;
 
-    Rail(ChannelCore core, Engine engine, long key, boolean incoming) {
-        this.core = core;
+    Rail(Session session, Engine engine, long key, boolean incoming) {
+        this.session = session;
         this.engine = engine;
         this.options = engine.options;
         this.key = key;
@@ -86,7 +86,7 @@ final class Rail {
     /** Accepts a peer. Returns false if the channel has ended. */
     boolean accept(Carrier.Connection made) {
         connection = made;
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             boolean prepared = prepare();
             if (prepared) {
                 happen(RailState.Event.CONNECTED);
@@ -102,16 +102,16 @@ final class Rail {
      */
     boolean prepare() {
         if (!incoming) {
-            core.allocate(); // takes long, and needs no lock
+            session.allocate(); // takes long, and needs no lock
         }
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Carrier.Connection with = connection;
             if (!is(RailState.CONNECTING) || with == null) {
                 return false;
             }
-            Link made = with.link(options, core.arena);
-            made.serves(core.toText());
-            core.begin(made);
+            Link made = with.link(options, session.arena);
+            made.serves(session.toText());
+            session.begin(made);
             made.prepared();
             link = made;
             return true;
@@ -120,13 +120,13 @@ final class Rail {
 
     /** Notes that the connection is made, for the side that connects. */
     void established() {
-        try (var _ = core.lock.held()) {
+        try (var _ = session.lock.held()) {
             Link on = link;
             if (!incoming && on != null && happen(RailState.Event.CONNECTED)) {
                 try {
                     greetings.send(on);
                 } catch (RuntimeException | Error failed) { // the program's secret could not be found, for example
-                    core.endLocked(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+                    session.endLocked(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
                 }
             }
         }
@@ -136,7 +136,7 @@ final class Rail {
 
     /** Changes the state. Returns false if the event changes nothing, or the channel has ended. */
     boolean happen(RailState.Event event) {
-        RailState now = core.state().hasEnded() && event != RailState.Event.ENDED ? null : state.after(event);
+        RailState now = session.state().hasEnded() && event != RailState.Event.ENDED ? null : state.after(event);
         if (now == null) {
             return false;
         }
@@ -146,12 +146,12 @@ final class Rail {
 
     /** Returns true in a state, unless the channel has ended. */
     boolean is(RailState expected) {
-        return state == expected && !core.state().hasEnded();
+        return state == expected && !session.state().hasEnded();
     }
 
     /** Returns true until the peer has greeted, and has proved that the greeting is its own. */
     boolean isHalfOpen() {
-        return state.isHalfOpen() && core.state() == ChannelState.OPENING;
+        return state.isHalfOpen() && session.state() == SessionState.OPENING;
     }
 
     /** Returns true if messages can be posted, the last of which may be a goodbye. */
@@ -181,7 +181,7 @@ final class Rail {
     QueuePair queuePair() {
         Link on = link;
         if (on == null) {
-            throw new IllegalStateException(core + " has no queue pair yet");
+            throw new IllegalStateException(session + " has no queue pair yet");
         }
         return on.pair();
     }
@@ -213,7 +213,7 @@ final class Rail {
             on.send(key | buffer.index, buffer.slice());
         } catch (RuntimeException | Error refused) {
             if (by != null) { // its number is used
-                core.endLocked(Event.LOST, EndReason.FAILED, "A sealed message could not be posted", refused);
+                session.endLocked(Event.LOST, EndReason.FAILED, "A sealed message could not be posted", refused);
             }
             throw refused;
         }
@@ -229,7 +229,7 @@ final class Rail {
         Link on = Objects.requireNonNull(link);
         Seal by = seal;
         LocalMemory message = on.nextBare(by != null);
-        core.messages.totals.write(message.segment(), kind, call);
+        session.messages.totals.write(message.segment(), kind, call);
         if (by != null) {
             by.seal(message.segment(), 0);
         }
@@ -245,7 +245,7 @@ final class Rail {
         try {
             sendControl(kind, number);
         } catch (RuntimeException | Error refused) { // its number is used
-            core.endLocked(Event.LOST, EndReason.FAILED, "A message about a piece could not be posted", refused);
+            session.endLocked(Event.LOST, EndReason.FAILED, "A message about a piece could not be posted", refused);
             throw refused;
         }
         return true;
@@ -283,25 +283,25 @@ final class Rail {
      * @param arrived the number of bytes, with those of the header and of the seal
      */
     void received(int place, int arrived) {
-        if (core.state().hasEnded()) {
+        if (session.state().hasEnded()) {
             return;
         }
         heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
-        Buffer buffer = core.messages.receive(place & ~RECEIVE);
+        Buffer buffer = session.messages.receive(place & ~RECEIVE);
         int bytes = open(buffer, arrived);
         if (bytes < 0) {
             return;
         }
         int kind = Wire.kind(buffer.all);
         int call = Wire.call(buffer.all);
-        if (!state.allows(kind) || !core.state().allows(kind) || (kind == Wire.GREETING && call != 0)) {
-            core.broken("Message of kind " + kind + " out of order");
+        if (!state.allows(kind) || !session.state().allows(kind) || (kind == Wire.GREETING && call != 0)) {
+            session.broken("Message of kind " + kind + " out of order");
         } else if (kind != Wire.GREETING) {
-            core.received(buffer, bytes, kind, call);
-        } else if (core.received(buffer, kind) && greetings.received(Objects.requireNonNull(link), buffer, bytes)) {
+            session.received(buffer, bytes, kind, call);
+        } else if (session.received(buffer, kind) && greetings.received(Objects.requireNonNull(link), buffer, bytes)) {
             if (incoming) {
                 happen(RailState.Event.ADMITTED);
-                core.prepareMessages();
+                session.prepareMessages();
             } else {
                 up();
             }
@@ -321,7 +321,7 @@ final class Rail {
             if (isMessage) {
                 return bytes;
             }
-            core.broken("Message of " + arrived + " bytes out of order");
+            session.broken("Message of " + arrived + " bytes out of order");
         } else {
             if (isMessage && by.open(buffer.all, bytes)) {
                 return bytes - Seal.BYTES;
@@ -333,21 +333,21 @@ final class Rail {
 
     /** Ends the channel, which got a message that the peer has not sealed as the next one. */
     private void tampered(String details) {
-        if (core.state().hasEnded()) {
+        if (session.state().hasEnded()) {
             return;
         }
         if (state == RailState.PROVING) { // an old greeting that somebody has recorded
             greetings.notItsOwn();
         } else {
             engine.counts.tampered();
-            core.abort(EndReason.TAMPERED, details);
+            session.abort(EndReason.TAMPERED, details);
         }
     }
 
     /** Ends the channel, whose connection carries what no node sends. */
     void wireBroken(String details) {
         if (seal == null) {
-            core.broken(details);
+            session.broken(details);
         } else {
             tampered(details);
         }
@@ -363,7 +363,7 @@ final class Rail {
         }
         happen(RailState.Event.GREETED);
         heard = true;
-        core.opened();
+        session.opened();
     }
 
     /** Seals and opens all messages from now on. */
@@ -414,16 +414,17 @@ final class Rail {
         long alive = Deadline.nanoseconds(options.alive());
         Link on = link;
         if (outstanding > 0) {
-            if (quiet / 2 > alive && quiet - alive > core.operations.workNanos()) {
+            if (quiet / 2 > alive && quiet - alive > session.operations.workNanos()) {
                 heardAt = now;
-                core.endLocked(Event.LOST, EndReason.LOST, "The peer's adapter has acknowledged nothing", null);
+                session.endLocked(Event.LOST, EndReason.LOST, "The peer's adapter has acknowledged nothing", null);
             }
         } else if (quiet > alive && hasControlRoom() && on != null) {
             try {
                 on.probe(key | CONTROL);
                 controlPosted();
             } catch (RuntimeException | Error refused) {
-                core.endLocked(Event.LOST, EndReason.FAILED, "The peer could not be asked for a sign of life", refused);
+                session.endLocked(
+                        Event.LOST, EndReason.FAILED, "The peer could not be asked for a sign of life", refused);
             }
         }
     }

@@ -85,7 +85,7 @@ final class RdmaCarrier extends Carrier {
 
     private final Supplier<Throwable> failure;
     private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
-    private final Map<ConnectionId, ChannelCore> known = new ConcurrentHashMap<>();
+    private final Map<ConnectionId, Session> known = new ConcurrentHashMap<>();
 
     /** An address of a device, which this process has taken. */
     record Place(EventChannel events, ConnectionId listener, InetSocketAddress address) {
@@ -245,21 +245,21 @@ final class RdmaCarrier extends Carrier {
 
     /** Handles what the last poll has found. The lock of a channel is taken once for neighbouring completions. */
     private void handleFetched() {
-        ChannelCore locked = null;
+        Session locked = null;
         try {
             while (cursor.next()) {
                 long id = cursor.id();
-                ChannelCore core = engine.find(id); // null if it is closed
-                if (core != locked && locked != null) {
+                Session session = engine.find(id); // null if it is closed
+                if (session != locked && locked != null) {
                     locked.lock.unlock();
                     locked = null;
                 }
-                if (core != null) {
+                if (session != null) {
                     if (locked == null) {
-                        core.lock.lock();
-                        locked = core;
+                        session.lock.lock();
+                        locked = session;
                     }
-                    handleCompletion(core, (int) id & 0xffff);
+                    handleCompletion(session, (int) id & 0xffff);
                 }
             }
         } finally {
@@ -269,19 +269,19 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private void handleCompletion(ChannelCore core, int place) {
+    private void handleCompletion(Session session, int place) {
         try {
             if (!cursor.isSuccess()) {
-                core.failed(place, cursor.status(), failure);
+                session.failed(place, cursor.status(), failure);
             } else if ((place & Rail.RECEIVE) == 0) {
-                core.sent(place);
+                session.sent(place);
             } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && !cursor.hasImmediate()) {
-                core.rail.received(place, cursor.byteLength());
+                session.rail.received(place, cursor.byteLength());
             } else {
-                core.rail.wireBroken("Not a message of a node");
+                session.rail.wireBroken("Not a message of a node");
             }
         } catch (RuntimeException | Error failed) {
-            core.fail(failed);
+            session.fail(failed);
         }
     }
 
@@ -323,41 +323,41 @@ final class RdmaCarrier extends Carrier {
             admit(request.request());
             return;
         }
-        ChannelCore core = known.get(event.id());
+        Session session = known.get(event.id());
         if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
             engine.deviceRemoved();
         }
-        if (core == null) {
+        if (session == null) {
             return;
         }
         try {
-            happened(event, core);
+            happened(event, session);
         } catch (RuntimeException | Error failed) {
-            core.fail(failed);
+            session.fail(failed);
         }
     }
 
-    private void happened(CmEvent event, ChannelCore core) {
+    private void happened(CmEvent event, Session session) {
         switch (event.type()) {
             case ADDRESS_RESOLVED -> event.id().beginResolveRoute(RESOLVE_TIMEOUT);
             case ROUTE_RESOLVED -> {
-                if (core.rail.prepare()) {
-                    connect(event.id(), core);
+                if (session.rail.prepare()) {
+                    connect(event.id(), session);
                 }
             }
             case ESTABLISHED -> {
                 if (event.status() == 0) {
-                    core.rail.established();
+                    session.rail.established();
                 } else {
-                    unreachable(event, core, ", " + event.type().meaning());
+                    unreachable(event, session, ", " + event.type().meaning());
                 }
             }
-            case DISCONNECTED -> core.disconnected("The connection manager reports its end");
+            case DISCONNECTED -> session.disconnected("The connection manager reports its end");
             case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE ->
-                unreachable(event, core, ", " + event.type().meaning());
+                unreachable(event, session, ", " + event.type().meaning());
             case REJECTED -> {
                 if (event instanceof CmEvent.Rejected rejected) {
-                    rejected(rejected, core);
+                    rejected(rejected, session);
                 }
             }
             default -> {
@@ -366,16 +366,16 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private static void rejected(CmEvent.Rejected event, ChannelCore core) {
+    private static void rejected(CmEvent.Rejected event, Session session) {
         EndReason refused = refusal(event.privateData());
         if (refused == null) {
-            unreachable(event, core, ": " + event.reason());
+            unreachable(event, session, ": " + event.reason());
         } else {
-            core.end(refused, "It refused this channel", null);
+            session.end(refused, "It refused this channel", null);
         }
     }
 
-    private void connect(ConnectionId id, ChannelCore core) {
+    private void connect(ConnectionId id, Session session) {
         try {
             setAckTimeout(id);
             id.beginConnect(PARAMETERS);
@@ -383,7 +383,7 @@ final class RdmaCarrier extends Carrier {
             if (!UNREACHABLE.contains(refused.errno())) {
                 throw refused;
             }
-            core.end(EndReason.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
+            session.end(EndReason.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
         }
     }
 
@@ -408,11 +408,11 @@ final class RdmaCarrier extends Carrier {
         };
     }
 
-    private static void unreachable(CmEvent event, ChannelCore core, String details) {
-        if (isNobody(event) && core.rail.connection() instanceof IdConnection connection) {
+    private static void unreachable(CmEvent event, Session session, String details) {
+        if (isNobody(event) && session.rail.connection() instanceof IdConnection connection) {
             connection.nobody = true;
         }
-        core.end(EndReason.UNREACHABLE, event.type().cName() + " (status " + event.status() + ")" + details, null);
+        session.end(EndReason.UNREACHABLE, event.type().cName() + " (status " + event.status() + ")" + details, null);
     }
 
     // Connections
@@ -501,14 +501,14 @@ final class RdmaCarrier extends Carrier {
     }
 
     /** Begins to connect a channel. */
-    void connect(ChannelCore core) {
-        ConnectionId id = events.createId(PortSpace.TCP, core.arena);
+    void connect(Session session) {
+        ConnectionId id = events.createId(PortSpace.TCP, session.arena);
         IdConnection connection = new IdConnection(id);
-        known.put(id, core);
-        core.rail.connecting(connection);
-        core.allocate(); // in the thread that waits for this channel
+        known.put(id, session);
+        session.rail.connecting(connection);
+        session.allocate(); // in the thread that waits for this channel
         try {
-            id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), core.peer, RESOLVE_TIMEOUT);
+            id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), session.peer, RESOLVE_TIMEOUT);
         } catch (VerbsException refused) {
             connection.nobody = NO_WAY.contains(refused.errno()) || UNREACHABLE.contains(refused.errno());
             throw refused;
@@ -516,18 +516,18 @@ final class RdmaCarrier extends Carrier {
     }
 
     private void admit(ConnectRequest request) {
-        ChannelCore core = request.peer().map(engine.arrivals::admit).orElse(null);
-        if (core == null) {
+        Session session = request.peer().map(engine.arrivals::admit).orElse(null);
+        if (session == null) {
             refuse(request);
             return;
         }
         try {
-            ConnectionId id = request.claim(core.arena);
+            ConnectionId id = request.claim(session.arena);
             IdConnection connection = new IdConnection(id);
-            known.put(id, core); // from here on, the connection removes it
-            core.rail.accept(connection);
+            known.put(id, session); // from here on, the connection removes it
+            session.rail.accept(connection);
         } catch (RuntimeException | Error failed) {
-            core.fail(failed);
+            session.fail(failed);
         }
     }
 

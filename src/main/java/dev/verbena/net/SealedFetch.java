@@ -44,8 +44,8 @@ final class SealedFetch implements AutoCloseable {
         sealed = new byte[plain.length + Seal.BYTES];
         ring = new RemoteMemory(source.address(), source.key(), SealedOffer.ringBytes(source.length()));
         int largest = SealedOffer.pieceBytes(source.length(), 0);
-        staging = new Staging(engine, channel.core().rail.with(), SealedOffer.sealedBytes(largest));
-        channel.core().operations.found(ring);
+        staging = new Staging(engine, channel.session().rail.with(), SealedOffer.sealedBytes(largest));
+        channel.session().operations.found(ring);
     }
 
     /**
@@ -103,8 +103,8 @@ final class SealedFetch implements AutoCloseable {
             MemorySegment.copy(from, ValueLayout.JAVA_BYTE, place, sealed, 0, bytes);
             if (!cipher.open(Seal.NOTHING, sealed, bytes, plain)) {
                 engine.counts.tampered();
-                channel.core().end(EndReason.TAMPERED, "Piece " + piece + " of a transfer", null);
-                channel.core().checkNotEnded();
+                channel.session().end(EndReason.TAMPERED, "Piece " + piece + " of a transfer", null);
+                channel.session().checkNotEnded();
             }
             target.put(
                     piece * SealedOffer.PIECE + done,
@@ -134,7 +134,7 @@ final class SealedFetch implements AutoCloseable {
     private void leaveRing() {
         if (!left) {
             left = true;
-            channel.core().operations.forgetFound(ring);
+            channel.session().operations.forgetFound(ring);
         }
     }
 

@@ -71,12 +71,12 @@ final class TcpCarrier extends Carrier {
     private final Waiters waiters = new Waiters();
 
     /** A completion or an event of a channel. */
-    private record Report(ChannelCore core, Runnable action) {
+    private record Report(Session session, Runnable action) {
         void run() {
-            try (var _ = core.lock.held()) {
+            try (var _ = session.lock.held()) {
                 action.run();
             } catch (RuntimeException | Error failed) {
-                core.fail(failed);
+                session.fail(failed);
             }
         }
     }
@@ -241,7 +241,7 @@ final class TcpCarrier extends Carrier {
 
     @Override
     Attempt attempt() {
-        return core -> connect(core, false);
+        return session -> connect(session, false);
     }
 
     /**
@@ -250,10 +250,10 @@ final class TcpCarrier extends Carrier {
      * @param asks true to connect only if the peer has no RDMA. Else the channel ends, and
      *     {@link TcpStream#isRedirected} tells
      */
-    void connect(ChannelCore core, boolean asks) {
-        TcpStream stream = new TcpStream(this, memory, core, asks);
-        core.rail.connecting(stream);
-        if (core.rail.prepare()) {
+    void connect(Session session, boolean asks) {
+        TcpStream stream = new TcpStream(this, memory, session, asks);
+        session.rail.connecting(stream);
+        if (session.rail.prepare()) {
             InetSocketAddress own = new InetSocketAddress(address.getAddress(), 0);
             run(() -> stream.connect(own, selector));
         }
@@ -628,10 +628,10 @@ final class TcpCarrier extends Carrier {
             leave(visitor, Wire.USE_RDMA);
             return;
         }
-        ChannelCore core = hasGreeted ? engine.arrivals.admit(visitor.peer) : null;
-        if (core != null) {
+        Session session = hasGreeted ? engine.arrivals.admit(visitor.peer) : null;
+        if (session != null) {
             remove(visitor);
-            admit(visitor, core);
+            admit(visitor, session);
         } else if (engine.isClosing()) {
             dismiss(visitor);
         } else {
@@ -650,18 +650,18 @@ final class TcpCarrier extends Carrier {
         }
     }
 
-    private void admit(TcpVisitor visitor, ChannelCore core) {
-        TcpStream stream = new TcpStream(this, memory, core, false);
+    private void admit(TcpVisitor visitor, Session session) {
+        TcpStream stream = new TcpStream(this, memory, session, false);
         try {
             stream.take(visitor.socket, selector);
-            if (core.rail.accept(stream)) {
+            if (session.rail.accept(stream)) {
                 stream.greeted(visitor.input().flip());
             } else { // the channel has ended already
                 stream.close();
             }
         } catch (IOException | RuntimeException | Error failed) {
             stream.close();
-            core.fail(failed);
+            session.fail(failed);
         }
     }
 
@@ -674,8 +674,8 @@ final class TcpCarrier extends Carrier {
     }
 
     /** Hands a completion or an event to the thread that makes progress. */
-    void report(ChannelCore core, Runnable action) {
-        reports.add(new Report(core, action));
+    void report(Session session, Runnable action) {
+        reports.add(new Report(session, action));
         reported = true;
     }
 

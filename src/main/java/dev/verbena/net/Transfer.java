@@ -131,7 +131,8 @@ public final class Transfer implements AutoCloseable {
         }
         try {
             fetch(
-                    () -> TransferMemory.receiving(engine, channel.core().rail.with(), target),
+                    () -> TransferMemory.receiving(
+                            engine, channel.session().rail.with(), target),
                     (from, data) -> target.asSlice(from).copyFrom(data),
                     progress,
                     whole,
@@ -163,7 +164,7 @@ public final class Transfer implements AutoCloseable {
         FileMemory range = new FileMemory(file, position, source.length());
         range.checkWritable();
         fetch(
-                () -> TransferMemory.receiving(engine, channel.core().rail.with(), range),
+                () -> TransferMemory.receiving(engine, channel.session().rail.with(), range),
                 range::write,
                 progress,
                 () -> {},
@@ -216,7 +217,7 @@ public final class Transfer implements AutoCloseable {
             read = true;
         } finally {
             if (!read) { // reads may be under way into memory that the program uses again
-                channel.core().end(EndReason.FAILED, "A transfer was given up", null);
+                channel.session().end(EndReason.FAILED, "A transfer was given up", null);
             }
         }
         if (refused != null) {
@@ -231,7 +232,7 @@ public final class Transfer implements AutoCloseable {
             throws InterruptedException {
         Pace pace = channel.pace();
         Duration late =
-                channel.core().rail.with().carrier.ackTimeout().dividedBy(8).multipliedBy(7); // clocks are coarse
+                channel.session().rail.with().carrier.ackTimeout().dividedBy(8).multipliedBy(7); // clocks are coarse
         long[] tickets = new long[TransferMemory.PIECES];
         long[] sizes = new long[TransferMemory.PIECES];
         long posted = 0;

@@ -348,7 +348,7 @@ class ChannelTest extends ConnectedTest {
         Future<?> loop = nodes.run(() -> {
             ends.server().receiveEach(message -> {});
         });
-        ends.server().core().end(EndReason.FAILED, "on purpose", null);
+        ends.server().session().end(EndReason.FAILED, "on purpose", null);
         assertThat(loop).failsWithin(DEADLINE).withThrowableThat().withMessageContaining("on purpose");
     }
 
@@ -405,7 +405,7 @@ class ChannelTest extends ConnectedTest {
             }
         }
         assertThat(ends.client().toString()).contains("(open, ");
-        ends.server().core().end(EndReason.LOST, "", null);
+        ends.server().session().end(EndReason.LOST, "", null);
         assertThat(ends.server().toString()).endsWith("(ended: LOST)");
     }
 

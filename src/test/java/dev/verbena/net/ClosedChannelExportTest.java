@@ -35,7 +35,7 @@ class ClosedChannelExportTest {
             Thread thread = Thread.ofPlatform().daemon().start(closing);
             Await.until(
                     "the export is closed, or waits for the channel",
-                    () -> closing.isDone() || Await.isIn(thread, "dev.verbena.net.ChannelCore", "revoke"));
+                    () -> closing.isDone() || Await.isIn(thread, "dev.verbena.net.Session", "revoke"));
             Fenced.goOn("ibv_dealloc_mw");
             NodePair.end(closing);
             NodePair.end(freeing);

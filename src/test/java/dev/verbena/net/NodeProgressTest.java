@@ -361,7 +361,7 @@ class NodeProgressTest {
                 send(ends.server(), i);
                 send(ends.client(), i);
                 assertThat(receive(ends.client())).isEqualTo(i);
-                ends.client().core().end(EndReason.LOST, "on purpose", null); // flushes all receives
+                ends.client().session().end(EndReason.LOST, "on purpose", null); // flushes all receives
                 ends.client().close();
                 Await.until("the server knows", () -> !ends.server().isOpen());
                 ends.server().close();

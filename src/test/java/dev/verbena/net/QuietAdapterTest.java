@@ -195,7 +195,7 @@ class QuietAdapterTest extends ConnectedTest {
     void removedDeviceIsAskedForNoGoodbye() throws Exception {
         Await.until("greeted", () -> ends.client().toString().contains(" 0 under way"));
         long posted = Fenced.calls("ibv_post_send");
-        ends.client().core().end(EndReason.DEVICE_REMOVED, "", null);
+        ends.client().session().end(EndReason.DEVICE_REMOVED, "", null);
         assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
         assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.DEVICE_REMOVED);
         assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
@@ -347,7 +347,7 @@ class QuietAdapterTest extends ConnectedTest {
         RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
         hold(client);
         long ticket = client.tryFetchAndAdd(at, 1);
-        ends.client().core().end(EndReason.LOST, "on purpose", null);
+        ends.client().session().end(EndReason.LOST, "on purpose", null);
         assertThatExceptionOfType(ChannelException.class)
                 .isThrownBy(() -> client.isDone(ticket))
                 .withMessageContaining("on purpose");

@@ -50,7 +50,7 @@ class SealedRingTest extends TcpTest {
     void nextOfferMayHaveTheRingOfOneThatWasConfirmedJustNow() throws Exception {
         use(NodePair.SMALL.secret(SECRET));
         NodePair.Ends ends = nodes.connect();
-        Engine engine = ends.server().core().engine;
+        Engine engine = ends.server().session().engine;
         Future<Void> first = offer(ends.client(), 1);
         try (Message one = ends.server().receive(DEADLINE)) {
             Receiver slow = Receiver.of(ends.server(), engine, one);

@@ -705,7 +705,7 @@ class SecretTest {
                             .satisfies(ended -> assertThat(ended.reason()).isEqualTo(EndReason.TAMPERED));
                 }
                 assertThat(offered).failsWithin(DEADLINE);
-                assertThat(tapped.server.core().rail.with().carrier.idle)
+                assertThat(tapped.server.session().rail.with().carrier.idle)
                         .as("memory that an adapter may write into")
                         .hasNullValue();
             }
@@ -810,9 +810,9 @@ class SecretTest {
     }
 
     private static void sayAboutPiece(Channel by, int kind) {
-        ChannelCore core = by.core();
-        try (var _ = core.lock.held()) {
-            assertThat(core.rail.trySendAboutPiece(kind, 0)).isTrue();
+        Session session = by.session();
+        try (var _ = session.lock.held()) {
+            assertThat(session.rail.trySendAboutPiece(kind, 0)).isTrue();
         }
     }
 
@@ -900,8 +900,8 @@ class SecretTest {
     void memoryOfATransferServesTheNextIfItIsLargeEnough() throws Exception {
         NodePair.Ends ends = nodes.connect();
         List<AtomicReference<Staging.Memory>> idle = List.of(
-                ends.client().core().rail.with().carrier.idle,
-                ends.server().core().rail.with().carrier.idle);
+                ends.client().session().rail.with().carrier.idle,
+                ends.server().session().rail.with().carrier.idle);
         transfer(ends, 1000);
         List<Staging.Memory> small = idle.stream().map(AtomicReference::get).toList();
         transfer(ends, 1000);

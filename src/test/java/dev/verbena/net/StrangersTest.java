@@ -241,7 +241,7 @@ class StrangersTest extends TcpTest {
                 SocketChannel door = listener.accept();
                 door.configureBlocking(false);
                 doors.add(door);
-                TcpStream stream = new TcpStream(carrier, memory, new ChannelCore(engine, i, own, true), false);
+                TcpStream stream = new TcpStream(carrier, memory, new Session(engine, i, own, true), false);
                 stream.take(door, selector);
                 stream.disconnect();
             }

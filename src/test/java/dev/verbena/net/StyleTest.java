@@ -64,7 +64,7 @@ class StyleTest extends ConnectedTest {
             long call(Channel on, Message request) {
                 AtomicLong ticket = new AtomicLong();
                 AtomicReference<Message> reply = new AtomicReference<>();
-                Node node = on.core().engine.node();
+                Node node = on.session().engine.node();
                 Await.until("the reply has come", () -> {
                     node.progress();
                     if (ticket.get() == 0) {

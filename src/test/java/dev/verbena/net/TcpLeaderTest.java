@@ -22,7 +22,7 @@ class TcpLeaderTest extends TcpTest {
         use(NodePair.SMALL.progress(NodeOptions.Progress.CALLER));
         var connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
         nodes.server.accept(DEADLINE);
-        carrier = NodePair.end(connecting).core().engine.carrier;
+        carrier = NodePair.end(connecting).session().engine.carrier;
     }
 
     private Thread waiting(AtomicBoolean enough) {

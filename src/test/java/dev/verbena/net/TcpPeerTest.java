@@ -402,7 +402,7 @@ class TcpPeerTest extends TcpTest {
                         .passUntil(
                                 "the goodbye is given up",
                                 Duration.ofSeconds(1),
-                                () -> channel.core().parted());
+                                () -> channel.session().parted());
                 channel.close();
             } else {
                 peer.write(new byte[TcpFrame.BYTES]);

@@ -33,7 +33,7 @@ class TcpStreamTest {
     private Engine engine = engine(NodeOptions.Progress.BACKGROUND);
     private TcpCarrier carrier = (TcpCarrier) engine.carrier;
     private ServerSocketChannel listener;
-    private ChannelCore core;
+    private Session session;
     private TcpStream stream;
 
     @BeforeEach
@@ -88,10 +88,10 @@ class TcpStreamTest {
         begin(engine.enterToConnect(peer), asks);
     }
 
-    private void begin(ChannelCore made, boolean asks) {
-        core = made;
-        carrier.connect(core, asks);
-        stream = (TcpStream) core.rail.connection();
+    private void begin(Session made, boolean asks) {
+        session = made;
+        carrier.connect(session, asks);
+        stream = (TcpStream) session.rail.connection();
     }
 
     /** Connects a channel to the listener, which has got this side's first bytes. */
@@ -99,7 +99,7 @@ class TcpStreamTest {
         return connect(engine.enterToConnect(listening()), asks);
     }
 
-    private SocketChannel connect(ChannelCore made, boolean asks) throws IOException {
+    private SocketChannel connect(Session made, boolean asks) throws IOException {
         begin(made, asks);
         turn();
         SocketChannel accepted = listener.accept();
@@ -116,21 +116,21 @@ class TcpStreamTest {
         peer.greet(TcpTest.WINDOW);
         turnUntil("the channel is open", () -> {
             Channel channel = engine.takeAccepted();
-            core = channel == null ? null : channel.core();
-            return core != null;
+            session = channel == null ? null : channel.session();
+            return session != null;
         });
-        stream = (TcpStream) core.rail.connection();
+        stream = (TcpStream) session.rail.connection();
         turn();
         peer.await(TcpFrame.SEND);
         peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
-        turnUntil("the greeting is acknowledged", () -> core.toString().contains(" 0 under way"));
+        turnUntil("the greeting is acknowledged", () -> session.toString().contains(" 0 under way"));
         return peer;
     }
 
     /** Reads from a peer, of whose answer the first byte has come. Returns the memory. */
     private LocalMemory beginLargeRead(TcpPeer peer) throws IOException {
         LocalMemory local = memory(LARGE);
-        core.channel.tryRead(local, new RemoteMemory(8, 1, LARGE));
+        session.channel.tryRead(local, new RemoteMemory(8, 1, LARGE));
         turn();
         peer.await(TcpFrame.READ);
         peer.frame(TcpFrame.DATA, frame -> frame.length = LARGE);
@@ -144,7 +144,7 @@ class TcpStreamTest {
     }
 
     private LocalMemory memory(int size) {
-        return carrier.register(core.arena.allocate(size), List.of(AccessFlag.LOCAL_WRITE), core.arena)
+        return carrier.register(session.arena.allocate(size), List.of(AccessFlag.LOCAL_WRITE), session.arena)
                 .slice(0, size);
     }
 
@@ -152,17 +152,17 @@ class TcpStreamTest {
 
     @Test
     void channelThatWasGivenUpDoesNotConnect() throws Exception {
-        core = engine.enterToConnect(listening());
+        session = engine.enterToConnect(listening());
         try (Selector selector = Selector.open()) {
-            TcpStream late = new TcpStream(carrier, TcpMemory.create(core.arena), core, false);
+            TcpStream late = new TcpStream(carrier, TcpMemory.create(session.arena), session, false);
             late.disconnect();
             turn();
             late.connect(OWN, selector);
             assertThat(selector.keys()).isEmpty();
         }
-        core.beginClose();
-        core.release(false);
-        begin(core, false);
+        session.beginClose();
+        session.release(false);
+        begin(session, false);
         turn();
         assertThat(listener.accept()).isNull();
     }
@@ -183,16 +183,16 @@ class TcpStreamTest {
         begin(new InetSocketAddress(host, port), false);
         turn();
         assertThat(isClosed()).isEqualTo(!later);
-        turnUntil("it is refused", () -> core.cause() != null);
-        assertThat(core.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
+        turnUntil("it is refused", () -> session.cause() != null);
+        assertThat(session.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
         assertThat(isClosed()).isTrue();
     }
 
     @Test
     void connectionThatThePeerClosesIsClosed() throws Exception {
         accept().close();
-        turnUntil("the end has come", () -> core.cause() != null);
-        assertThat(core.cause()).hasMessageContaining("The peer has closed the connection");
+        turnUntil("the end has come", () -> session.cause() != null);
+        assertThat(session.cause()).hasMessageContaining("The peer has closed the connection");
         assertThat(isClosed()).isTrue();
     }
 
@@ -233,9 +233,9 @@ class TcpStreamTest {
     void requestThatHasBegunIsSentWholeAndNoOther() throws Exception {
         try (TcpPeer peer = accept()) {
             LocalMemory large = memory(LARGE);
-            core.channel.tryWrite(large, new RemoteMemory(8, 1, LARGE));
+            session.channel.tryWrite(large, new RemoteMemory(8, 1, LARGE));
             turn();
-            core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
             stream.disconnect();
             turn();
             peer.socket.setSoTimeout(1);
@@ -269,7 +269,7 @@ class TcpStreamTest {
     @Test
     void requestThatWasPostedBeforeTheNodeClosedIsSent() throws Exception {
         try (TcpPeer peer = accept()) {
-            core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
             carrier.close();
             assertThat(peer.await(TcpFrame.WRITE).length).isEqualTo(8);
             peer.awaitEnd();
@@ -292,7 +292,7 @@ class TcpStreamTest {
     @Test
     void numberIntoMemoryThatIsGoneIsDropped() throws Exception {
         try (TcpPeer peer = accept()) {
-            core.channel.tryFetchAndAdd(new RemoteMemory(8, 1, 8), 1);
+            session.channel.tryFetchAndAdd(new RemoteMemory(8, 1, 8), 1);
             turn();
             peer.await(TcpFrame.FETCH_AND_ADD);
             peer.frame(TcpFrame.VALUE, frame -> frame.first = 1);
@@ -315,8 +315,8 @@ class TcpStreamTest {
         try (TcpPeer peer = accept()) {
             beginLargeRead(peer);
         }
-        turnUntil("the end has come", () -> core.cause() != null);
-        assertThat(core.cause().reason()).isEqualTo(EndReason.LOST);
+        turnUntil("the end has come", () -> session.cause() != null);
+        assertThat(session.cause().reason()).isEqualTo(EndReason.LOST);
         assertThat(isClosed()).isTrue();
     }
 
@@ -326,19 +326,19 @@ class TcpStreamTest {
     void requestOfMemoryThatIsGoneEndsTheChannel(boolean peerReads) throws Exception {
         try (TcpPeer peer = accept()) {
             LocalMemory local = memory(LARGE);
-            core.channel.tryWrite(local, new RemoteMemory(8, 1, LARGE));
+            session.channel.tryWrite(local, new RemoteMemory(8, 1, LARGE));
             turn();
             local.region().close();
             if (!peerReads) { // only this side's program moves
-                core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+                session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
             }
             turnUntil("the end has come", () -> {
                 if (peerReads) {
                     peer.read(peer.socket.getInputStream().available());
                 }
-                return core.cause() != null;
+                return session.cause() != null;
             });
-            assertThat(core.cause()).hasMessageContaining("deregistered while it was sent");
+            assertThat(session.cause()).hasMessageContaining("deregistered while it was sent");
             assertThat(isClosed()).isTrue();
         }
     }
@@ -355,9 +355,9 @@ class TcpStreamTest {
                         all.frame(TcpFrame.READ, frame -> {});
                     }
                 });
-                return core.cause() != null;
+                return session.cause() != null;
             });
-            assertThat(core.cause()).hasMessageContaining("reads and atomics under way");
+            assertThat(session.cause()).hasMessageContaining("reads and atomics under way");
             assertThat(asked[0]).isGreaterThan(1000); // the first ones were answered
         }
     }
@@ -392,9 +392,9 @@ class TcpStreamTest {
 
     /** The memory of the channel is gone before this thread sees what has come, and that the program has closed the channel. */
     private void assertIsDropped(TcpPeer peer) throws IOException {
-        core.beginClose();
-        core.release(false);
-        engine.release(core);
+        session.beginClose();
+        session.release(false);
+        engine.release(session);
         turn();
         assertThat(isClosed()).isFalse();
         assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GOODBYE);
@@ -406,10 +406,10 @@ class TcpStreamTest {
     @Test
     void largeRequestThatIsBeingSentIsProgress() throws Exception {
         try (TcpPeer peer = accept()) {
-            core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
             turn();
             assertThat(stream.takeProgress()).as("small").isFalse();
-            core.channel.tryWrite(memory(LARGE), new RemoteMemory(8, 1, LARGE));
+            session.channel.tryWrite(memory(LARGE), new RemoteMemory(8, 1, LARGE));
             turn();
             assertThat(stream.takeProgress()).as("large").isTrue();
             int[] inVain = {0};
@@ -417,7 +417,7 @@ class TcpStreamTest {
                 inVain[0] = stream.takeProgress() ? 0 : inVain[0] + 1;
                 return inVain[0] == 100;
             });
-            core.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
             turn();
             assertThat(stream.takeProgress()).as("and the program posts more").isFalse();
             peer.await(TcpFrame.WRITE);
@@ -428,9 +428,9 @@ class TcpStreamTest {
     void dataThatComesIsProgressAndAMessageIsNot() throws Exception {
         try (TcpPeer peer = accept()) {
             peer.message(Wire.DATA, 0, 0, (byte) 1);
-            turnUntil("the message has come", () -> core.messages.arrivedCount() == 1);
+            turnUntil("the message has come", () -> session.messages.arrivedCount() == 1);
             assertThat(stream.takeProgress()).as("message").isFalse();
-            core.channel.tryRead(memory(8), new RemoteMemory(8, 1, 8));
+            session.channel.tryRead(memory(8), new RemoteMemory(8, 1, 8));
             turn();
             peer.await(TcpFrame.READ);
             peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
@@ -446,9 +446,9 @@ class TcpStreamTest {
     void channelThatAsksEndsIfBothSidesHaveRdma() throws Exception {
         try (SocketChannel peer = connect(true)) {
             peer.write(TcpFrame.goodbye(Wire.USE_RDMA));
-            turnUntil("the answer has come", () -> core.cause() != null);
+            turnUntil("the answer has come", () -> session.cause() != null);
             assertThat(stream.isRedirected()).isTrue();
-            assertThat(core.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
+            assertThat(session.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
         }
     }
 
@@ -456,7 +456,7 @@ class TcpStreamTest {
     void channelThatDoesNotAskEndsIfItIsToldToUseRdma() throws Exception {
         try (SocketChannel peer = connect(false)) {
             peer.write(TcpFrame.goodbye(Wire.USE_RDMA));
-            turnUntil("the answer has come", () -> core.cause() != null);
+            turnUntil("the answer has come", () -> session.cause() != null);
             assertThat(stream.isRedirected()).isFalse();
         }
     }
@@ -464,8 +464,8 @@ class TcpStreamTest {
     @Test
     void channelThatAsksAndIsGivenUpIsClosed() throws Exception {
         SocketChannel peer = connect(true);
-        core.beginClose();
-        core.release(false);
+        session.beginClose();
+        session.release(false);
         turn();
         peer.close();
         turnUntil("the connection is closed", this::isClosed);
@@ -473,7 +473,7 @@ class TcpStreamTest {
 
     @Test
     void channelThatAsksAndLacksMemoryFails() {
-        ChannelCore lacking = new ChannelCore(engine, 0, OWN, false);
+        Session lacking = new Session(engine, 0, OWN, false);
         lacking.arena.close();
         assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> carrier.connect(lacking, true));
     }

@@ -6,7 +6,7 @@ import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.Recorder;
-import dev.verbena.net.ChannelState.Event;
+import dev.verbena.net.SessionState.Event;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
@@ -18,10 +18,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a channel, and its part of the protocol, over a {@link Rail}. Completions, events and the time come from the
- * node's {@link Engine}; everything else from the program's threads. One lock guards all fields. No call waits under it.
+ * What the programs at the two ends of a channel say to each other, over a {@link Rail}: the state, messages, operations and
+ * exports of one side, and the cause of the end. Completions, events and the time come from the node's {@link Engine};
+ * everything else from the program's threads. One lock guards all fields. No call waits under it.
  */
-final class ChannelCore {
+final class Session {
     /** The longest time that a goodbye of a channel that has failed may take. */
     private static final long PARTING_NANOS = 1_000_000_000L;
 
@@ -44,7 +45,7 @@ final class ChannelCore {
     final Operations operations;
     final Grants grants;
 
-    private volatile ChannelState state = ChannelState.OPENING;
+    private volatile SessionState state = SessionState.OPENING;
     /** The reason of the end; null before, and for a channel that only this side has closed. */
     private volatile @Nullable ChannelException cause;
 
@@ -59,7 +60,7 @@ final class ChannelCore {
 
     /** The next one of the {@link ClosedChannels}, whose lock guards it. */
     @Nullable
-    ChannelCore nextClosed;
+    Session nextClosed;
 
     /** The memory of the messages. */
     private volatile @Nullable MemoryRegion memory;
@@ -70,7 +71,7 @@ final class ChannelCore {
     /** The time at which a channel that parts waits no longer. */
     private long partBy;
 
-    ChannelCore(Engine engine, long key, InetSocketAddress peer, boolean incoming) {
+    Session(Engine engine, long key, InetSocketAddress peer, boolean incoming) {
         this.engine = engine;
         this.options = engine.options;
         this.key = key;
@@ -204,7 +205,7 @@ final class ChannelCore {
 
     /** Notes that a request of this side has succeeded: the peer's adapter has acknowledged it. */
     void sent(int place) {
-        if (state == ChannelState.RELEASED) {
+        if (state == SessionState.RELEASED) {
             return;
         }
         rail.acknowledged(place);
@@ -223,7 +224,7 @@ final class ChannelCore {
 
     /** Grants credits when half of the window is owed; and parts when all is done. */
     void control() {
-        if (state != ChannelState.OPEN) {
+        if (state != SessionState.OPEN) {
             if (rail.outstanding() == 0) {
                 happen(Event.DONE, null);
             }
@@ -314,7 +315,7 @@ final class ChannelCore {
     /** Returns the verbs objects if messages can be posted; else null. The caller holds the lock. */
     @Nullable
     Link linkIfOpen() {
-        return state == ChannelState.OPEN ? rail.link() : null;
+        return state == SessionState.OPEN ? rail.link() : null;
     }
 
     boolean isClosing() {
@@ -360,8 +361,8 @@ final class ChannelCore {
      * @return false if the event changes nothing
      */
     boolean happen(Event event, @Nullable ChannelException why) {
-        ChannelState before = state;
-        ChannelState now = after(event);
+        SessionState before = state;
+        SessionState now = after(event);
         if (now == null) {
             return false;
         }
@@ -398,7 +399,7 @@ final class ChannelCore {
     }
 
     /** Returns the state after an event; null if the event changes nothing. No goodbye travels before the connection is made. */
-    private @Nullable ChannelState after(Event event) {
+    private @Nullable SessionState after(Event event) {
         boolean saysGoodbye = event == Event.ABORTED || event == Event.PEER_LEFT;
         return state.after(saysGoodbye && !rail.isConnected() ? Event.LOST : event);
     }
@@ -627,12 +628,12 @@ final class ChannelCore {
 
     // State
 
-    ChannelState state() {
+    SessionState state() {
         return state;
     }
 
     boolean isOpen() {
-        return state == ChannelState.OPEN && engine.broken == null;
+        return state == SessionState.OPEN && engine.broken == null;
     }
 
     boolean isOpenOrThrow() {
@@ -641,7 +642,7 @@ final class ChannelCore {
         if (ended != null && ended.reason() != EndReason.CLOSED_BY_PEER) {
             throw ended.again();
         }
-        return state != ChannelState.OPENING;
+        return state != SessionState.OPENING;
     }
 
     /** Returns the reason of the end. Ends this channel if its node can't go on. */
@@ -671,7 +672,7 @@ final class ChannelCore {
             if (closed) {
                 return text + " (closed)";
             }
-            if (state == ChannelState.OPENING) {
+            if (state == SessionState.OPENING) {
                 return text + " (connecting)";
             }
             return state.hasEnded()

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The table of a channel's states, and what a channel does in each state about each thing that can happen. */
-class ChannelStateTest {
+class SessionStateTest {
     /** The state of a rail after each event; a dot where the event changes nothing. */
     private static final String RAILS = """
                    CONNECTED ASKED     INTRODUCED ADMITTED  GREETED ENDED
@@ -119,7 +119,7 @@ class ChannelStateTest {
 
     /** A channel that connects, with a connection that notes what the channel does. */
     private final class Probe extends Carrier.Connection {
-        final ChannelCore core = new ChannelCore(engine, 1L << 32, OWN, false);
+        final Session session = new Session(engine, 1L << 32, OWN, false);
         final List<Integer> goodbyes = new ArrayList<>();
         private final List<TcpFrame> unacknowledged = new ArrayList<>();
         private final TcpLink link;
@@ -129,16 +129,17 @@ class ChannelStateTest {
 
         Probe(String state) {
             super(Transport.TCP, engine.carrier);
-            link = new TcpLink(memory, new TcpStream((TcpCarrier) engine.carrier, memory, core, false), OPTIONS, arena);
-            core.rail.connecting(this);
-            assertThat(core.rail.prepare()).isTrue();
+            link = new TcpLink(
+                    memory, new TcpStream((TcpCarrier) engine.carrier, memory, session, false), OPTIONS, arena);
+            session.rail.connecting(this);
+            assertThat(session.rail.prepare()).isTrue();
             for (Deed deed : path(state)) {
                 happen(deed);
             }
             if (state.equals("RELEASED")) {
-                core.release(false);
+                session.release(false);
             }
-            assertThat(state(core)).isEqualTo(state);
+            assertThat(state(session)).isEqualTo(state);
             look();
             goodbyes.clear();
             disconnected = 0;
@@ -166,7 +167,7 @@ class ChannelStateTest {
 
         void happen(Deed deed) {
             switch (deed) {
-                case ESTABLISHED -> core.rail.established();
+                case ESTABLISHED -> session.rail.established();
                 case GREETING -> greet(0, Protection.NONE);
                 case OLD_GREETING -> greet(1, Protection.NONE);
                 case SECRET_GREETING -> greet(0, Protection.SEALED);
@@ -174,34 +175,34 @@ class ChannelStateTest {
                 case CREDITS -> receive(Wire.GRANT, 1, 0, 0);
                 case GOODBYE -> receive(Wire.GOODBYE, 0, 0, 0);
                 case FAULTY_GOODBYE -> receive(Wire.GOODBYE, 0, EndReason.PEER_FAILED.code, 0);
-                case DISCONNECTED -> core.disconnected("for a test");
-                case FLUSHED -> locked(() -> core.failed(0, WorkStatus.WORK_REQUEST_FLUSHED, () -> null));
-                case NO_ANSWER -> locked(() -> core.failed(0, WorkStatus.RETRY_EXCEEDED, () -> null));
+                case DISCONNECTED -> session.disconnected("for a test");
+                case FLUSHED -> locked(() -> session.failed(0, WorkStatus.WORK_REQUEST_FLUSHED, () -> null));
+                case NO_ANSWER -> locked(() -> session.failed(0, WorkStatus.RETRY_EXCEEDED, () -> null));
                 case ACKNOWLEDGED -> acknowledge();
                 case TOO_LATE -> late();
-                case NODE_FAILED -> core.end(EndReason.FAILED, "for a test", null);
-                case DEVICE_REMOVED -> core.end(EndReason.DEVICE_REMOVED, "", null);
-                case CLOSE -> core.beginClose();
+                case NODE_FAILED -> session.end(EndReason.FAILED, "for a test", null);
+                case DEVICE_REMOVED -> session.end(EndReason.DEVICE_REMOVED, "", null);
+                case CLOSE -> session.beginClose();
             }
         }
 
         private void late() {
             long far = System.nanoTime() + Duration.ofHours(1).toNanos();
-            core.tick(System.nanoTime()); // takes the last sign of life
-            core.tick(far); // asks for one if nothing is to be acknowledged
-            core.tick(far + Duration.ofHours(1).toNanos());
+            session.tick(System.nanoTime()); // takes the last sign of life
+            session.tick(far); // asks for one if nothing is to be acknowledged
+            session.tick(far + Duration.ofHours(1).toNanos());
         }
 
         private void acknowledge() {
             look();
             for (TcpFrame request : List.copyOf(unacknowledged)) {
-                locked(() -> core.sent((int) request.id & 0xffff));
+                locked(() -> session.sent((int) request.id & 0xffff));
             }
             unacknowledged.clear();
         }
 
         private void greet(int versionChange, Protection protection) {
-            MemorySegment greeting = core.messages.receive(receive).memory();
+            MemorySegment greeting = session.messages.receive(receive).memory();
             new Wire.Greeting(4, 64, 0, new byte[0]).writeTo(greeting);
             Wire.protect(greeting, protection, Transport.RDMA);
             greeting.set(ValueLayout.JAVA_BYTE, 4, (byte) (Wire.VERSION + versionChange));
@@ -209,14 +210,14 @@ class ChannelStateTest {
         }
 
         private void receive(int kind, int credits, int code, int bytes) {
-            MemorySegment message = core.messages.receive(receive).all;
+            MemorySegment message = session.messages.receive(receive).all;
             sequence += Wire.isCounted(kind) ? 1 : 0;
             Wire.writeHeader(message, kind, code, credits, sequence, 0);
-            locked(() -> core.rail.received(Rail.RECEIVE | receive++, Wire.HEADER_BYTES + bytes));
+            locked(() -> session.rail.received(Rail.RECEIVE | receive++, Wire.HEADER_BYTES + bytes));
         }
 
         private void locked(Runnable work) {
-            try (var _ = core.lock.held()) {
+            try (var _ = session.lock.held()) {
                 work.run();
             }
         }
@@ -280,7 +281,7 @@ class ChannelStateTest {
 
     @Test
     void eventsLeadFromStateToStateAsInTheTables() {
-        assertTable(CHANNELS, ChannelState.values(), ChannelState.Event.values(), ChannelState::after);
+        assertTable(CHANNELS, SessionState.values(), SessionState.Event.values(), SessionState::after);
         assertTable(RAILS, RailState.values(), RailState.Event.values(), RailState::after);
     }
 
@@ -300,11 +301,11 @@ class ChannelStateTest {
     }
 
     /** Returns the name of the state of a channel; before it is open, of that of its rail. */
-    private static String state(ChannelCore core) {
-        return core.state() != ChannelState.OPENING
-                ? core.state().name()
+    private static String state(Session session) {
+        return session.state() != SessionState.OPENING
+                ? session.state().name()
                 : Arrays.stream(RailState.values())
-                        .filter(core.rail::is)
+                        .filter(session.rail::is)
                         .map(Enum::name)
                         .findAny()
                         .orElseThrow();
@@ -317,17 +318,17 @@ class ChannelStateTest {
         expected.put("RELEASED", ".");
         for (String state : expected.keySet()) {
             Probe probe = new Probe(state);
-            ChannelException before = probe.core.cause();
+            ChannelException before = probe.session.cause();
             int earlier = opened();
             probe.happen(deed);
             probe.look();
             Set<String> seen = new HashSet<>();
-            if (!state(probe.core).equals(state)) {
-                seen.add(state(probe.core));
+            if (!state(probe.session).equals(state)) {
+                seen.add(state(probe.session));
             }
             probe.goodbyes.forEach(code -> seen.add(code.toString()));
-            if (probe.core.cause() != before) {
-                seen.add(cause(probe.core).reason().name());
+            if (probe.session.cause() != before) {
+                seen.add(cause(probe.session).reason().name());
             }
             if (probe.disconnected > 0) {
                 seen.add("x");
@@ -343,17 +344,17 @@ class ChannelStateTest {
 
     /** Closes a channel, which throws if messages may be lost, and never again changes. */
     private void checkClose(String before, Deed deed, Probe probe) {
-        ChannelState state = probe.core.state();
-        boolean fresh = probe.core.beginClose();
-        ChannelException lost = probe.core.release(false);
+        SessionState state = probe.session.state();
+        boolean fresh = probe.session.beginClose();
+        ChannelException lost = probe.session.release(false);
         boolean was = before.equals("CLOSING") || before.equals("DRAINING");
-        boolean mayLose = state == ChannelState.OPEN
-                || state == ChannelState.CLOSING
-                || state == ChannelState.DRAINING
-                || (was && probe.core.cause() != null);
+        boolean mayLose = state == SessionState.OPEN
+                || state == SessionState.CLOSING
+                || state == SessionState.DRAINING
+                || (was && probe.session.cause() != null);
         assertThat(lost != null).as(deed + " in " + before + ", then close").isEqualTo(mayLose);
         assertThat(fresh).isEqualTo(!was && !before.equals("RELEASED") && deed != Deed.CLOSE);
-        assertThat(probe.core.state()).isEqualTo(ChannelState.RELEASED);
+        assertThat(probe.session.state()).isEqualTo(SessionState.RELEASED);
         assertThat(engine.statistics().opened()).isEqualTo(engine.statistics().ended());
     }
 
@@ -361,8 +362,8 @@ class ChannelStateTest {
         return (int) engine.statistics().opened();
     }
 
-    private static ChannelException cause(ChannelCore core) {
-        @Nullable ChannelException known = core.cause();
+    private static ChannelException cause(Session session) {
+        @Nullable ChannelException known = session.cause();
         assertThat(known).isNotNull();
         return known;
     }

@@ -4,9 +4,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The states of a channel, in the order in which a channel goes through them, and the table of their changes:
- * {@link #after}. {@link ChannelCore} tells what happens on the way, and {@link RailState} has the states of the connection.
+ * {@link #after}. {@link Session} tells what happens on the way, and {@link RailState} has the states of the connection.
  */
-enum ChannelState {
+enum SessionState {
     /** The connection is being made, or the greetings are exchanged. */
     OPENING,
 
@@ -57,7 +57,7 @@ enum ChannelState {
 
     /** Returns the state after an event; null if the event changes nothing in this state. */
     @Nullable
-    ChannelState after(Event event) {
+    SessionState after(Event event) {
         return switch (this) {
             case OPENING ->
                 switch (event) {

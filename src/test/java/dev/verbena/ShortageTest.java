@@ -2,6 +2,7 @@ package dev.verbena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.CFunction;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.net.Channel;
 import dev.verbena.net.ChannelException;
@@ -27,6 +28,7 @@ import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
+import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -82,6 +84,12 @@ class ShortageTest {
                 .contains("left 0 objects and 0 violations");
     }
 
+    /** The JDK makes a class for a handle at its 128th call, for which there is no memory. */
+    @Test
+    void callsThatMustBeMadeAreMadeWithoutHeap() {
+        assertThat(run(MustCalls.class)).contains("200 of 200 called");
+    }
+
     private static String addressOf(String transport) {
         return transport.equals("RDMA") ? "10.9.9.1" : "127.0.0.1";
     }
@@ -98,6 +106,32 @@ class ShortageTest {
                         "-XX:-UseTLAB")
                 .runOnClassPath(main, arguments)
                 .successfulOutput();
+    }
+
+    /** Calls a function of C as what must be called, the second half of the times without heap. */
+    static final class MustCalls {
+        public static void main(String[] arguments) {
+            CFunction absolute = CFunction.at(
+                    "labs", Linker.nativeLinker().defaultLookup().find("labs").orElseThrow());
+            absolute.find();
+            int called = call(absolute, 100);
+            Heap.take();
+            called += call(absolute, 100);
+            Heap.giveBack();
+            System.out.println(called + " of 200 called");
+        }
+
+        private static int call(CFunction absolute, int times) {
+            int called = 0;
+            for (int i = 0; i < times; i++) {
+                try {
+                    called += (int) absolute.callQuietly(-1, 0, 0, 0);
+                } catch (OutOfMemoryError notCalled) {
+                    continue;
+                }
+            }
+            return called;
+        }
     }
 
     /** The heap of a program that lacks it. */

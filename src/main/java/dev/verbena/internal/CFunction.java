@@ -30,6 +30,9 @@ public final class CFunction {
     private static final ThreadLocal<MemorySegment> CAPTURE =
             ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(Linker.Option.captureStateLayout()));
 
+    /** True once the other handle of {@link #callQuietly} can be called without memory. */
+    private static volatile boolean hasSpare;
+
     private static final LinkedHandle LINK = LinkedHandle.ofLongs(LinkedHandle.Kind.ERRNO, MOST);
 
     /** Holds the handle, in a class of its own: it is linked before the first call. Six arguments are in registers. */
@@ -130,16 +133,33 @@ public final class CFunction {
     /**
      * Calls the function without an allocation: for what must be done although memory may be missing, such as to acknowledge
      * an event, for which C waits. {@link #find} the function before. The error number is lost.
+     *
+     * <p>The JDK makes a class for a handle at its 128th call, unless C2 has compiled the caller. If memory is missing just
+     * then, that call and all that follow end before C is called. So another handle, for two arguments, calls C then.
      */
     public long callQuietly(long first, long second, long third, long fourth) {
         ExtendedCalls.PLAIN.prepare(true);
-        return ExtendedCalls.PLAIN.call(address(), first, second, third, fourth, 0, 0);
+        MemorySegment function = address();
+        try {
+            return ExtendedCalls.PLAIN.call(function, first, second, third, fourth, 0, 0);
+        } catch (OutOfMemoryError beforeTheCall) {
+            if (!hasSpare || third != 0 || fourth != 0) {
+                throw beforeTheCall;
+            }
+            return ExtendedCalls.PLAIN.call(function, first, second);
+        }
     }
 
-    /** Finds the function and links the handle of {@link #callQuietly}. */
+    /** Finds the function and links the handles of {@link #callQuietly}. */
     public CFunction find() {
         ExtendedCalls.PLAIN.prepare(true);
         address();
+        if (!hasSpare) {
+            ExtendedCalls.PLAIN.prepare(false);
+            // The first call takes memory, too.
+            ExtendedCalls.PLAIN.call(NativeLibraries.C.symbol("labs").orElseThrow(), 0, 0);
+            hasSpare = true;
+        }
         return this;
     }
 

@@ -19,10 +19,10 @@ final class ChannelFuture<T> extends CompletableFuture<T> {
     private final Engine engine;
     private final @Nullable Numbers<?, T> from;
 
-    /** What this is the future of; null before it has a number. The channel's lock guards this and what follows. */
+    /** The call or operation of this future; null before it has a number. The channel's lock guards this and what follows. */
     Numbers.@Nullable Pending<T> of;
 
-    /** What was not sent. */
+    /** The request that was not sent. */
     Numbers.@Nullable Unsent<T> unsent;
 
     /** The reason why it could not be sent. */

@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is under way from this side of a channel, its {@link Calls} or its {@link Operations}, by number. The objects are used
+ * The {@link Calls} or the {@link Operations} of this side of a channel that are under way, by number. The objects are used
  * again and again. Each use has a ticket, which no other use has: the number and a generation. Threads, tickets and futures
  * take results in one way. What has a future and lacks a number or a credit waits here, without a thread. The channel's lock
  * guards an instance. Methods with a ticket or a future take it; all others are called under it.
@@ -68,7 +68,7 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
         abstract void drop();
     }
 
-    /** What a future stands for until it is sent. */
+    /** The request of a future until it is sent. */
     interface Unsent<R> {
         /** Sends it if there are a number and a credit. Returns what is under way then; else null. */
         @Nullable

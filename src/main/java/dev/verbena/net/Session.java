@@ -18,8 +18,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the programs at the two ends of a channel say to each other, over a {@link Rail}: the state, messages, operations and
- * exports of one side, and the cause of the end. Completions, events and the time come from the node's {@link Engine};
+ * One side of a channel, over a {@link Rail}: the state, messages, operations and exports, and the cause of the end. Completions, events and the time come from the node's {@link Engine};
  * everything else from the program's threads. One lock guards all fields. No call waits under it.
  */
 final class Session {

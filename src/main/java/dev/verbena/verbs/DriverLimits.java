@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What the drivers of adapters do not have, and what to take instead. This is the one table from which refused verbs, {@link
+ * The parts of verbs that drivers of adapters lack, and what to take instead. This is the one table from which refused verbs, {@link
  * Device#limits} and the chapter devices.md have their reasons. It was read in the sources of rdma-core 65 and of Linux.
  */
 enum DriverLimits {
@@ -19,9 +19,9 @@ enum DriverLimits {
             Set.of("efa"),
             Map.of(
                     Part.RESIZING,
-                    "can't resize completion queues: make a larger one",
+                    Reason.NO_RESIZING,
                     Part.REREGISTRATION,
-                    "can't change a registration: close the region, and register the memory anew",
+                    Reason.NO_REREGISTRATION,
                     Part.QUEUE_PAIRS,
                     "has no reliable connections: take datagrams (QueuePair.ud), or a node over TCP (Transport.TCP)",
                     Part.CONNECTION_MANAGER,
@@ -31,9 +31,9 @@ enum DriverLimits {
                     Part.INLINE,
                     "has room for 32 bytes of inline data: send registered memory",
                     Part.SHARED_RECEIVES,
-                    "has no shared receive queues: post receives to each queue pair",
+                    Reason.NO_SHARED_RECEIVES,
                     Part.WINDOWS,
-                    "has no memory windows: register the part itself",
+                    Reason.NO_WINDOWS,
                     Part.EXTENDED_SENDS,
                     "has extended queue pairs for sends of datagrams only: make a queue pair without operations()",
                     Part.EXTENDED_COMPLETIONS,
@@ -44,9 +44,9 @@ enum DriverLimits {
             Set.of("mana"),
             Map.of(
                     Part.RESIZING,
-                    "can't resize completion queues: make a larger one",
+                    Reason.NO_RESIZING,
                     Part.REREGISTRATION,
-                    "can't change a registration: close the region, and register the memory anew",
+                    Reason.NO_REREGISTRATION,
                     Part.QUEUE_PAIRS,
                     "has reliable connections only: take QueuePair.rc, Connection or a node",
                     Part.SENDS,
@@ -54,13 +54,13 @@ enum DriverLimits {
                     Part.INLINE,
                     "ignores the flag for inline data and would read memory that is not registered: send registered memory",
                     Part.SHARED_RECEIVES,
-                    "has no shared receive queues: post receives to each queue pair",
+                    Reason.NO_SHARED_RECEIVES,
                     Part.WINDOWS,
                     "can't bind memory windows: register the part itself",
                     Part.EXTENDED_SENDS,
-                    "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
+                    Reason.NO_EXTENDED_SENDS,
                     Part.EXTENDED_COMPLETIONS,
-                    "has no extended completion queues: make a plain one",
+                    Reason.NO_EXTENDED_COMPLETIONS,
                     Part.STATE,
                     "does not tell the state of a queue pair: QueuePair.state() is the state that this process knows")),
 
@@ -69,7 +69,7 @@ enum DriverLimits {
             Set.of("irdma", "ice", "i40e", "idpf"),
             Map.of(
                     Part.QUEUE_PAIRS,
-                    "has reliable connections and datagrams only: take QueuePair.rc or QueuePair.ud",
+                    Reason.TWO_KINDS_OF_PAIRS,
                     Part.SENDS,
                     "has atomics on its newest generation only, with rdma-core 64: let the peer's program change the number",
                     Part.INLINE,
@@ -79,7 +79,7 @@ enum DriverLimits {
                     Part.WINDOWS,
                     "has memory windows of TYPE_2 with rdma-core 64 only: take TYPE_1",
                     Part.EXTENDED_SENDS,
-                    "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
+                    Reason.NO_EXTENDED_SENDS,
                     Part.EXTENDED_COMPLETIONS,
                     "lacks CompletionField.PATH_BITS, and time stamps on its older generations: ask for other fields")),
 
@@ -88,65 +88,80 @@ enum DriverLimits {
             Set.of("erdma"),
             Map.of(
                     Part.RESIZING,
-                    "can't resize completion queues: make a larger one",
+                    Reason.NO_RESIZING,
                     Part.REREGISTRATION,
-                    "can't change a registration: close the region, and register the memory anew",
+                    Reason.NO_REREGISTRATION,
                     Part.QUEUE_PAIRS,
                     "has reliable connections only, and one piece of memory a receive: take Connection or a node",
                     Part.CONNECTING,
-                    "connects by the connection manager only: take Connection and Listener, or a node",
+                    Reason.CONNECTS_BY_MANAGER,
                     Part.INLINE,
                     "has room for 96 bytes of inline data: ask for less",
                     Part.SHARED_RECEIVES,
-                    "has no shared receive queues: post receives to each queue pair",
+                    Reason.NO_SHARED_RECEIVES,
                     Part.WINDOWS,
-                    "has no memory windows: register the part itself",
+                    Reason.NO_WINDOWS,
                     Part.EXTENDED_SENDS,
-                    "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
+                    Reason.NO_EXTENDED_SENDS,
                     Part.EXTENDED_COMPLETIONS,
-                    "has no extended completion queues: make a plain one")),
+                    Reason.NO_EXTENDED_COMPLETIONS)),
 
     BNXT_RE(
             "bnxt_re",
             Set.of("bnxt_en", "bnxt_re"),
             Map.of(
                     Part.REREGISTRATION,
-                    "can't change a registration: close the region, and register the memory anew",
+                    Reason.NO_REREGISTRATION,
                     Part.QUEUE_PAIRS,
-                    "has reliable connections and datagrams only: take QueuePair.rc or QueuePair.ud",
+                    Reason.TWO_KINDS_OF_PAIRS,
                     Part.WINDOWS,
                     "has no memory windows in rdma-core 65: register the part itself",
                     Part.EXTENDED_COMPLETIONS,
-                    "has no extended completion queues: make a plain one")),
+                    Reason.NO_EXTENDED_COMPLETIONS)),
 
     /** Soft-RoCE, the only software for InfiniBand's transport. */
-    RXE(
-            "rxe",
-            Set.of("rdma_rxe"),
-            Map.of(Part.REREGISTRATION, "can't change a registration: close the region, and register the memory anew")),
+    RXE("rxe", Set.of("rdma_rxe"), Map.of(Part.REREGISTRATION, Reason.NO_REREGISTRATION)),
 
     SIW(
             "siw",
             Set.of("siw"),
             Map.of(
                     Part.RESIZING,
-                    "can't resize completion queues: make a larger one",
+                    Reason.NO_RESIZING,
                     Part.REREGISTRATION,
-                    "can't change a registration: close the region, and register the memory anew",
+                    Reason.NO_REREGISTRATION,
                     Part.QUEUE_PAIRS,
                     "has reliable connections only: take Connection or a node",
                     Part.CONNECTING,
-                    "connects by the connection manager only: take Connection and Listener, or a node",
+                    Reason.CONNECTS_BY_MANAGER,
                     Part.SENDS,
                     "has no immediate data and no atomics: put the number behind the data, and let the peer's program change one",
                     Part.INLINE,
                     "has room for 80 bytes of inline data: ask for less",
                     Part.WINDOWS,
-                    "has no memory windows: register the part itself",
+                    Reason.NO_WINDOWS,
                     Part.EXTENDED_SENDS,
-                    "has no extended queue pairs: make a queue pair without operations(), whose methods are the same",
+                    Reason.NO_EXTENDED_SENDS,
                     Part.EXTENDED_COMPLETIONS,
-                    "has no extended completion queues: make a plain one"));
+                    Reason.NO_EXTENDED_COMPLETIONS));
+
+    /** Reasons that several drivers have. */
+    private static final class Reason {
+        static final String NO_RESIZING = "can't resize completion queues: make a larger one";
+        static final String NO_REREGISTRATION =
+                "can't change a registration: close the region, and register the memory anew";
+        static final String NO_SHARED_RECEIVES = "has no shared receive queues: post receives to each queue pair";
+        static final String NO_WINDOWS = "has no memory windows: register the part itself";
+        static final String NO_EXTENDED_SENDS =
+                "has no extended queue pairs: make a queue pair without operations(), whose methods are the same";
+        static final String NO_EXTENDED_COMPLETIONS = "has no extended completion queues: make a plain one";
+        static final String TWO_KINDS_OF_PAIRS =
+                "has reliable connections and datagrams only: take QueuePair.rc or QueuePair.ud";
+        static final String CONNECTS_BY_MANAGER =
+                "connects by the connection manager only: take Connection and Listener, or a node";
+
+        private Reason() {}
+    }
 
     /** A part of verbs that some drivers do not have, or have in part. */
     enum Part {

@@ -92,7 +92,7 @@ final class Frames {
         private int at;
         private boolean ended;
 
-        /** What a reader does before it waits. */
+        /** A step of a reader before it waits. */
         interface Asking {
             void ask() throws IOException;
         }

@@ -33,7 +33,7 @@ public final class GuestExecution implements ExecutionControlProvider {
 
     static final String NAME = "guest";
 
-    /** What an {@code ObjectOutputStream} begins with. So this side need not wait for the guest before it compiles. */
+    /** The first bytes of an {@code ObjectOutputStream}. With them, this side need not wait for the guest before it compiles. */
     private static final byte[] HEADER = {(byte) 0xac, (byte) 0xed, 0, 5};
 
     private @Nullable Process process;

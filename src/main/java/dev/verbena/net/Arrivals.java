@@ -51,21 +51,27 @@ final class Arrivals {
     /**
      * Makes a channel for a peer that connects. If there are as many as may be, one gives way: the oldest one whose peer has
      * left or was refused, or else the oldest one whose peer has not greeted. Returns null if there is none.
+     *
+     * @param resumes true if the peer says that it goes on with a channel, which counts already
      */
     @Nullable
-    Session admit(InetSocketAddress peer) {
-        Session session = enter(peer);
-        while (session == null && makesRoom(engine.hasRoomOf(peer.getAddress()) ? null : peer.getAddress())) {
-            session = enter(peer);
+    Session admit(InetSocketAddress peer, boolean resumes) {
+        Session session = enter(peer, resumes);
+        while (session == null && makesRoom(hasRoomOf(peer, resumes) ? null : peer.getAddress())) {
+            session = enter(peer, resumes);
         }
         return session;
     }
 
-    private @Nullable Session enter(InetSocketAddress peer) {
+    private boolean hasRoomOf(InetSocketAddress peer, boolean resumes) {
+        return resumes || engine.hasRoomOf(peer.getAddress());
+    }
+
+    private @Nullable Session enter(InetSocketAddress peer, boolean resumes) {
         // connections of both transports may come at once
         try (var _ = engine.table.held()) {
-            boolean hasRoom = waiting.get() < engine.options.maxWaiting() && engine.hasRoomOf(peer.getAddress());
-            Session session = hasRoom ? engine.enter(peer, true) : null;
+            boolean hasRoom = waiting.get() < engine.options.maxWaiting() && hasRoomOf(peer, resumes);
+            Session session = hasRoom ? engine.enter(peer, true, resumes) : null;
             if (session != null) {
                 try {
                     greeting.add(session);
@@ -136,6 +142,13 @@ final class Arrivals {
     /** Notes that a channel is open. Returns true if the program has to accept it. */
     boolean opened(Session session) {
         return greeting.remove(session) && greeted.add(session);
+    }
+
+    /** Forgets the channel of a peer whose connection another channel has got. */
+    void remove(Session session) {
+        if (greeting.remove(session)) {
+            waiting.decrementAndGet();
+        }
     }
 
     /** Returns true for a channel that the program has not accepted. */

@@ -154,11 +154,16 @@ final class AutoCarrier extends Carrier {
         return rdma.isOverTcp() ? new ByRdma(true) : new Asking();
     }
 
+    @Override
+    void connect(Rail rail) {
+        throw new IllegalStateException("A connection belongs to one of the two transports");
+    }
+
     /** Asks the peer by TCP if it has RDMA too. A peer that does not, stays connected by TCP. */
     private final class Asking implements Attempt {
         @Override
         public void begin(Session session) {
-            tcp.connect(session, true);
+            tcp.connect(session.rail, true);
         }
 
         @Override
@@ -191,7 +196,7 @@ final class AutoCarrier extends Carrier {
 
         @Override
         public void begin(Session session) {
-            rdma.connect(session);
+            rdma.connect(session.rail);
         }
 
         @Override

@@ -40,6 +40,17 @@ final class Buffer {
     /** The memory of the header, the message and the seal. */
     final MemorySegment all;
 
+    /** The memory that is sent: the same, or that of a sealed copy. */
+    final MemorySegment sent;
+
+    private final LocalMemory posted;
+
+    /** True from the time when the message was posted until the adapter has acknowledged it. */
+    boolean onWire;
+
+    /** True while the peer may not have the message, which may have to be sent again. */
+    boolean kept;
+
     /** The message that methods lend which allocate nothing, once one of them has. */
     @Nullable
     Message reused;
@@ -75,11 +86,22 @@ final class Buffer {
      * @param room the number of bytes behind the message that its seal needs
      */
     Buffer(int index, LocalMemory whole, int room) {
+        this(index, whole, room, whole);
+    }
+
+    /**
+     * Makes a buffer.
+     *
+     * @param posted the memory that is sent, of the same size
+     */
+    Buffer(int index, LocalMemory whole, int room, LocalMemory posted) {
         this.index = index;
         this.whole = whole;
         this.around = Wire.HEADER_BYTES + room;
         this.all = whole.segment();
-        this.slice = whole;
+        this.posted = posted;
+        this.sent = posted == whole ? all : posted.segment();
+        this.slice = posted;
         this.length = (int) whole.length() - around;
     }
 
@@ -156,7 +178,7 @@ final class Buffer {
     LocalMemory slice() {
         LocalMemory known = slice;
         if (known.length() != length + around) {
-            known = whole.slice(0, length + around);
+            known = posted.slice(0, length + around);
             slice = known;
         }
         return known;

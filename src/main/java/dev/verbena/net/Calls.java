@@ -120,12 +120,13 @@ final class Calls extends Numbers<Calls.Call, Message> {
     boolean trySend(Message message, Call call, int kind) {
         try (var _ = session.lock.held()) {
             Buffer buffer = requestable(message);
-            return send(session.checkCanSend(), buffer, call, kind);
+            session.checkCanSend();
+            return send(buffer, call, kind);
         }
     }
 
-    private boolean send(Link on, Buffer buffer, Call call, int kind) {
-        boolean sent = messages.sendRequest(on, buffer, call.number, kind);
+    private boolean send(Buffer buffer, Call call, int kind) {
+        boolean sent = messages.sendRequest(buffer, call.number, kind);
         if (sent) {
             call.offers = kind == Wire.OFFER;
             call.pulled = false;
@@ -136,9 +137,9 @@ final class Calls extends Numbers<Calls.Call, Message> {
     }
 
     /** Sends a request if there are a number and a credit. Returns its call, or null. */
-    private @Nullable Call trySend(Link on, Buffer buffer) {
+    private @Nullable Call trySend(Buffer buffer) {
         Call next = next();
-        if (next == null || !send(on, buffer, next, Wire.CALL)) {
+        if (next == null || !send(buffer, next, Wire.CALL)) {
             return null;
         }
         take(next);
@@ -148,8 +149,8 @@ final class Calls extends Numbers<Calls.Call, Message> {
     /** Sends a request if that is possible now. Returns the ticket of the call, or 0. */
     long tryCall(Message message) {
         try (var _ = session.lock.held()) {
-            Link on = checkCanBegin();
-            Call call = trySend(on, requestable(message));
+            checkCanBegin();
+            Call call = trySend(requestable(message));
             return call == null ? 0 : call.ticket();
         }
     }
@@ -227,7 +228,7 @@ final class Calls extends Numbers<Calls.Call, Message> {
             ChannelFuture<Message> mine = send(checkCanBegin(), new Unsent<>() {
                 @Override
                 public @Nullable Call trySend(Link on) {
-                    return Calls.this.trySend(on, request);
+                    return Calls.this.trySend(request);
                 }
 
                 @Override
@@ -271,6 +272,16 @@ final class Calls extends Numbers<Calls.Call, Message> {
             come(call);
         }
         return call != null;
+    }
+
+    /** Tells the peer of the offers that were given up while there was no connection. */
+    void pathBack() {
+        for (int number = 0; number < most; number++) {
+            Call call = at(number);
+            if (call != null && call.state == Call.State.FORGOTTEN) {
+                messages.pulls.giveUp(call);
+            }
+        }
     }
 
     // Of the peer

@@ -118,8 +118,8 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
             return register(Link.allocate(options, messages, arena), List.of(AccessFlag.LOCAL_WRITE), arena);
         }
 
-        /** Makes the queues of a channel, with memory for the greetings of both sides. */
-        abstract Link link(NodeOptions options, VerbsArena arena);
+        /** Makes the queues of a rail, with memory for the greetings of both sides. */
+        abstract Link link(NodeOptions options, Rail rail);
 
         /** Accepts the peer. */
         abstract void accept();
@@ -169,6 +169,9 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
 
     /** Returns the first step to connect to a peer. */
     abstract Attempt attempt();
+
+    /** Begins to connect. */
+    abstract void connect(Rail rail);
 
     /**
      * Hands completions and events to the channels. Only the thread that makes progress calls this.

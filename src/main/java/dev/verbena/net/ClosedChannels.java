@@ -27,6 +27,7 @@ final class ClosedChannels {
     /** Closes the arena of a channel. Waits for another thread that closes it. */
     void closeArena(Session session) {
         session.revokeAll();
+        session.rail.closeArena();
         ArenaLifetime.of(session.arena).closeUnlessClosed();
         try (var _ = lock.held()) {
             Session before = null;

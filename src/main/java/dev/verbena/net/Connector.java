@@ -27,11 +27,22 @@ final class Connector {
 
     private @Nullable Boolean takePlace() {
         engine.checkUsable();
+        return tryBegin() ? Boolean.TRUE : null;
+    }
+
+    /** Begins to connect without a thread. Returns false if as many connects as may be are under way. */
+    boolean tryBegin() {
         if (underWay.incrementAndGet() <= engine.options.connecting()) {
-            return Boolean.TRUE;
+            return true;
         }
         underWay.decrementAndGet();
-        return null;
+        return false;
+    }
+
+    /** Notes the end of a connect. */
+    void end() {
+        underWay.decrementAndGet();
+        engine.wake(places);
     }
 
     /** Has all threads that wait for others to connect look again. */
@@ -52,8 +63,7 @@ final class Connector {
         try {
             return connect(peer, deadline, timeout);
         } finally {
-            underWay.decrementAndGet();
-            engine.wake(places);
+            end();
         }
     }
 

@@ -38,7 +38,7 @@ public enum EndReason {
     /** No node answers at the peer's address: no way leads there, nobody listens, or a program that is no node does. */
     UNREACHABLE(-1, "No node answers at the peer's address"),
     /** The connection was lost: the peer's process has ended, or its machine or the network has failed. */
-    LOST(-1, "The connection was lost: the peer's process has ended, or its machine or the network has failed"),
+    LOST(12, "The connection was lost: the peer's process has ended, or its machine or the network has failed"),
     /** The device of this node was removed. */
     DEVICE_REMOVED(-1, "The device was removed"),
     /** This side has failed, for example for lack of memory. The exception's cause tells more. */

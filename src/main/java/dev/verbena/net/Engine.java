@@ -58,11 +58,13 @@ final class Engine {
     private final Supplier<@Nullable Channel> takeAccepted = this::takeAccepted;
     private final Supplier<@Nullable Boolean> step = this::step;
 
-    /** The channels by the number in their requests. The lock guards changes. */
+    /** The channels by their numbers. The lock guards changes. */
     private final AtomicReferenceArray<@Nullable Session> slots;
 
+    /** The connections of the channels. */
+    final Rails rails;
+
     final Mutex table = new Mutex();
-    private int generation;
     private int count;
 
     final NodeCounts counts = new NodeCounts();
@@ -116,7 +118,7 @@ final class Engine {
     private volatile @Nullable Node node;
     private volatile @Nullable Handler handler;
     private volatile @Nullable Thread loop;
-    private volatile boolean someEnded;
+    volatile boolean someEnded;
 
     /** True once no channel and no transfer begins any more. The table's lock guards this. */
     private volatile boolean closing;
@@ -137,7 +139,10 @@ final class Engine {
         this.options = options;
         this.background = options.progress() == NodeOptions.Progress.BACKGROUND;
         this.handlers = new Handlers(this, options.window());
-        this.slots = new AtomicReferenceArray<>(options.maxChannels());
+        // one that goes on is twice there for a while
+        int places = options.heals() ? Math.min(4 * options.maxChannels(), 1 << 16) : options.maxChannels();
+        this.slots = new AtomicReferenceArray<>(places);
+        this.rails = new Rails(this, places);
         try {
             carrier = switch (options.transport()) {
                 case RDMA -> new RdmaCarrier(this, RdmaCarrier.Place.at(own, arena), options, arena);
@@ -486,6 +491,7 @@ final class Engine {
             }
             try {
                 handled = carrier.poll();
+                rails.handleClaims();
             } catch (StackOverflowError full) { // ends the call of a thread of the program alone
                 throw full;
             } catch (RuntimeException | Error failure) { // in any thread that makes progress: no other would notice
@@ -532,14 +538,6 @@ final class Engine {
         }
     }
 
-    /** Returns the channel of a request's id; null if it is closed. */
-    @Nullable
-    Session find(long id) {
-        int slot = (int) (id >>> 16) & 0xffff;
-        Session session = slot < slots.length() ? slots.get(slot) : null;
-        return session == null || (id ^ session.key) >>> 16 != 0 ? null : session;
-    }
-
     /** Has all channels look at the clock. */
     void tick(long now) {
         for (int i = 0; i < slots.length(); i++) { // without a lambda, which is an object
@@ -554,6 +552,7 @@ final class Engine {
     private void bury() {
         someEnded = false;
         try {
+            rails.freeRetired();
             arrivals.bury();
             for (Session session : List.copyOf(over)) {
                 if (buried(session)) {
@@ -638,9 +637,7 @@ final class Engine {
         int already = 0;
         for (int i = 0; i < slots.length(); i++) {
             Session session = slots.get(i);
-            if (session != null
-                    && session.rail.incoming
-                    && session.peer.getAddress().equals(peer)) {
+            if (session != null && session.incoming && session.peer.getAddress().equals(peer)) {
                 already++;
             }
         }
@@ -650,26 +647,45 @@ final class Engine {
     /** Makes a channel and gives it a number; returns null if there are as many as may be. */
     @Nullable
     Session enter(InetSocketAddress peer, boolean incoming) {
+        return enter(peer, incoming, false);
+    }
+
+    /**
+     * Makes a channel and gives it a number; returns null if there are as many as may be.
+     *
+     * @param resumes true if the channel is to give its connection to another one, and so does not count
+     */
+    @Nullable
+    Session enter(InetSocketAddress peer, boolean incoming, boolean resumes) {
         try (var _ = table.held()) {
-            if (closing || broken != null || count == slots.length()) {
+            if (closing || broken != null || (!resumes && count >= options.maxChannels())) {
                 return null;
             }
-            int slot = 0;
-            while (slots.get(slot) != null) {
-                slot++;
+            int slot = freePlace();
+            if (slot == slots.length()) {
+                return null;
             }
-            generation++;
-            Session session = new Session(this, (long) generation << 32 | (long) slot << 16, peer, incoming);
+            Session session = new Session(this, rails.nextKey(slot), peer, incoming);
             slots.set(slot, session);
+            rails.add(session.rail);
             count++;
             return session;
         }
     }
 
+    /** Returns a number that no channel and no connection has; the number of places if there is none. The caller holds the lock. */
+    int freePlace() {
+        int place = 0;
+        while (place < slots.length() && (slots.get(place) != null || rails.has(place))) {
+            place++;
+        }
+        return place;
+    }
+
     /** Notes that a channel is open. */
     void opened(Session session) {
         counts.opened();
-        if (session.rail.incoming && arrivals.opened(session)) {
+        if (session.incoming && arrivals.opened(session)) {
             Handler with = handler;
             if (with == null) {
                 wake(accepting);
@@ -741,11 +757,12 @@ final class Engine {
         Node.Statistics last = session.statistics();
         boolean first;
         try (var _ = table.held()) {
-            int slot = (int) (session.key >>> 16) & 0xffff;
+            int slot = Rails.place(session.key);
             first = slots.get(slot) == session;
             if (first) {
                 past = past.plus(last); // first, because it allocates
                 slots.set(slot, null);
+                rails.remove(session.rail);
                 count--;
                 closedChannels.add(session); // a node that is closed meanwhile has to know the channel
             }
@@ -843,6 +860,7 @@ final class Engine {
         while (handlers.haveFutures()) {
             handlers.settle();
         }
+        rails.freeRetired();
         apart.shutdown(); // has nothing to do: all channels are closed
         handshakes.close();
         carrier.close();

@@ -38,7 +38,7 @@ final class Grants {
         if (known != null) {
             return known.remote().get();
         }
-        Link.Key key = on.grant(session.key | Rail.BIND, export);
+        Link.Key key = on.grant(Rail.BIND, export);
         if (key.isPosted()) {
             binding++;
             session.rail.posted();

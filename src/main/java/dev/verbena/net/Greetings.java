@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Greetings {
     private final Rail rail;
-    private final Session session;
     private final Engine engine;
     private final NodeOptions options;
 
@@ -22,9 +21,10 @@ final class Greetings {
     /** The limits in the peer's greeting, until the peer has proved that the greeting is its own. */
     private Wire.@Nullable Greeting unproved;
 
+    private Wire.@Nullable Claim claimed;
+
     Greetings(Rail rail, Engine engine) {
         this.rail = rail;
-        this.session = rail.session;
         this.engine = engine;
         this.options = engine.options;
     }
@@ -34,10 +34,11 @@ final class Greetings {
     /** Sends this side's greeting, or the last proof. The side that connects greets first, as iWARP demands. */
     void send(Link on) {
         if (options.protection() == Protection.NONE) {
-            var piece = on.greeting(Wire.GREETING_BYTES);
+            Wire.Greeting own = new Wire.Greeting(
+                    options.window(), options.messageSize(), options.calls(), options.token(), claim());
+            var piece = on.greeting(own.bytes());
             MemorySegment greeting = piece.segment().asSlice(Wire.HEADER_BYTES);
-            new Wire.Greeting(options.window(), options.messageSize(), options.calls(), options.token())
-                    .writeTo(greeting);
+            own.writeWholeTo(greeting);
             if (rail.with().asks()) {
                 Wire.ask(greeting);
             }
@@ -47,6 +48,12 @@ final class Greetings {
         } else {
             send(on, begin().first());
         }
+    }
+
+    /** Returns the claim of this side; null if the channel can't outlive its connection. */
+    private Wire.@Nullable Claim claim() {
+        Healing healing = rail.session.healing;
+        return healing == null ? null : new Wire.Claim(rail.resumes, healing.id);
     }
 
     private void send(Link on, byte[] bytes) {
@@ -62,12 +69,17 @@ final class Greetings {
 
     private Introduction begin() {
         Introduction begun =
-                new Introduction(options, rail.transport(), rail.with().asks());
+                new Introduction(options, rail.transport(), rail.with().asks(), claim());
         introduction = begun;
         return begun;
     }
 
     // Of the peer
+
+    /** Returns true if the greeting of a peer says that it goes on with a channel. */
+    boolean resume(Buffer buffer, int bytes) {
+        return rail.is(RailState.GREETING) && bytes >= Wire.GREETING_BYTES && Wire.resumes(buffer.memory());
+    }
 
     /** Handles a message of the greetings. Returns true once the peer has greeted, and is admitted. */
     boolean received(Link on, Buffer buffer, int bytes) {
@@ -96,10 +108,9 @@ final class Greetings {
         if (version < 0) {
             malformed(greeting);
         } else if (version != Wire.VERSION) {
-            session.abort(
-                    EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
+            rail.abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
         } else if (Wire.protection(greeting) != options.protection().code()) {
-            session.abort(
+            rail.abort(
                     EndReason.OTHER_PROTECTION,
                     options.protection() == Protection.NONE
                             ? "It has a secret, and this side has none: see NodeOptions.secret()"
@@ -112,20 +123,20 @@ final class Greetings {
     }
 
     private void malformed(MemorySegment greeting) {
-        session.broken("Greeting of " + greeting.byteSize() + " bytes is malformed");
+        rail.broken("Greeting of " + greeting.byteSize() + " bytes is malformed");
     }
 
     /** Reads a greeting under a secret. That of a peer that connects is answered by another thread. */
     private void underSecret(Link on, Buffer buffer, MemorySegment greeting) {
         Introduction with = rail.incoming ? begin() : Objects.requireNonNull(introduction);
-        unproved = with.read(greeting, rail.incoming, thrown -> engine.counts.couldNotAdmit(session.peer, thrown));
+        unproved = with.read(greeting, rail.incoming, thrown -> engine.counts.couldNotAdmit(rail.session.peer, thrown));
         if (unproved == null) {
             stranger("Its greeting was made without the secret");
         } else if (!rail.incoming) {
             introduced(with.seal());
             prove();
         } else if (engine.handshakes.isNew(Introduction.passing(greeting))) {
-            session.messages.post(on, buffer); // for the proof
+            rail.session.messages.post(on, buffer); // for the proof
             rail.happen(RailState.Event.ASKED);
             engine.handshakes.add(rail);
         } else {
@@ -141,7 +152,7 @@ final class Greetings {
         }
         byte[] second = with.second();
         Seal made = second == null ? null : with.seal();
-        try (var _ = session.lock.held()) {
+        try (var _ = rail.session.lock.held()) {
             Link on = rail.link();
             if (!rail.is(RailState.ANSWERING) || on == null) {
                 if (made != null) {
@@ -164,11 +175,11 @@ final class Greetings {
 
     private boolean proved(Link on, Buffer buffer, int bytes) {
         if (bytes != 0) {
-            session.broken("Proof with " + bytes + " bytes");
+            rail.broken("Proof with " + bytes + " bytes");
             return false;
         }
         if (!rail.incoming) {
-            session.messages.post(on, buffer); // that of a message
+            rail.session.messages.post(on, buffer); // that of a message
         }
         Wire.Greeting greeting = Objects.requireNonNull(unproved);
         unproved = null;
@@ -177,18 +188,40 @@ final class Greetings {
 
     private boolean admitted(Wire.Greeting greeting) {
         if (rail.incoming && !admits(greeting)) {
-            session.abort(EndReason.REFUSED, "This side does not admit it");
+            rail.abort(EndReason.REFUSED, "This side does not admit it");
             return false;
         }
-        session.messages.greeted(greeting);
+        Wire.Claim claim = greeting.claim();
+        if (rail.incoming && rail.resumes) {
+            claimed = claim;
+            return true;
+        }
+        String wrong = rail.resumes ? wrongAgain(claim) : rail.session.healsWith(claim);
+        if (wrong != null) {
+            rail.broken(wrong);
+            return false;
+        }
+        if (!rail.resumes) {
+            rail.session.messages.greeted(greeting);
+        }
         return true;
+    }
+
+    /** Returns what is wrong with the answer of a peer to a claim; else null. */
+    private @Nullable String wrongAgain(Wire.@Nullable Claim claim) {
+        return Objects.equals(claim, claim()) ? null : "It goes on with another channel";
+    }
+
+    /** Returns the channel that the peer goes on with, once it has proved that it may. */
+    Wire.@Nullable Claim claimed() {
+        return claimed;
     }
 
     private boolean admits(Wire.Greeting greeting) {
         try {
-            return options.admit().isEmpty() || options.admit().get().test(session.peer, greeting.token());
+            return options.admit().isEmpty() || options.admit().get().test(rail.session.peer, greeting.token());
         } catch (RuntimeException | Error thrown) {
-            engine.counts.couldNotAdmit(session.peer, thrown);
+            engine.counts.couldNotAdmit(rail.session.peer, thrown);
             return false;
         }
     }
@@ -200,7 +233,7 @@ final class Greetings {
 
     /** Ends the channel, whose peer has not proved that it knows the secret. */
     private void stranger(String details) {
-        engine.counts.stranger(session.peer);
-        session.abort(EndReason.WRONG_SECRET, details);
+        engine.counts.stranger(rail.session.peer);
+        rail.abort(EndReason.WRONG_SECRET, details);
     }
 }

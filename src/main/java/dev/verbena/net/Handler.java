@@ -47,6 +47,23 @@ public interface Handler {
     default void opened(Channel channel) throws Exception {}
 
     /**
+     * Handles the loss of a channel's connection, while the node looks for another one: see {@link NodeOptions#heal}. Nothing
+     * has to be done. A loss that has ended before this handler's turn is not told.
+     *
+     * @param channel the channel
+     * @throws Exception to end the channel
+     */
+    default void pathLost(Channel channel) throws Exception {}
+
+    /**
+     * Handles the end of such a time: messages travel again.
+     *
+     * @param channel the channel
+     * @throws Exception to end the channel
+     */
+    default void pathBack(Channel channel) throws Exception {}
+
+    /**
      * Handles the end of a channel, once, after its last message. It is not called when this side closes the channel.
      * {@link Channel#cause} has the reason.
      *

@@ -151,6 +151,9 @@ final class Handlers {
         if (messages.takeOpened()) {
             call(session, with, true);
         }
+        if (messages.takePathChange()) {
+            tellPath(session, with);
+        }
         int left = window;
         Message message = messages.nextForHandler();
         while (message != null) {
@@ -179,6 +182,19 @@ final class Handlers {
         }
         afterHandler();
         message.close();
+    }
+
+    private void tellPath(Session session, Handler with) {
+        try {
+            if (session.messages.isToldLost()) {
+                with.pathLost(session.channel);
+            } else {
+                with.pathBack(session.channel);
+            }
+        } catch (Throwable thrown) {
+            handlerFailed(session, with, null, thrown);
+        }
+        afterHandler();
     }
 
     private void call(Session session, Handler with, boolean opened) {

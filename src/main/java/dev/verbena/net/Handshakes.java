@@ -81,7 +81,7 @@ final class Handshakes {
             rail.greetings.answer();
         } catch (RuntimeException | Error failed) { // for lack of memory, for example
             try {
-                rail.session.fail(failed);
+                rail.fail(failed);
             } catch (RuntimeException | Error shortage) {
                 // It ends when its time is over, and the others get their answers.
             }

@@ -33,12 +33,17 @@ final class Introduction {
     private final boolean asks;
     private @Nullable NoiseHandshake handshake;
 
+    /** The channel that this side can go on with later; null if it can't. */
+    private Wire.@Nullable Claim claim;
+
     /**
      * Begins the greetings of one side.
      *
      * @param asks true to connect only if the peer has no RDMA
+     * @param claim the channel, for the side that connects, if it can go on with the channel later; else null
      */
-    Introduction(NodeOptions options, Transport transport, boolean asks) {
+    Introduction(NodeOptions options, Transport transport, boolean asks, Wire.@Nullable Claim claim) {
+        this.claim = claim;
         this.options = options;
         this.secrets = options.secrets();
         this.transport = transport;
@@ -84,7 +89,7 @@ final class Introduction {
     /** Writes the bytes with which a greeting begins. */
     private MemorySegment head(byte[] greeting, int tokenLength) {
         MemorySegment bytes = MemorySegment.ofArray(greeting);
-        new Wire.Greeting(options.window(), options.messageSize(), options.calls(), new byte[tokenLength])
+        new Wire.Greeting(options.window(), options.messageSize(), options.calls(), new byte[tokenLength], claim)
                 .writeTo(bytes);
         Wire.protect(bytes, options.protection(), transport);
         if (asks) {
@@ -113,7 +118,8 @@ final class Introduction {
         System.arraycopy(token, 0, payload, 1, token.length);
         NoiseHandshake begun = begin(true, head, key);
         handshake = begun;
-        byte[] greeting = joined(head, Objects.requireNonNull(begun.write(payload))); // has no product of keys
+        byte[] whole = claim == null ? payload : joined(payload, claim.idBytes());
+        byte[] greeting = joined(head, Objects.requireNonNull(begun.write(whole))); // has no product of keys
         Arrays.fill(key, (byte) 0);
         return greeting;
     }
@@ -141,7 +147,8 @@ final class Introduction {
         NoiseHandshake begun = begin(false, Arrays.copyOf(bytes, Wire.GREETING_BYTES), key);
         byte[] payload = begun.read(Arrays.copyOfRange(bytes, Wire.GREETING_BYTES, bytes.length));
         Arrays.fill(key, (byte) 0);
-        if (payload == null || payload.length != TOKEN_BYTES || payload[0] < 0 || payload[0] > Wire.MAX_TOKEN) {
+        int most = TOKEN_BYTES + (Wire.heals(greeting) ? Wire.CLAIM_BYTES : 0);
+        if (payload == null || payload.length != most || payload[0] < 0 || payload[0] > Wire.MAX_TOKEN) {
             return null;
         }
         Wire.Greeting limits = Wire.readGreeting(greeting);
@@ -150,7 +157,9 @@ final class Introduction {
         }
         handshake = begun;
         byte[] token = Arrays.copyOfRange(payload, 1, 1 + payload[0]);
-        return new Wire.Greeting(limits.window(), limits.messageSize(), limits.calls(), token);
+        Wire.Claim made = Wire.Claim.of(greeting, MemorySegment.ofArray(payload).asSlice(TOKEN_BYTES));
+        claim = options.heals() ? made : null;
+        return new Wire.Greeting(limits.window(), limits.messageSize(), limits.calls(), token, made);
     }
 
     /**
@@ -163,7 +172,8 @@ final class Introduction {
         byte[] head = new byte[Wire.GREETING_BYTES];
         head(head, 0);
         NoiseHandshake begun = begun();
-        byte[] message = begun.write(Arrays.copyOf(head, LIMITS_BYTES));
+        byte[] limits = Arrays.copyOf(head, LIMITS_BYTES);
+        byte[] message = begun.write(claim == null ? limits : joined(limits, claim.idBytes()));
         return message == null ? null : joined(Arrays.copyOf(head, HEAD), message);
     }
 
@@ -175,10 +185,14 @@ final class Introduction {
     private Wire.@Nullable Greeting readSecond(MemorySegment greeting) {
         byte[] bytes = greeting.toArray(ValueLayout.JAVA_BYTE);
         byte[] payload = begun().read(Arrays.copyOfRange(bytes, HEAD, bytes.length));
-        if (payload == null || payload.length != LIMITS_BYTES) {
+        int most = LIMITS_BYTES + (Wire.heals(greeting) ? Wire.CLAIM_BYTES : 0);
+        if (payload == null || payload.length != most) {
             return null;
         }
-        MemorySegment limits = MemorySegment.ofArray(Arrays.copyOf(payload, Wire.GREETING_BYTES));
+        byte[] whole = new byte[Wire.GREETING_BYTES + Wire.CLAIM_BYTES]; // as in the clear
+        System.arraycopy(payload, 0, whole, 0, LIMITS_BYTES);
+        System.arraycopy(payload, LIMITS_BYTES, whole, Wire.GREETING_BYTES, most - LIMITS_BYTES);
+        MemorySegment limits = MemorySegment.ofArray(whole);
         boolean matches = Arrays.equals(bytes, 0, HEAD, payload, 0, HEAD) // that in the clear could be changed
                 && Wire.protection(limits) == options.protection().code()
                 && isHere(limits);

@@ -7,14 +7,13 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The requests of a channel: its memory, and the methods that post. A link begins with memory for the greetings only: that
- * of the messages comes when the peer is admitted. Each request has an id, which the {@link Carrier} gives
+ * of the messages comes when the peer is admitted. Each request has a place, which the {@link Carrier} gives
  * back when the request has completed. Requests are carried out in order. The channel's lock guards the posting methods.
  *
  * <p>This is a class and no interface, so that calls are direct while a program uses one transport.
@@ -47,7 +46,15 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     private final LocalMemory[] bare;
 
     private final LocalMemory[] sealed;
+
+    /** The same memory: a segment that is made when it is used is an object. */
+    private final MemorySegment[] heads;
+
     private int nextBare;
+
+    /** The bits by which the ids of all requests tell this link. */
+    private long key;
+
     private @Nullable MemoryRegion region;
 
     /** The memory of the results of atomics and of numbers to write: 8 bytes for each operation, behind the messages. */
@@ -65,8 +72,10 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         distance = distance(options);
         bare = new LocalMemory[Rail.controlSends(options)];
         sealed = new LocalMemory[options.protection() == Protection.NONE ? 0 : bare.length];
+        heads = new MemorySegment[bare.length];
         for (int i = 0; i < bare.length; i++) {
             bare[i] = bare(i, Wire.HEADER_BYTES);
+            heads[i] = bare(i, BARE_DISTANCE).segment();
         }
         for (int i = 0; i < sealed.length; i++) {
             sealed[i] = bare(i, BARE_DISTANCE);
@@ -114,6 +123,11 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         return greetings.slice(GREETING_DISTANCE + HEADER_AT, Wire.HEADER_BYTES + Wire.MAX_GREETING_BYTES);
     }
 
+    /** Returns the place of the header, and of the tag, of the message that {@link #nextBare} returns next. */
+    final MemorySegment nextHead() {
+        return heads[nextBare];
+    }
+
     /**
      * Returns memory for a message without bytes. It is free: there is a place for each that can be under way.
      *
@@ -140,20 +154,20 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         return known;
     }
 
-    /** Returns the value that an atomic operation has found. */
-    final long fetched(int number) {
-        return result(number).segment().get(ValueLayout.JAVA_LONG, 0);
-    }
-
     abstract QueuePair pair();
 
-    /** Notes the text of the channel that this link serves, for the flight recorder. Over TCP no device fails. */
-    void serves(String channel) {
-        // See RdmaLink.
+    /** Notes the key of the requests, and the text of the channel, for the flight recorder. */
+    void serves(long keyOfRail, String channel) {
+        key = keyOfRail;
+    }
+
+    /** Returns the id of a request. */
+    final long id(int place) {
+        return key | place;
     }
 
     /** Posts a message, which begins with its header. */
-    abstract void send(long id, LocalMemory message);
+    abstract void send(int place, LocalMemory message);
 
     /**
      * Posts an operation on the peer's memory.
@@ -162,10 +176,11 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      * @param first the number to add, or the expected one
      * @param second the number that replaces the expected one
      */
-    abstract void post(Operations.Kind kind, long id, LocalMemory local, RemoteMemory remote, long first, long second);
+    abstract void post(
+            Operations.Kind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second);
 
     /** Posts a request that only the peer's adapter answers. */
-    abstract void probe(long id);
+    abstract void probe(int place);
 
     /** Returns memory of the program as requests of this channel can name it. That may register the memory, which takes long. */
     LocalMemory usable(LocalMemory memory) {
@@ -173,7 +188,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     }
 
     /** Posts memory for a message of the peer. */
-    abstract void receive(long id, LocalMemory memory);
+    abstract void receive(int place, LocalMemory memory);
 
     /** Notes that all receives are posted, by a thread that usually posts no more. No other thread has posted yet. */
     void prepared() {
@@ -181,5 +196,5 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     }
 
     /** Makes a key of an export for the peer. It is valid before all later requests. */
-    abstract Key grant(long id, Export export);
+    abstract Key grant(int place, Export export);
 }

@@ -1,10 +1,9 @@
 package dev.verbena.net;
 
-import dev.verbena.VerbsException;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Fields;
 import dev.verbena.internal.Waiters;
-import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
@@ -12,7 +11,8 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -49,8 +49,7 @@ final class Messages {
     /** The messages that have arrived, as a ring. */
     private final Buffer[] arrived;
 
-    /** The peer's questions for exports, and offers that are too large, which wait for a free buffer for the reply. */
-    private final ArrayDeque<Buffer> lookups = new ArrayDeque<>();
+    private final Lookups lookups;
 
     private int arrivedFirst;
 
@@ -62,8 +61,13 @@ final class Messages {
 
     private int idleCount;
 
-    /** The number of buffers that the program has or that are under way, without replies. */
+    /** The number of buffers that the program has or that are under way, without replies, and how many there may be. */
     private int plain;
+
+    private int mostPlain;
+
+    /** The messages that the peer may not have, of a channel that can outlive its connection; else null. */
+    private @Nullable Kept kept;
 
     private volatile @Nullable Handler handler;
 
@@ -71,16 +75,14 @@ final class Messages {
     private boolean owned;
 
     private Told told = Told.OPEN;
+
+    /** True while the handler knows that the channel has lost its connection. */
+    private boolean toldLost;
+
     private volatile int maxSize;
     private long sent;
     private long received;
-    private long stalls;
-
-    /** True since a message could not be sent for lack of a credit, and no credit has come. */
-    private boolean stalled;
-
-    private long stalledAt;
-    private @Nullable CreditStallEvent stall;
+    final Stall stall;
 
     Messages(Session session, Engine engine, BiasedLock lock) {
         this.session = session;
@@ -88,28 +90,15 @@ final class Messages {
         this.options = engine.options;
         this.lock = lock;
         this.totals = new Totals(options.window());
+        this.stall = new Stall(session);
+        this.lookups = new Lookups(session, engine, this);
         this.calls = new Calls(session, engine, this, options.calls());
         this.pulls = new Pulls(session, engine, this, calls);
-        this.receives = new Buffer[receiveDepth(options)];
+        this.receives = new Buffer[Sizes.receiveDepth(options)];
         this.arrived = new Buffer[options.window()];
-        this.sends = new Buffer[options.sends() + options.calls()];
+        this.mostPlain = options.sends();
+        this.sends = new Buffer[Sizes.buffers(options)];
         this.idle = new Buffer[sends.length];
-    }
-
-    /** Returns the number of receives of a channel. If it is sealed, each offer of the peer has one more for its pieces. */
-    static int receiveDepth(NodeOptions options) {
-        int pieces = options.isSealed() ? options.calls() : 0;
-        return options.window() + options.calls() + pieces + Rail.CONTROL_RECEIVES;
-    }
-
-    /** Returns the number of sends of a channel. Each call of the peer may need a binding and a reply. */
-    static int sendDepth(NodeOptions options) {
-        return options.sends() + 2 * options.calls() + options.operations() + Rail.controlSends(options);
-    }
-
-    /** Returns the number of pieces of memory of a channel, without those of the greetings. */
-    static int pieces(NodeOptions options) {
-        return receiveDepth(options) - 1 + options.sends() + options.calls();
     }
 
     /** Posts the receive of the peer's greeting, which is the first message. */
@@ -120,7 +109,7 @@ final class Messages {
 
     /** Makes the buffers, and posts all receives. */
     void open(Link on, MemoryRegion memory) {
-        on.open(memory, pieces(options));
+        on.open(memory, Sizes.pieces(options));
         int piece = 0;
         int room = options.room();
         long size = (long) options.messageSize() + room;
@@ -128,7 +117,8 @@ final class Messages {
             receives[i] = new Buffer(i, on.piece(piece++, size), room);
         }
         for (int i = 0; i < sends.length; i++) {
-            sends[i] = new Buffer(i, on.piece(piece++, size), room);
+            LocalMemory whole = on.piece(piece++, size);
+            sends[i] = new Buffer(i, whole, room, Sizes.sealsCopies(options) ? on.piece(piece++, size) : whole);
             idle[sends.length - 1 - i] = sends[i];
         }
         idleCount = sends.length;
@@ -137,15 +127,25 @@ final class Messages {
         }
     }
 
+    /** Posts all receives again that the program does not have, over another connection. */
+    void openAgain(Link on, MemoryRegion memory) {
+        on.open(memory, Sizes.pieces(options));
+        for (int i = 1; i < receives.length; i++) {
+            if (receives[i].state() == Buffer.State.IDLE) {
+                post(on, receives[i]);
+            }
+        }
+    }
+
     /** Notes the limits of the peer. */
     void greeted(Wire.Greeting greeting) {
-        totals.begin(greeting.window());
+        totals.begin(kept == null ? greeting.window() : Math.min(greeting.window(), options.window()));
         calls.begin(greeting.calls());
         maxSize = Math.min(greeting.messageSize(), options.messageSize());
     }
 
     void post(Link on, Buffer buffer) {
-        on.receive(session.key | Rail.RECEIVE | buffer.index, buffer.whole);
+        on.receive(Rail.RECEIVE | buffer.index, buffer.whole);
     }
 
     Buffer receive(int index) {
@@ -176,58 +176,107 @@ final class Messages {
         }
     }
 
-    // Stalls
-
-    private void beginStall() {
-        if (stalled) {
-            return;
-        }
-        stalled = true;
-        stalledAt = System.nanoTime();
-        stalls++;
-        if (Recorder.isPresent()) {
-            CreditStallEvent event = new CreditStallEvent();
-            event.begin();
-            stall = event;
-        }
-    }
-
     /** Notes that the peer has granted credits. */
     void credited() {
-        endStall();
+        stall.end();
         calls.sendUnsent();
         engine.wake(credit);
     }
 
-    /** Notes that the peer has granted credits, or that the channel has ended. */
-    void endStall() {
-        stalled = false;
-        CreditStallEvent event = stall;
-        if (event != null) {
-            stall = null;
-            event.end();
-            if (event.shouldCommit()) {
-                event.channel = session.toText();
-                event.commit();
-            }
-        }
-    }
-
-    /** Returns true if the peer has made no room for too long. */
-    boolean isStalledSince(long nanos, long now) {
-        return stalled && now - stalledAt > nanos;
-    }
-
     /** Returns the counters of the messages. */
     Node.Statistics statistics() {
-        return new Node.Statistics(sent, received, calls.count, stalls, 0, 0);
+        return new Node.Statistics(sent, received, calls.count, stall.count(), 0, 0);
     }
 
     // Completions
 
     /** Notes that a message was acknowledged. */
     void sent(int index) {
-        makeIdle(sends[index]);
+        Buffer buffer = sends[index];
+        buffer.onWire = false;
+        if (!buffer.kept) {
+            makeIdle(buffer);
+        }
+    }
+
+    // Another connection
+
+    /** Keeps all messages from now on until the peer says that it has received them. */
+    void keepAll() {
+        kept = new Kept(options);
+        mostPlain = options.sends() + options.window();
+    }
+
+    /** Keeps a message that was sent, if the channel can outlive its connection. */
+    void keep(@Nullable Buffer buffer, int kind, int call) {
+        Kept all = kept;
+        if (all != null) {
+            all.add(totals.sent(), buffer, kind, call);
+        }
+    }
+
+    /** Returns the place of an operation in the order of all requests. */
+    long nextOrder() {
+        Kept all = kept;
+        return all == null ? 0 : all.nextOrder();
+    }
+
+    /** Lets go of the messages that the peer has. */
+    void receivedByPeer() {
+        Kept all = kept;
+        if (all != null) {
+            all.receivedByPeer(totals.receivedByPeer(), this);
+        }
+    }
+
+    /** Notes that the peer has a message. */
+    void letGo(Buffer buffer) {
+        buffer.kept = false;
+        if (!buffer.onWire) {
+            makeIdle(buffer);
+        }
+    }
+
+    /** Notes that the connection is lost: no request is under way. */
+    void pathLost() {
+        for (Buffer buffer : sends) {
+            buffer.onWire = false;
+        }
+        tellPath();
+    }
+
+    /** Returns how to send again what the peer does not have. */
+    List<Kept.Again> again(Rail over) {
+        return Objects.requireNonNull(kept).again(totals.sent(), over);
+    }
+
+    /** Notes that there is another connection. */
+    void pathBack() {
+        stall.beginAgain();
+        calls.pathBack();
+        calls.sendUnsent();
+        lookups.answer();
+        tellPath();
+    }
+
+    private void tellPath() {
+        if (handler != null) {
+            engine.handlers.ready(session);
+        }
+    }
+
+    /** Returns true each time that the handler has to know of another state of the path: see {@link Session#isHealing}. */
+    boolean takePathChange() {
+        if (kept == null) { // else without the lock
+            return false;
+        }
+        try (var _ = lock.held()) {
+            boolean isTold = told == Told.OPEN
+                    && toldLost != session.isHealing()
+                    && !session.state().hasEnded();
+            toldLost ^= isTold;
+            return isTold;
+        }
     }
 
     void makeIdle(Buffer buffer) {
@@ -235,7 +284,7 @@ final class Messages {
         idle[idleCount++] = buffer;
         if (buffer.kind == Wire.REPLY) {
             calls.releaseReply();
-            answerLookups();
+            lookups.answer();
             if (arrivedCount > 0) {
                 arrivalChanged(); // a request may have waited for that
             }
@@ -268,23 +317,18 @@ final class Messages {
                 return "Offer of " + bytes + " bytes is malformed";
             }
             buffer.length(bytes - options.offerBytes());
-            if (offeredBytes(buffer) < 0) {
-                return "Offer of " + offeredBytes(buffer) + " bytes";
+            if (Lookups.offeredBytes(buffer) < 0) {
+                return "Offer of " + Lookups.offeredBytes(buffer) + " bytes";
             }
         }
-        if (kind == Wire.LOOKUP || (kind == Wire.OFFER && offeredBytes(buffer) > options.maxTransferSize())) {
+        if (kind == Wire.LOOKUP || (kind == Wire.OFFER && Lookups.offeredBytes(buffer) > options.maxTransferSize())) {
             lookups.add(buffer);
-            answerLookups();
             return null;
         }
         arrived[place(arrivedFirst + arrivedCount)] = buffer;
         ARRIVED.setOpaque(this, arrivedCount + 1);
         arrivalChanged();
         return null;
-    }
-
-    private static long offeredBytes(Buffer offer) {
-        return offer.all.get(Wire.LONG, Wire.HEADER_BYTES + offer.length() + Wire.LENGTH_IN_EXPORT);
     }
 
     private static void arrive(Buffer buffer, int bytes, int kind, int call) {
@@ -308,7 +352,7 @@ final class Messages {
     Message takeFree(boolean reuse) {
         try (var _ = lock.held()) {
             session.checkCanSend();
-            if (plain == options.sends()) {
+            if (plain == mostPlain) {
                 return null;
             }
             Message free = lendToSend(Wire.DATA, Buffer.NO_CALL, reuse);
@@ -331,32 +375,35 @@ final class Messages {
     boolean trySend(Message message) {
         try (var _ = lock.held()) {
             Buffer buffer = message.sendable(session.channel);
-            Link on = session.checkCanSend();
+            session.checkCanSend();
             if (buffer.kind == Wire.REPLY) {
-                transmit(on, buffer, Wire.REPLY);
+                transmit(buffer, Wire.REPLY);
                 return true;
             }
-            return sendWithCredit(on, buffer, Wire.DATA);
+            return sendWithCredit(buffer, Wire.DATA);
         }
     }
 
-    /** Returns true if a message can be sent now. */
+    /** Returns true if a message can be sent now. Without a connection none can. */
     boolean hasCredit() {
+        if (session.isHealing()) {
+            return false;
+        }
         boolean can = totals.available() > 0;
         if (!can) {
-            beginStall();
+            stall.begin();
         }
         return can;
     }
 
     /** Sends a message. Returns false if the peer has no memory for it. */
-    boolean sendWithCredit(Link on, Buffer buffer, int kind) {
+    boolean sendWithCredit(Buffer buffer, int kind) {
         if (!hasCredit()) {
             return false;
         }
         totals.take();
         try {
-            transmit(on, buffer, kind);
+            transmit(buffer, kind);
             return true;
         } catch (RuntimeException | Error refused) {
             totals.takeBack();
@@ -364,17 +411,24 @@ final class Messages {
         }
     }
 
-    private void transmit(Link on, Buffer buffer, int kind) {
+    /** Sends a message. A reply needs no credit: without a connection, it is sent over the next one. */
+    private void transmit(Buffer buffer, int kind) {
+        Link on = session.linkIfOpen();
         int granted = totals.granted();
         int number = buffer.call == Buffer.NO_CALL ? 0 : buffer.call;
         totals.write(buffer.all, kind, number);
-        try {
-            session.rail.send(on, buffer);
-        } catch (RuntimeException | Error refused) {
-            totals.unwrite(granted);
-            throw refused;
+        if (on != null) {
+            try {
+                session.rail.send(on, buffer);
+            } catch (RuntimeException | Error refused) {
+                totals.unwrite(granted);
+                throw refused;
+            }
         }
+        buffer.onWire = on != null;
+        buffer.kept = kept != null;
         buffer.take(Buffer.State.SENDING);
+        keep(buffer, kind, number);
         sent++;
         if (buffer.kind == Wire.REPLY) {
             calls.replied(number);
@@ -453,10 +507,9 @@ final class Messages {
 
     private void takeBackUnsent(Buffer buffer) {
         try {
-            Link on = session.linkIfOpen();
-            if (buffer.kind == Wire.REPLY && on != null) {
+            if (buffer.kind == Wire.REPLY && session.canReply()) {
                 buffer.length(0);
-                transmit(on, buffer, Wire.FAULT);
+                transmit(buffer, Wire.FAULT);
             }
         } finally {
             if (buffer.state() == Buffer.State.LENT) {
@@ -478,22 +531,21 @@ final class Messages {
     /** Posts a receive again. Returns false if the peer sends no more. */
     boolean postAgain(Buffer buffer) {
         buffer.take(Buffer.State.IDLE);
-        Link on = session.linkIfOpen();
-        if (on == null) {
-            return false;
+        Link on = session.linkToReceive();
+        if (on != null) {
+            post(on, buffer);
         }
-        post(on, buffer);
-        return true;
+        return on != null || session.isHealing(); // the next connection begins with all receives
     }
 
     // Calls of this side
 
     /** Sends a request if there is a credit. */
-    boolean sendRequest(Link on, Buffer buffer, int number, int kind) {
+    boolean sendRequest(Buffer buffer, int number, int kind) {
         buffer.call = number;
         boolean sent = false;
         try {
-            sent = sendWithCredit(on, buffer, kind);
+            sent = sendWithCredit(buffer, kind);
         } finally {
             if (!sent) {
                 buffer.call = Buffer.NO_CALL;
@@ -553,9 +605,9 @@ final class Messages {
     void refuseUnsent(Message reply, String reason) {
         try (var _ = lock.held()) {
             Buffer buffer = reply.sendable(session.channel);
-            Link on = session.checkCanSend();
+            session.checkCanSend();
             fill(buffer, reason.getBytes(StandardCharsets.UTF_8));
-            transmit(on, buffer, Wire.FAULT);
+            transmit(buffer, Wire.FAULT);
         }
     }
 
@@ -575,20 +627,19 @@ final class Messages {
     }
 
     /** Answers a request with a failure. A buffer for the reply was reserved. */
-    private void fault(Buffer request, String reason) {
+    void fault(Buffer request, String reason) {
         answer(request, Wire.FAULT, reason.getBytes(StandardCharsets.UTF_8));
     }
 
-    private void answer(Buffer request, int kind, byte[] bytes) {
-        Link on = session.linkIfOpen();
-        if (on == null) {
+    void answer(Buffer request, int kind, byte[] bytes) {
+        if (!session.canReply()) {
             return;
         }
         Buffer buffer = idle[idleCount - 1];
         fill(buffer, bytes);
         buffer.kind = Wire.REPLY;
         buffer.call = request.call;
-        transmit(on, buffer, kind);
+        transmit(buffer, kind);
         idleCount--;
         request.call = Buffer.NO_CALL;
     }
@@ -598,47 +649,6 @@ final class Messages {
         int length = Math.min(bytes.length, maxSize);
         buffer.length(length);
         MemorySegment.copy(bytes, 0, buffer.segment(), ValueLayout.JAVA_BYTE, 0, length);
-    }
-
-    /** Answers the peer's questions for exports, as far as buffers for the replies are free. */
-    private void answerLookups() {
-        while (!lookups.isEmpty() && session.linkIfOpen() != null && calls.reserveReply()) {
-            Buffer request = lookups.remove();
-            answerLookup(request);
-            if (postAgain(request)) {
-                totals.posted();
-                session.control();
-            }
-        }
-    }
-
-    private void answerLookup(Buffer request) {
-        if (request.kind == Wire.OFFER) {
-            fault(
-                    request,
-                    "An offer of " + offeredBytes(request) + " bytes is more than the " + options.maxTransferSize()
-                            + " of NodeOptions.maxTransferSize()");
-            return;
-        }
-        String name = new String(request.segment().toArray(ValueLayout.JAVA_BYTE), StandardCharsets.UTF_8);
-        Export export = engine.exports.find(name);
-        Link on = session.linkIfOpen();
-        String refusal;
-        if (export == null || on == null) {
-            refusal = "No export has the name '" + name + "'";
-        } else if (options.isSealed() && !export.isInTheClear()) {
-            refusal = "The export '" + name + "' is not for sealed channels: see Export.inTheClear()";
-        } else if (session.grants.isTooMany(export)) {
-            refusal = "Each channel may use " + options.maxExports() + " exports: see NodeOptions.maxExports()";
-        } else {
-            try {
-                answer(request, Wire.REPLY, session.grants.grant(on, export).toWideBytes());
-                return;
-            } catch (VerbsException | IllegalStateException failed) {
-                refusal = "The export '" + name + "' could not be opened";
-            }
-        }
-        fault(request, refusal);
     }
 
     // Handlers
@@ -687,6 +697,11 @@ final class Messages {
             told = Told.END;
             return true;
         }
+    }
+
+    /** Returns true if what the handler was told last is that the connection is lost. */
+    boolean isToldLost() {
+        return toldLost;
     }
 
     @Nullable

@@ -63,6 +63,7 @@ public final class NodeOptions extends Options<NodeOptions> {
     private static final Key<NodeOptions, Duration> CLOSE_TIMEOUT = KEYS.key("close timeout", Duration.ofSeconds(10));
     private static final Key<NodeOptions, Duration> ALIVE = KEYS.key("alive", Duration.ofSeconds(5));
     private static final Key<NodeOptions, Duration> MAX_STALL = KEYS.key("stall", Duration.ofMinutes(5));
+    private static final Key<NodeOptions, Duration> HEAL = KEYS.key("heal", Duration.ZERO);
     private static final Key<NodeOptions, Progress> PROGRESS = KEYS.key("progress", Progress.BACKGROUND);
     private static final Key<NodeOptions, Transport> TRANSPORT = KEYS.key("transport", Transport.RDMA);
 
@@ -330,6 +331,31 @@ public final class NodeOptions extends Options<NodeOptions> {
     }
 
     /**
+     * Returns a copy with another longest time that a channel may be without a connection: 0 by default. If both nodes of a
+     * channel have more than 0, the channel outlives the loss of its connection. The node that has connected connects again,
+     * and the other waits for it, each for its own time. Then the channel ends with {@link EndReason#LOST}. A peer that was
+     * started again is another peer, and the channel ends at once.
+     *
+     * <p>Meanwhile no message can be sent, as without credits, and all calls wait within their own times. Nothing that was
+     * sent is lost, and nothing arrives twice or in another order. Reads and writes are repeated until they are sure. An
+     * atomic that was under way ends with {@link OutcomeUnknownException}. {@link Handler#pathLost}, {@link Handler#pathBack}
+     * and the flight recorder tell what happens.
+     *
+     * <p>A message keeps its memory until the peer has received it. So such a channel pins {@code window} more messages, or if
+     * it is sealed {@code 2 * window + sends + calls} more, and uses at most {@code window} of the peer's receives. Memory of
+     * the program is registered once more for each channel that uses it.
+     *
+     * @param changed 0 or more
+     * @return a changed copy
+     */
+    public NodeOptions heal(Duration changed) {
+        if (Objects.requireNonNull(changed, "heal").isNegative()) {
+            throw new IllegalArgumentException("time without a connection must not be negative, got " + changed);
+        }
+        return with(HEAL, changed);
+    }
+
+    /**
      * Returns a copy with another thread that makes progress for the node.
      *
      * @param changed the way
@@ -459,6 +485,14 @@ public final class NodeOptions extends Options<NodeOptions> {
 
     Duration maxStall() {
         return MAX_STALL.of(this);
+    }
+
+    Duration heal() {
+        return HEAL.of(this);
+    }
+
+    boolean heals() {
+        return !heal().isZero();
     }
 
     Progress progress() {

@@ -7,6 +7,7 @@ import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -38,8 +39,22 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
     /** An operation. */
     final class Operation extends Numbers.Pending<Long> {
-        private boolean atomic;
+        private Kind kind = Kind.READ;
         private long bytes;
+
+        /** This side's memory, and the rest of the request, which may have to be posted again. */
+        private @Nullable LocalMemory local;
+
+        private @Nullable RemoteMemory remote;
+
+        /** The place in the order of all requests. */
+        private long order;
+
+        /** True if the connection was lost while an atomic was under way: nobody knows whether the peer has carried it out. */
+        private boolean unknown;
+
+        /** The value that an atomic has found. */
+        private long fetched;
 
         private Operation(int number) {
             super(number, MARK);
@@ -47,8 +62,12 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
         @Override
         Long result(boolean reuse) {
-            Long result = atomic ? Objects.requireNonNull(session.rail.link()).fetched(number) : 0L;
+            boolean isUnknown = unknown;
+            Long result = fetched;
             free(this);
+            if (isUnknown) {
+                throw new OutcomeUnknownException(kind.toString(), session.toText());
+            }
             return result;
         }
 
@@ -71,7 +90,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     Operations(Session session, Engine engine) {
         super(session, engine, "operation", "operations: see NodeOptions.operations()", MARK);
         this.sealed = engine.options.isSealed();
-        this.mayRegister = engine.options.protection() != Protection.NONE;
+        this.mayRegister = engine.options.heals() || engine.options.protection() != Protection.NONE;
         beginNumbers(engine.options.operations());
     }
 
@@ -106,7 +125,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         if (sealed) {
             checkFound(remote);
         }
-        Operation next = next();
+        Operation next = session.isHealing() ? null : next();
         if (next == null) {
             return null;
         }
@@ -127,9 +146,13 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         if (local == null && kind == Kind.WRITE) {
             memory.segment().set(ValueLayout.JAVA_LONG, 0, first);
         }
-        on.post(kind, session.key | MARK | next.number, memory, remote, kind.isAtomic() ? first : 0, second);
+        on.post(kind, MARK | next.number, memory, remote, kind.isAtomic() ? first : 0, second);
         next.state = Operation.State.POSTED;
-        next.atomic = kind.isAtomic();
+        next.kind = kind;
+        next.local = memory;
+        next.remote = remote;
+        next.unknown = false;
+        next.order = session.messages.nextOrder();
         next.bytes = memory.length();
         bytesUnderWay += next.bytes;
         session.rail.posted();
@@ -204,7 +227,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
                 return false;
             }
             post(on, mine, Kind.WRITE, data, to, 0, 0);
-            return session.messages.sendWithCredit(on, buffer, Wire.NOTICE);
+            return session.messages.sendWithCredit(buffer, Wire.NOTICE);
         }
     }
 
@@ -282,8 +305,55 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         Operation operation = at(number);
         if (operation != null) {
             bytesUnderWay -= operation.bytes;
+            operation.fetched = operation.kind.isAtomic() ? fetched(operation) : 0;
             come(operation);
         }
+    }
+
+    private static long fetched(Operation atomic) {
+        return Objects.requireNonNull(atomic.local).segment().get(ValueLayout.JAVA_LONG, 0);
+    }
+
+    // Another connection
+
+    /** Ends the operations that can't be repeated, because the connection is lost: atomics, and those that were given up. */
+    void pathLost() {
+        bytesUnderWay = 0;
+        for (int number = 0; number < size(); number++) {
+            Operation operation = at(number);
+            if (operation == null) {
+                return;
+            }
+            boolean isUnderWay =
+                    operation.state == Operation.State.POSTED || operation.state == Operation.State.FORGOTTEN;
+            boolean isGivenUp = operation.state == Operation.State.FORGOTTEN;
+            if (isUnderWay && (isGivenUp || operation.kind.isAtomic())) {
+                operation.unknown = true;
+                come(operation);
+            }
+        }
+    }
+
+    /** Adds the operations to post again over another connection. */
+    void addAgain(List<Kept.Again> all, Link over) {
+        for (int number = 0; number < size(); number++) {
+            Operation operation = at(number);
+            if (operation != null && operation.state == Operation.State.POSTED) {
+                all.add(new Kept.Again(operation.order, () -> postAgain(operation, over)));
+            }
+        }
+    }
+
+    private void postAgain(Operation operation, Link over) {
+        over.post(
+                operation.kind,
+                MARK | operation.number,
+                Objects.requireNonNull(operation.local),
+                Objects.requireNonNull(operation.remote),
+                0,
+                0);
+        bytesUnderWay += operation.bytes;
+        session.rail.posted();
     }
 
     /** Returns the time that the adapter may need for what is under way, of which it tells nothing before the end. */

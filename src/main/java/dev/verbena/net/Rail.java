@@ -1,10 +1,15 @@
 package dev.verbena.net;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.net.SessionState.Event;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.WorkStatus;
+import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,12 +36,25 @@ final class Rail {
     /** The place of a message without bytes, and of a sign of life, in a request's id. */
     static final int CONTROL = 0x7fff;
 
-    final Session session;
+    /** The channel. That of a peer which goes on with another one changes once, in the thread that makes progress. */
+    volatile Session session;
+
     final boolean incoming;
     final Greetings greetings;
+
+    /** The arena of the connection and its queues. Without healing, it is that of the channel. */
+    final VerbsArena arena;
+
     private final Engine engine;
     private final NodeOptions options;
-    private final long key;
+    final long key;
+
+    /** True if a channel goes on over this connection, or is to. */
+    boolean resumes;
+
+    /** True once the channel needs this connection no more, and goes on. */
+    private volatile boolean retired;
+
     private volatile RailState state = RailState.CONNECTING;
     private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;
@@ -54,9 +72,11 @@ final class Rail {
     /** True if the peer has given a sign of life since the last look at the clock. */
     private boolean heard;
 
-    Rail(Session session, Engine engine, long key, boolean incoming) {
+    Rail(Session session, Engine engine, long key, boolean incoming, boolean resumes) {
         this.session = session;
         this.engine = engine;
+        this.resumes = resumes;
+        this.arena = engine.options.heals() ? VerbsArena.ofShared() : session.arena;
         this.options = engine.options;
         this.key = key;
         this.incoming = incoming;
@@ -106,11 +126,11 @@ final class Rail {
         }
         try (var _ = session.lock.held()) {
             Carrier.Connection with = connection;
-            if (!is(RailState.CONNECTING) || with == null) {
+            if (!is(RailState.CONNECTING) || with == null || retired) {
                 return false;
             }
-            Link made = with.link(options, session.arena);
-            made.serves(session.toText());
+            Link made = with.link(options, this);
+            made.serves(key, session.toText());
             session.begin(made);
             made.prepared();
             link = made;
@@ -126,8 +146,102 @@ final class Rail {
                 try {
                     greetings.send(on);
                 } catch (RuntimeException | Error failed) { // the program's secret could not be found, for example
-                    session.endLocked(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
+                    end(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);
                 }
+            }
+        }
+    }
+
+    /** Returns true while the channel that has lost its connection tries this one. */
+    private boolean isTried() {
+        Healing healing = session.healing;
+        return healing != null && healing.next() == this;
+    }
+
+    /** Returns true once the channel needs this connection no more. What happens to it concerns nobody. */
+    boolean isRetired() {
+        return retired;
+    }
+
+    /** Notes that the connection has ended. */
+    void disconnected(String details) {
+        try (var _ = session.lock.held()) {
+            if (!retired && (isTried() || !session.happen(Event.DONE, null))) {
+                end(Event.LOST, EndReason.LOST, details, null);
+            }
+        }
+    }
+
+    /** Ends the connection, for a reason that the carrier knows. */
+    void end(EndReason reason, String details, @Nullable Throwable why) {
+        try (var _ = session.lock.held()) {
+            if (!retired) {
+                end(reason == EndReason.FAILED ? Event.ABORTED : Event.LOST, reason, details, why);
+            }
+        }
+    }
+
+    /** Ends the connection because of a failure of this side. */
+    void fail(Throwable why) {
+        end(EndReason.FAILED, String.valueOf(why.getMessage()), why);
+    }
+
+    /** Ends the connection, and with it the channel, unless that can have another one. The caller holds the lock. */
+    void end(Event event, EndReason reason, String details, @Nullable Throwable why) {
+        Healing healing = session.healing;
+        if (healing != null && healing.next() == this) {
+            healing.failed(reason, details, why);
+        } else if (reason != EndReason.LOST || !session.losesPath(details)) {
+            session.endLocked(event, reason, details, why);
+        }
+    }
+
+    /** Ends the connection for a reason that the peer is told. The caller holds the lock. */
+    void abort(EndReason reason, String details) {
+        end(Event.ABORTED, reason, details, null);
+    }
+
+    void broken(String details) {
+        abort(EndReason.PROTOCOL_ERROR, details);
+    }
+
+    /**
+     * Notes that a request has failed.
+     *
+     * @param failure makes the exception for it
+     */
+    void failed(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
+        boolean flushed = status == WorkStatus.WORK_REQUEST_FLUSHED;
+        if (flushed && is(RailState.CONNECTING) && !incoming) {
+            return; // the library flushes the receives of a refused connection before it tells the reason
+        }
+        if (!isTried() && (session.happen(Event.DONE, null) || session.state().hasEnded())) {
+            return; // who has left does not wait for the last acknowledgement
+        }
+        if (flushed) {
+            end(Event.LOST, EndReason.LOST, "Requests were flushed", null);
+            return;
+        }
+        boolean noAnswer = status == WorkStatus.RETRY_EXCEEDED;
+        boolean denied = (place & RECEIVE) == 0
+                && (place & Operations.MARK) != 0
+                && place != CONTROL
+                && place != BIND
+                && !noAnswer;
+        EndReason reason = denied ? EndReason.ACCESS_DENIED : EndReason.LOST;
+        if (noAnswer || isTried()) {
+            end(Event.LOST, reason, status.toString(), failure.get());
+        } else { // no other connection would help
+            session.endLocked(Event.LOST, reason, status.toString(), failure.get());
+        }
+    }
+
+    /** Notes that a request of this side has succeeded: the peer's adapter has acknowledged it. */
+    void sent(int place) {
+        if (session.state() != SessionState.RELEASED) {
+            acknowledged(place);
+            if (!isTried()) {
+                session.sent(place);
             }
         }
     }
@@ -194,8 +308,12 @@ final class Rail {
     // Sending
 
     void sendGreeting(Link on, LocalMemory greeting) {
-        Wire.writeHeader(greeting.segment(), Wire.GREETING, 0, 0, 0, 0);
-        on.send(key | CONTROL, greeting);
+        if (options.protection() == Protection.NONE) {
+            session.messages.totals.write(greeting.segment(), Wire.GREETING, 0);
+        } else { // the proof has the totals
+            Wire.writeHeader(greeting.segment(), Wire.GREETING, 0, 0, 0, 0);
+        }
+        on.send(CONTROL, greeting);
         controlPosted();
     }
 
@@ -207,10 +325,10 @@ final class Rail {
     void send(Link on, Buffer buffer) {
         Seal by = seal;
         if (by != null) {
-            by.seal(buffer.all, buffer.length());
+            by.seal(buffer.all, buffer.length(), buffer.sent);
         }
         try {
-            on.send(key | buffer.index, buffer.slice());
+            on.send(buffer.index, buffer.slice());
         } catch (RuntimeException | Error refused) {
             if (by != null) { // its number is used
                 session.endLocked(Event.LOST, EndReason.FAILED, "A sealed message could not be posted", refused);
@@ -220,6 +338,20 @@ final class Rail {
         outstanding++;
     }
 
+    /** Sends a message again, which another connection may have lost. */
+    void sendAgain(Buffer buffer, int sequence) {
+        session.messages.totals.writeAgain(buffer.all, sequence);
+        send(Objects.requireNonNull(link), buffer);
+    }
+
+    /** Sends a message without bytes again. */
+    void sendAgain(int kind, int call, int sequence) {
+        Link on = Objects.requireNonNull(link);
+        Wire.writeHeader(on.nextHead(), kind, call, 0, 0, 0);
+        session.messages.totals.writeAgain(on.nextHead(), sequence);
+        sendBare(on);
+    }
+
     /**
      * Sends a message without bytes.
      *
@@ -227,23 +359,28 @@ final class Rail {
      */
     void sendControl(int kind, int call) {
         Link on = Objects.requireNonNull(link);
+        session.messages.totals.write(on.nextHead(), kind, call);
+        sendBare(on);
+    }
+
+    private void sendBare(Link on) {
         Seal by = seal;
-        LocalMemory message = on.nextBare(by != null);
-        session.messages.totals.write(message.segment(), kind, call);
+        MemorySegment head = on.nextHead();
         if (by != null) {
-            by.seal(message.segment(), 0);
+            by.seal(head, 0, head);
         }
-        on.send(key | CONTROL, message);
+        on.send(CONTROL, on.nextBare(by != null));
         controlPosted();
     }
 
     /** Sends a message about a piece of a transfer. Returns false if others have to be acknowledged before. */
     boolean trySendAboutPiece(int kind, int number) {
-        if (controlRoom <= RESERVED_SENDS) {
+        if (controlRoom <= RESERVED_SENDS || session.state() == SessionState.HEALING) {
             return false;
         }
         try {
             sendControl(kind, number);
+            session.messages.keep(null, kind, number);
         } catch (RuntimeException | Error refused) { // its number is used
             session.endLocked(Event.LOST, EndReason.FAILED, "A message about a piece could not be posted", refused);
             throw refused;
@@ -294,17 +431,52 @@ final class Rail {
         }
         int kind = Wire.kind(buffer.all);
         int call = Wire.call(buffer.all);
-        if (!state.allows(kind) || !session.state().allows(kind) || (kind == Wire.GREETING && call != 0)) {
-            session.broken("Message of kind " + kind + " out of order");
-        } else if (kind != Wire.GREETING) {
+        boolean tried = isTried();
+        boolean allowed = state.allows(kind) && (tried || session.state().allows(kind));
+        if (!allowed || (kind == Wire.GREETING && call != 0)) {
+            broken("Message of kind " + kind + " out of order");
+        } else if (kind == Wire.GREETING) {
+            greeted(buffer, bytes);
+        } else if (tried) {
+            refused(call);
+        } else {
             session.received(buffer, bytes, kind, call);
-        } else if (session.received(buffer, kind) && greetings.received(Objects.requireNonNull(link), buffer, bytes)) {
-            if (incoming) {
-                happen(RailState.Event.ADMITTED);
-                session.prepareMessages();
+        }
+    }
+
+    /** Handles a greeting or a proof. The last one of a peer that goes on with a channel has its totals. */
+    private void greeted(Buffer buffer, int bytes) {
+        resumes |= incoming && greetings.resume(buffer, bytes);
+        if (!resumes && !session.received(buffer, Wire.GREETING)) {
+            return;
+        }
+        if (!greetings.received(Objects.requireNonNull(link), buffer, bytes)) {
+            return;
+        }
+        Totals.Said said = Totals.Said.in(buffer.all);
+        if (!incoming && resumes) {
+            Objects.requireNonNull(session.healing).resume(this, said);
+        } else if (!incoming) {
+            up();
+        } else if (happen(RailState.Event.ADMITTED)) {
+            if (resumes) {
+                engine.rails.claimed(this, said);
             } else {
-                up();
+                session.prepareMessages();
             }
+        }
+    }
+
+    /** Ends the attempt to go on over this connection, which the peer has refused. */
+    private void refused(int code) {
+        if (code == EndReason.LOST.code) {
+            session.endLocked(
+                    Event.LOST,
+                    EndReason.LOST,
+                    "The peer does not have this channel any more: it was started again, or has ended it",
+                    null);
+        } else {
+            end(Event.LOST, EndReason.of(code), "It refused to go on over another connection", null);
         }
     }
 
@@ -321,7 +493,7 @@ final class Rail {
             if (isMessage) {
                 return bytes;
             }
-            session.broken("Message of " + arrived + " bytes out of order");
+            broken("Message of " + arrived + " bytes out of order");
         } else {
             if (isMessage && by.open(buffer.all, bytes)) {
                 return bytes - Seal.BYTES;
@@ -340,14 +512,14 @@ final class Rail {
             greetings.notItsOwn();
         } else {
             engine.counts.tampered();
-            session.abort(EndReason.TAMPERED, details);
+            abort(EndReason.TAMPERED, details);
         }
     }
 
     /** Ends the channel, whose connection carries what no node sends. */
     void wireBroken(String details) {
         if (seal == null) {
-            session.broken(details);
+            broken(details);
         } else {
             tampered(details);
         }
@@ -363,7 +535,9 @@ final class Rail {
         }
         happen(RailState.Event.GREETED);
         heard = true;
-        session.opened();
+        if (!resumes) {
+            session.opened();
+        }
     }
 
     /** Seals and opens all messages from now on. */
@@ -392,6 +566,32 @@ final class Rail {
         }
     }
 
+    /**
+     * Ends the connection of a channel that goes on. When this method returns, no adapter uses the memory of its requests
+     * any more, and what has happened here and was not handled counts as lost.
+     */
+    void retire() {
+        retired = true;
+        down();
+        engine.rails.retire(this);
+    }
+
+    /** Frees what this connection has. The caller holds no lock. */
+    void free() {
+        closeArena();
+        Carrier.Connection own = connection;
+        if (own != null) {
+            own.forget();
+        }
+    }
+
+    /** Closes the arena of this connection, unless the channel has the same. */
+    void closeArena() {
+        if (arena != session.arena) {
+            ArenaLifetime.of(arena).closeUnlessClosed();
+        }
+    }
+
     // Time
 
     /** Notes the signs of life since the last time. */
@@ -416,11 +616,11 @@ final class Rail {
         if (outstanding > 0) {
             if (quiet / 2 > alive && quiet - alive > session.operations.workNanos()) {
                 heardAt = now;
-                session.endLocked(Event.LOST, EndReason.LOST, "The peer's adapter has acknowledged nothing", null);
+                end(Event.LOST, EndReason.LOST, "The peer's adapter has acknowledged nothing", null);
             }
         } else if (quiet > alive && hasControlRoom() && on != null) {
             try {
-                on.probe(key | CONTROL);
+                on.probe(CONTROL);
                 controlPosted();
             } catch (RuntimeException | Error refused) {
                 session.endLocked(

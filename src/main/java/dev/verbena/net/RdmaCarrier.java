@@ -27,9 +27,11 @@ import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -62,6 +64,9 @@ final class RdmaCarrier extends Carrier {
 
     private static final byte[] REFUSAL = {'V', 'B', 'N', 'A', Wire.VERSION, 0};
 
+    /** The beginning of the private data of a request to go on with a channel, whose name follows. */
+    private static final byte[] CLAIM = {'V', 'B', 'N', 'A', Wire.VERSION, 1};
+
     private final VerbsAccess verbs = VerbsAccess.get();
     private final Engine engine;
     private final EventChannel events;
@@ -72,7 +77,10 @@ final class RdmaCarrier extends Carrier {
     private final String device;
     private final boolean windows;
 
-    /** True if each channel has a domain of its own: a secret keeps others from it, and the device has no windows. */
+    /**
+     * True if each channel has a domain of its own: a secret keeps others from it, and the device has no windows; or a channel
+     * keeps its keys over another connection.
+     */
     private final boolean apart;
 
     private final Duration ackTimeout;
@@ -85,7 +93,7 @@ final class RdmaCarrier extends Carrier {
 
     private final Supplier<Throwable> failure;
     private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
-    private final Map<ConnectionId, Session> known = new ConcurrentHashMap<>();
+    private final Map<ConnectionId, Rail> known = new ConcurrentHashMap<>();
 
     /** An address of a device, which this process has taken. */
     record Place(EventChannel events, ConnectionId listener, InetSocketAddress address) {
@@ -127,8 +135,9 @@ final class RdmaCarrier extends Carrier {
         context = listener.context();
         device = context.device().name();
         Set<DeviceCapability> has = context.attributes().capabilities();
-        windows = has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B);
-        apart = !windows && options.protection() != Protection.NONE;
+        windows = !options.heals() // a window belongs to one queue pair
+                && (has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B));
+        apart = !windows && (options.heals() || options.protection() != Protection.NONE);
         domain = context.allocateProtectionDomain(arena);
         completions = context.createCompletionQueue(
                 CompletionQueueOptions.of(capacity(options)).channel(context.createCompletionChannel(arena)), arena);
@@ -144,8 +153,9 @@ final class RdmaCarrier extends Carrier {
     }
 
     private int capacity(NodeOptions options) {
-        long each = (long) Messages.sendDepth(options) + Messages.receiveDepth(options);
-        long all = each * options.maxChannels();
+        long each = (long) Sizes.sendDepth(options) + Sizes.receiveDepth(options);
+        long all =
+                each * options.maxChannels() * (options.heals() ? 2 : 1); // one that goes on is twice there for a while
         int most = context.attributes().maxCompletions();
         if (all > most) {
             throw new IllegalArgumentException("number of channels must be at most " + most / each
@@ -249,17 +259,18 @@ final class RdmaCarrier extends Carrier {
         try {
             while (cursor.next()) {
                 long id = cursor.id();
-                Session session = engine.find(id); // null if it is closed
+                Rail rail = engine.rails.find(id); // null if it is closed
+                Session session = rail == null ? null : rail.session;
                 if (session != locked && locked != null) {
                     locked.lock.unlock();
                     locked = null;
                 }
-                if (session != null) {
+                if (session != null && rail != null) {
                     if (locked == null) {
                         session.lock.lock();
                         locked = session;
                     }
-                    handleCompletion(session, (int) id & 0xffff);
+                    handleCompletion(rail, (int) id & 0xffff);
                 }
             }
         } finally {
@@ -269,19 +280,22 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private void handleCompletion(Session session, int place) {
+    private void handleCompletion(Rail rail, int place) {
+        if (rail.isRetired()) {
+            return;
+        }
         try {
             if (!cursor.isSuccess()) {
-                session.failed(place, cursor.status(), failure);
+                rail.failed(place, cursor.status(), failure);
             } else if ((place & Rail.RECEIVE) == 0) {
-                session.sent(place);
+                rail.sent(place);
             } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && !cursor.hasImmediate()) {
-                session.rail.received(place, cursor.byteLength());
+                rail.received(place, cursor.byteLength());
             } else {
-                session.rail.wireBroken("Not a message of a node");
+                rail.wireBroken("Not a message of a node");
             }
         } catch (RuntimeException | Error failed) {
-            session.fail(failed);
+            rail.fail(failed);
         }
     }
 
@@ -323,41 +337,41 @@ final class RdmaCarrier extends Carrier {
             admit(request.request());
             return;
         }
-        Session session = known.get(event.id());
+        Rail rail = known.get(event.id());
         if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
             engine.deviceRemoved();
         }
-        if (session == null) {
+        if (rail == null || rail.isRetired()) {
             return;
         }
         try {
-            happened(event, session);
+            happened(event, rail);
         } catch (RuntimeException | Error failed) {
-            session.fail(failed);
+            rail.fail(failed);
         }
     }
 
-    private void happened(CmEvent event, Session session) {
+    private void happened(CmEvent event, Rail rail) {
         switch (event.type()) {
             case ADDRESS_RESOLVED -> event.id().beginResolveRoute(RESOLVE_TIMEOUT);
             case ROUTE_RESOLVED -> {
-                if (session.rail.prepare()) {
-                    connect(event.id(), session);
+                if (rail.prepare()) {
+                    connect(event.id(), rail);
                 }
             }
             case ESTABLISHED -> {
                 if (event.status() == 0) {
-                    session.rail.established();
+                    rail.established();
                 } else {
-                    unreachable(event, session, ", " + event.type().meaning());
+                    unreachable(event, rail, ", " + event.type().meaning());
                 }
             }
-            case DISCONNECTED -> session.disconnected("The connection manager reports its end");
+            case DISCONNECTED -> rail.disconnected("The connection manager reports its end");
             case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE ->
-                unreachable(event, session, ", " + event.type().meaning());
+                unreachable(event, rail, ", " + event.type().meaning());
             case REJECTED -> {
                 if (event instanceof CmEvent.Rejected rejected) {
-                    rejected(rejected, session);
+                    rejected(rejected, rail);
                 }
             }
             default -> {
@@ -366,25 +380,47 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private static void rejected(CmEvent.Rejected event, Session session) {
+    private static void rejected(CmEvent.Rejected event, Rail rail) {
         EndReason refused = refusal(event.privateData());
         if (refused == null) {
-            unreachable(event, session, ": " + event.reason());
+            unreachable(event, rail, ": " + event.reason());
         } else {
-            session.end(refused, "It refused this channel", null);
+            rail.end(refused, "It refused this channel", null);
         }
     }
 
-    private void connect(ConnectionId id, Session session) {
+    private void connect(ConnectionId id, Rail rail) {
         try {
             setAckTimeout(id);
-            id.beginConnect(PARAMETERS);
+            id.beginConnect(parameters(rail));
         } catch (VerbsException refused) {
             if (!UNREACHABLE.contains(refused.errno())) {
                 throw refused;
             }
-            session.end(EndReason.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
+            rail.end(EndReason.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
         }
+    }
+
+    /** Returns the parameters. A channel that goes on says so, so that the peer makes the queues in the channel's domain. */
+    private static ConnectionParameters parameters(Rail rail) {
+        Healing healing = rail.session.healing;
+        if (!rail.resumes || healing == null) {
+            return PARAMETERS;
+        }
+        byte[] data = Arrays.copyOf(CLAIM, CLAIM.length + Wire.CLAIM_BYTES);
+        new Wire.Claim(true, healing.id).writeTo(MemorySegment.ofArray(data).asSlice(CLAIM.length));
+        return PARAMETERS.privateData(PrivateData.of(data));
+    }
+
+    /** Returns the channel's name in the private data of a peer that goes on; null in others. */
+    private static @Nullable UUID claim(PrivateData data) {
+        byte[] bytes = data.toArray();
+        if (bytes.length < CLAIM.length + Wire.CLAIM_BYTES
+                || !Arrays.equals(bytes, 0, CLAIM.length, CLAIM, 0, CLAIM.length)) {
+            return null;
+        }
+        MemorySegment id = MemorySegment.ofArray(bytes).asSlice(CLAIM.length);
+        return new UUID(id.get(Wire.LONG, 0), id.get(Wire.LONG, Long.BYTES));
     }
 
     /** Sets the acknowledgement timeout. iWARP has none. */
@@ -408,11 +444,11 @@ final class RdmaCarrier extends Carrier {
         };
     }
 
-    private static void unreachable(CmEvent event, Session session, String details) {
-        if (isNobody(event) && session.rail.connection() instanceof IdConnection connection) {
+    private static void unreachable(CmEvent event, Rail rail, String details) {
+        if (isNobody(event) && rail.connection() instanceof IdConnection connection) {
             connection.nobody = true;
         }
-        session.end(EndReason.UNREACHABLE, event.type().cName() + " (status " + event.status() + ")" + details, null);
+        rail.end(EndReason.UNREACHABLE, event.type().cName() + " (status " + event.status() + ")" + details, null);
     }
 
     // Connections
@@ -424,18 +460,30 @@ final class RdmaCarrier extends Carrier {
         /** The domain of the queue pair and of the memory of this channel. */
         private final ProtectionDomain own;
 
-        /** The number of those that use that domain: the channel, and transfers. */
-        private final AtomicInteger users = new AtomicInteger(1);
+        /** The number of those that use that domain: the connections of the channel, and transfers. */
+        private final AtomicInteger users;
 
         private boolean linked;
 
         /** True once it is known that no device leads to the peer, or that nobody listens there. */
         volatile boolean nobody;
 
-        IdConnection(ConnectionId id) {
+        /**
+         * Makes a connection.
+         *
+         * @param of the channel that goes on over it; null if a channel begins
+         */
+        IdConnection(ConnectionId id, @Nullable Session of) {
             super(Transport.RDMA, RdmaCarrier.this);
             this.id = id;
-            own = apart ? context.allocateProtectionDomain(domain.arena()) : domain;
+            if (of != null && of.rail.connection() instanceof IdConnection last && last.carrier == carrier) {
+                own = last.own;
+                users = last.users;
+                users.incrementAndGet();
+            } else {
+                own = apart ? context.allocateProtectionDomain(domain.arena()) : domain;
+                users = new AtomicInteger(1);
+            }
         }
 
         @Override
@@ -465,8 +513,8 @@ final class RdmaCarrier extends Carrier {
         }
 
         @Override
-        Link link(NodeOptions options, VerbsArena arena) {
-            RdmaLink made = new RdmaLink(id, domain, own, completions, isOverTcp(), options, arena);
+        Link link(NodeOptions options, Rail rail) {
+            RdmaLink made = new RdmaLink(id, domain, own, completions, isOverTcp(), options, rail);
             linked = true;
             return made;
         }
@@ -497,15 +545,16 @@ final class RdmaCarrier extends Carrier {
 
     @Override
     Attempt attempt() {
-        return this::connect;
+        return session -> connect(session.rail);
     }
 
-    /** Begins to connect a channel. */
-    void connect(Session session) {
-        ConnectionId id = events.createId(PortSpace.TCP, session.arena);
-        IdConnection connection = new IdConnection(id);
-        known.put(id, session);
-        session.rail.connecting(connection);
+    @Override
+    void connect(Rail rail) {
+        Session session = rail.session;
+        ConnectionId id = events.createId(PortSpace.TCP, rail.arena);
+        IdConnection connection = new IdConnection(id, rail.resumes ? session : null);
+        known.put(id, rail);
+        rail.connecting(connection);
         session.allocate(); // in the thread that waits for this channel
         try {
             id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), session.peer, RESOLVE_TIMEOUT);
@@ -516,18 +565,22 @@ final class RdmaCarrier extends Carrier {
     }
 
     private void admit(ConnectRequest request) {
-        Session session = request.peer().map(engine.arrivals::admit).orElse(null);
+        UUID name = claim(request.privateData());
+        Session session = request.peer()
+                .map(peer -> engine.arrivals.admit(peer, name != null))
+                .orElse(null);
         if (session == null) {
             refuse(request);
             return;
         }
+        Rail rail = session.rail;
         try {
-            ConnectionId id = request.claim(session.arena);
-            IdConnection connection = new IdConnection(id);
-            known.put(id, session); // from here on, the connection removes it
-            session.rail.accept(connection);
+            ConnectionId id = request.claim(rail.arena);
+            IdConnection connection = new IdConnection(id, engine.rails.claimed(name));
+            known.put(id, rail); // from here on, the connection removes it
+            rail.accept(connection);
         } catch (RuntimeException | Error failed) {
-            session.fail(failed);
+            rail.fail(failed);
         }
     }
 

@@ -1,7 +1,6 @@
 package dev.verbena.net;
 
 import dev.verbena.UnsupportedVerbException;
-import dev.verbena.VerbsArena;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -32,7 +31,7 @@ final class RdmaLink extends Link {
     /** The domain of the queue pair. If it is another, memory of the node is registered there too when it is used first. */
     private final ProtectionDomain domain;
 
-    private final VerbsArena arena;
+    private final Rail rail;
     private final QueuePair pair;
     private final SendBatch sends;
     private final ReceiveBatch receives;
@@ -55,20 +54,21 @@ final class RdmaLink extends Link {
             CompletionQueue completions,
             boolean iwarp,
             NodeOptions options,
-            VerbsArena arena) {
+            Rail rail) {
         super(
-                domain.register(arena.allocate(greetings(options), CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
+                domain.register(
+                        rail.arena.allocate(greetings(options), CACHE_LINE),
+                        List.of(AccessFlag.LOCAL_WRITE),
+                        rail.arena),
                 options);
         this.shared = shared;
         this.domain = domain;
-        this.arena = arena;
+        this.rail = rail;
         this.iwarp = iwarp;
         pair = id.createQueuePair(
                 domain,
-                QueuePair.rc(completions)
-                        .sendDepth(Messages.sendDepth(options))
-                        .receiveDepth(Messages.receiveDepth(options)),
-                arena);
+                QueuePair.rc(completions).sendDepth(Sizes.sendDepth(options)).receiveDepth(Sizes.receiveDepth(options)),
+                rail.arena);
         sends = pair.sendBatch(1);
         receives = pair.receiveBatch(1);
     }
@@ -79,18 +79,19 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    void serves(String channel) {
+    void serves(long keyOfRail, String channel) {
+        super.serves(keyOfRail, channel);
         verbs.serves(pair, channel);
     }
 
     @Override
-    void send(long id, LocalMemory message) {
+    void send(int place, LocalMemory message) {
         verbs.takeOver(sends);
-        sends.clear().send(id, message).post();
+        sends.clear().send(id(place), message).post();
     }
 
     @Override
-    void post(Operations.Kind kind, long id, LocalMemory local, RemoteMemory remote, long first, long second) {
+    void post(Operations.Kind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second) {
         if (kind.isAtomic() && iwarp) {
             throw new UnsupportedVerbException(
                     "ibv_post_send",
@@ -98,6 +99,7 @@ final class RdmaLink extends Link {
                     Errno.EOPNOTSUPP,
                     "iWARP has no atomics: let the peer change the number");
         }
+        long id = id(place);
         verbs.takeOver(sends);
         sends.clear();
         switch (kind) {
@@ -111,7 +113,8 @@ final class RdmaLink extends Link {
 
     /** Posts a write of no bytes, which only the peer's adapter answers. */
     @Override
-    void probe(long id) {
+    void probe(int place) {
+        long id = id(place);
         verbs.takeOver(sends);
         sends.clear();
         (iwarp ? sends.read(id, greeting(0).slice(0, 0), NOWHERE) : sends.writeInline(id, MemorySegment.NULL, NOWHERE))
@@ -119,9 +122,9 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    void receive(long id, LocalMemory memory) {
+    void receive(int place, LocalMemory memory) {
         verbs.takeOver(receives);
-        receives.clear().receive(id, memory).post();
+        receives.clear().receive(id(place), memory).post();
     }
 
     @Override
@@ -130,7 +133,7 @@ final class RdmaLink extends Link {
             return memory;
         }
         MemoryRegion region = memory.region();
-        MemoryRegion own = verbs.registerAgain(region, shared, domain, Set.of(), arena);
+        MemoryRegion own = verbs.registerAgain(region, shared, domain, Set.of(), rail.session.arena);
         return own == region ? memory : own.slice(memory.address() - region.address(), memory.length());
     }
 
@@ -140,19 +143,22 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    Key grant(long id, Export export) {
+    Key grant(int place, Export export) {
         if (!export.hasKeysOfChannels()) {
             RemoteMemory ofAll = export.region().remote();
             return new Key(() -> ofAll, false, () -> {}); // it ends with the region
         }
         if (domain != shared) {
-            MemoryRegion own = verbs.registerAgain(export.region(), shared, domain, export.access(), arena);
+            MemoryRegion own =
+                    verbs.registerAgain(export.region(), shared, domain, export.access(), rail.session.arena);
             return new Key(own::remote, false, own::close);
         }
         MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, export.arena());
         try {
             verbs.takeOver(sends);
-            sends.clear().bind(id, window, export.region(), export.access()).post();
+            sends.clear()
+                    .bind(id(place), window, export.region(), export.access())
+                    .post();
         } catch (RuntimeException | Error refused) {
             window.close();
             throw refused;

@@ -93,15 +93,17 @@ final class Seal {
     }
 
     /**
-     * Seals a message in its place.
+     * Seals a message in its place, or into other memory.
      *
      * @param message the memory of the message, which begins with the header, with room for {@link #BYTES} behind it
      * @param length the number of bytes of the message behind the header
+     * @param to the same memory, or other memory of the same size
      */
-    void seal(MemorySegment message, int length) {
+    void seal(MemorySegment message, int length, MemorySegment to) {
         sends.reserve(Math.min(length, NoiseCipher.PIECE) + BYTES); // the cipher may keep a block back
         sends.loadHeader(message);
-        sends.cipher.seal(sends.header, message, Wire.HEADER_BYTES, length, sends.from, sends.to);
+        MemorySegment.copy(sends.header, 0, to, ValueLayout.JAVA_BYTE, 0, Wire.HEADER_BYTES);
+        sends.cipher.seal(sends.header, message, to, Wire.HEADER_BYTES, length, sends.from, sends.to);
         sends.count(length);
     }
 

@@ -10,10 +10,10 @@ import dev.verbena.net.SessionState.Event;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
-import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.UUID;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +39,14 @@ final class Session {
     final InetSocketAddress peer;
     final Channel channel;
 
-    final Rail rail;
+    final boolean incoming;
+
+    /** The connection that messages travel over. Of a channel that has lost it and has no other, it is the last one. */
+    volatile Rail rail;
+
+    /** What lets this channel outlive its connection; null if one of the nodes has no {@link NodeOptions#heal}. */
+    volatile @Nullable Healing healing;
+
     final Messages messages;
     final Operations operations;
     final Grants grants;
@@ -75,11 +82,15 @@ final class Session {
         this.options = engine.options;
         this.key = key;
         this.peer = peer;
-        this.rail = new Rail(this, engine, key, incoming);
+        this.incoming = incoming;
+        this.rail = new Rail(this, engine, key, incoming, false);
         this.messages = new Messages(this, engine, lock);
         this.operations = new Operations(this, engine);
         this.grants = new Grants(this, options.maxExports());
         this.channel = new Channel(engine, this, messages, operations);
+        if (options.heals() && !incoming) {
+            healing = new Healing(this, engine, UUID.randomUUID());
+        }
     }
 
     // Opening
@@ -87,7 +98,7 @@ final class Session {
     /** Allocates the memory of the messages, which may take long: the caller holds no lock. */
     void allocate() {
         if (memory == null) {
-            memory = rail.with().memory(options, Messages.pieces(options), arena);
+            memory = rail.with().memory(options, Sizes.pieces(options), arena);
         }
     }
 
@@ -95,8 +106,13 @@ final class Session {
     void begin(Link on) {
         messages.begin(on);
         MemoryRegion own = memory;
-        if (own != null) {
+        if (own == null) {
+            return;
+        }
+        if (state == SessionState.OPENING) {
             messages.open(on, own);
+        } else {
+            messages.openAgain(on, own);
         }
     }
 
@@ -150,7 +166,7 @@ final class Session {
 
     /** Returns true if the peer has connected, and was not admitted. */
     boolean isOfStranger() {
-        return rail.incoming && memory == null;
+        return incoming && memory == null;
     }
 
     /** Returns true while a thread prepares for the messages: nothing is destroyed then. */
@@ -165,49 +181,10 @@ final class Session {
         engine.opened(this);
     }
 
-    /** Notes that the connection has ended. */
-    void disconnected(String details) {
-        try (var _ = lock.held()) {
-            if (!happen(Event.DONE, null)) {
-                endLocked(Event.LOST, EndReason.LOST, details, null);
-            }
-        }
-    }
-
     // Completions: the caller holds the lock, for all of a channel that it handles one after the other
 
-    /**
-     * Notes that a request has failed.
-     *
-     * @param failure makes the exception for it
-     */
-    void failed(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
-        boolean flushed = status == WorkStatus.WORK_REQUEST_FLUSHED;
-        if (flushed && rail.is(RailState.CONNECTING) && !rail.incoming) {
-            return; // the library flushes the receives of a refused connection before it tells the reason
-        }
-        if (happen(Event.DONE, null) || state.hasEnded()) { // who has left does not wait for the last acknowledgement
-            return;
-        }
-        if (flushed) {
-            endLocked(Event.LOST, EndReason.LOST, "Requests were flushed", null);
-        } else {
-            boolean denied = (place & Rail.RECEIVE) == 0
-                    && (place & Operations.MARK) != 0
-                    && place != Rail.CONTROL
-                    && place != Rail.BIND
-                    && status != WorkStatus.RETRY_EXCEEDED;
-            EndReason reason = denied ? EndReason.ACCESS_DENIED : EndReason.LOST;
-            endLocked(Event.LOST, reason, status.toString(), failure.get());
-        }
-    }
-
-    /** Notes that a request of this side has succeeded: the peer's adapter has acknowledged it. */
+    /** Notes that a request has succeeded: the peer's adapter has acknowledged it. */
     void sent(int place) {
-        if (state == SessionState.RELEASED) {
-            return;
-        }
-        rail.acknowledged(place);
         if (place == Rail.CONTROL) {
             messages.pulls.wakeForRoom();
         } else if (place == Rail.BIND) {
@@ -250,6 +227,7 @@ final class Session {
             return;
         }
         int granted = messages.totals.available() - before;
+        messages.receivedByPeer();
         Link on = Objects.requireNonNull(rail.link()); // it was received there
         switch (kind) {
             case Wire.PULL, Wire.PIECE, Wire.WITHDRAWN -> {
@@ -304,17 +282,38 @@ final class Session {
     Link checkCanSend() {
         checkNotClosed();
         checkNotEnded();
-        Link on = linkIfOpen();
+        Link on = canReply() ? rail.link() : null; // while there is no connection, nothing is posted there
         if (on == null) {
             throw new IllegalStateException(this + " is not open yet");
         }
         return on;
     }
 
+    /** Returns what messages are received over; null while there is no connection. The caller holds the lock. */
+    @Nullable
+    Link linkToReceive() {
+        Healing mine = healing;
+        if (state == SessionState.HEALING && mine != null) {
+            Rail next = mine.next();
+            return next == null ? null : next.link();
+        }
+        return linkIfOpen();
+    }
+
+    /** Returns true while this channel has no connection, and is to have another one. */
+    boolean isHealing() {
+        return state == SessionState.HEALING;
+    }
+
     /** Returns the verbs objects if messages can be posted; else null. The caller holds the lock. */
     @Nullable
     Link linkIfOpen() {
         return state == SessionState.OPEN ? rail.link() : null;
+    }
+
+    /** Returns true if replies can be sent, now or over the next connection. */
+    boolean canReply() {
+        return state == SessionState.OPEN || state == SessionState.HEALING;
     }
 
     boolean isClosing() {
@@ -368,7 +367,7 @@ final class Session {
         boolean ends = now.hasEnded() && !before.hasEnded();
         if (ends) {
             cause = why;
-            lost = before.isClosing() ? why : null;
+            lost = before.isClosing() || (closed && before == SessionState.HEALING) ? why : null;
         }
         state = now;
         untold |= ends;
@@ -377,10 +376,14 @@ final class Session {
                 recordEnd(why);
             }
             switch (now) {
-                case OPENING, RELEASED -> {
+                case OPENING, HEALING, RELEASED -> {
                     // The caller goes on.
                 }
-                case OPEN -> recordOpen();
+                case OPEN -> {
+                    if (event == Event.OPENED) {
+                        recordOpen();
+                    }
+                }
                 case CLOSING, LEFT -> sayGoodbye(EndReason.CLOSED_BY_PEER);
                 case DRAINING -> control();
                 case PARTING -> {
@@ -428,7 +431,7 @@ final class Session {
 
     private void recordEnd(@Nullable ChannelException why) {
         engine.counts.ended();
-        messages.endStall();
+        messages.stall.end();
         if (Recorder.isPresent()) {
             ChannelEndEvent event = new ChannelEndEvent();
             if (event.shouldCommit()) {
@@ -452,6 +455,73 @@ final class Session {
         changes.wakeAll(); // they wait for the lock
         engine.wake(Engine.Sleepers.WAITING);
         rail.down();
+        Healing mine = healing;
+        if (mine != null) {
+            mine.giveUp();
+            engine.rails.forget(this, mine);
+        }
+    }
+
+    /** Says goodbye, if the program has closed this channel while there was no connection. The caller holds the lock. */
+    void closeIfAsked() {
+        if (closed) {
+            happen(Event.CLOSED, null);
+        }
+    }
+
+    /** Returns the memory of the messages, which there is once this channel is open. */
+    MemoryRegion memory() {
+        return Objects.requireNonNull(memory);
+    }
+
+    // Another connection
+
+    /** Notes, at the greetings, whether the channel can outlive its connection. Returns null, or what is wrong. */
+    @Nullable
+    String healsWith(Wire.@Nullable Claim claim) {
+        if (claim == null || !options.heals()) {
+            healing = null;
+            return null;
+        }
+        if (incoming) {
+            Healing made = new Healing(this, engine, claim.id());
+            if (!engine.rails.remember(this, made)) {
+                return "It claims a channel that another peer has";
+            }
+            healing = made;
+        } else if (!claim.id().equals(Objects.requireNonNull(healing).id)) {
+            return "It speaks of another channel";
+        }
+        messages.keepAll();
+        return null;
+    }
+
+    /** Waits for another connection, if this channel can. Returns false if it can't. The caller holds the lock. */
+    boolean losesPath(String details) {
+        Healing mine = healing;
+        return mine != null && mine.begins(details);
+    }
+
+    /** Refuses the claim of the peer, for what is wrong with it, or because this node does not have the channel. */
+    void refuseClaim(@Nullable String wrong) {
+        try (var _ = lock.held()) {
+            if (wrong == null) {
+                abort(EndReason.LOST, "It claims a channel that this node does not have");
+            } else {
+                abort(EndReason.PROTOCOL_ERROR, wrong);
+            }
+        }
+    }
+
+    /** Gives the connection of the peer to the channel that it claims. Returns false if the connection has ended. */
+    boolean givesAway(Rail given) {
+        try (var _ = lock.held()) {
+            boolean gives = state == SessionState.OPENING && given.is(RailState.PREPARING);
+            if (gives) {
+                rail = new Rail(this, engine, key, incoming, false);
+            }
+            return gives;
+        }
     }
 
     /** Has all threads that wait at this channel try again. Allocates nothing. */
@@ -469,7 +539,7 @@ final class Session {
         wakeAll(); // first, because it allocates nothing
         messages.finishFutures();
         operations.finishFutures();
-        if (rail.incoming) {
+        if (incoming) {
             engine.handshakes.remove(rail);
             engine.ended(this);
         }
@@ -596,6 +666,7 @@ final class Session {
                 tellEnd();
             }
             rail.tick(now);
+            Healing mine = healing;
             switch (state) {
                 case OPENING -> {
                     if (rail.isLate(now)) {
@@ -604,8 +675,13 @@ final class Session {
                 }
                 case OPEN -> {
                     rail.checkAlive(now);
-                    if (messages.isStalledSince(Deadline.nanoseconds(options.maxStall()), now)) {
+                    if (messages.stall.lasts(Deadline.nanoseconds(options.maxStall()), now)) {
                         abort(EndReason.STALLED, "It has closed no messages for " + options.maxStall());
+                    }
+                }
+                case HEALING -> {
+                    if (mine != null) {
+                        mine.tick(now);
                     }
                 }
                 case CLOSING, DRAINING, LEFT -> rail.checkAlive(now);
@@ -632,7 +708,7 @@ final class Session {
     }
 
     boolean isOpen() {
-        return state == SessionState.OPEN && engine.broken == null;
+        return (state == SessionState.OPEN || state == SessionState.HEALING) && engine.broken == null;
     }
 
     boolean isOpenOrThrow() {
@@ -661,7 +737,7 @@ final class Session {
     }
 
     String toText() {
-        return (rail.incoming ? "from " : "to ") + Engine.text(peer);
+        return (incoming ? "from " : "to ") + Engine.text(peer);
     }
 
     @Override
@@ -673,6 +749,9 @@ final class Session {
             }
             if (state == SessionState.OPENING) {
                 return text + " (connecting)";
+            }
+            if (state == SessionState.HEALING) {
+                return text + " (without a path)";
             }
             return state.hasEnded()
                     ? text + " (ended" + (cause == null ? "" : ": " + cause.reason()) + ")"

@@ -13,6 +13,9 @@ enum SessionState {
     /** Messages travel in both directions. */
     OPEN,
 
+    /** The connection is lost, and another one is awaited. */
+    HEALING,
+
     /** This side has said goodbye, and awaits the peer's goodbye. */
     CLOSING,
 
@@ -45,6 +48,12 @@ enum SessionState {
         /** This side ends the channel for a reason to tell the peer. */
         ABORTED,
 
+        /** The connection is lost, and the channel may have another one. */
+        PATH_LOST,
+
+        /** The channel has another connection. */
+        HEALED,
+
         /** The connection, the peer or this side has failed, and the peer is not told. */
         LOST,
 
@@ -73,11 +82,19 @@ enum SessionState {
                     case PEER_LEFT -> LEFT;
                     case ABORTED -> PARTING;
                     case LOST -> PARTED;
+                    case PATH_LOST -> HEALING;
+                    default -> null;
+                };
+            case HEALING ->
+                switch (event) {
+                    case HEALED -> OPEN;
+                    case ABORTED, LOST -> PARTED;
                     default -> null;
                 };
             case CLOSING ->
                 switch (event) {
                     case PEER_LEFT -> DRAINING;
+                    case PATH_LOST -> HEALING;
                     case ABORTED, LOST -> PARTED;
                     default -> null;
                 };
@@ -94,7 +111,7 @@ enum SessionState {
 
     /** Returns true for a channel that was opened and has not ended. */
     boolean isLive() {
-        return this == OPEN || isClosing();
+        return this == OPEN || this == HEALING || isClosing();
     }
 
     /** Returns true while an end would lose messages that this side has accepted before it was closed. */

@@ -71,12 +71,14 @@ final class TcpCarrier extends Carrier {
     private final Waiters waiters = new Waiters();
 
     /** A completion or an event of a channel. */
-    private record Report(Session session, Runnable action) {
+    private record Report(Rail rail, Runnable action) {
         void run() {
-            try (var _ = session.lock.held()) {
-                action.run();
+            try (var _ = rail.session.lock.held()) {
+                if (!rail.isRetired()) {
+                    action.run();
+                }
             } catch (RuntimeException | Error failed) {
-                session.fail(failed);
+                rail.fail(failed);
             }
         }
     }
@@ -241,7 +243,12 @@ final class TcpCarrier extends Carrier {
 
     @Override
     Attempt attempt() {
-        return session -> connect(session, false);
+        return session -> connect(session.rail);
+    }
+
+    @Override
+    void connect(Rail rail) {
+        connect(rail, false);
     }
 
     /**
@@ -250,10 +257,10 @@ final class TcpCarrier extends Carrier {
      * @param asks true to connect only if the peer has no RDMA. Else the channel ends, and
      *     {@link TcpStream#isRedirected} tells
      */
-    void connect(Session session, boolean asks) {
-        TcpStream stream = new TcpStream(this, memory, session, asks);
-        session.rail.connecting(stream);
-        if (session.rail.prepare()) {
+    void connect(Rail rail, boolean asks) {
+        TcpStream stream = new TcpStream(this, memory, rail, asks);
+        rail.connecting(stream);
+        if (rail.prepare()) {
             InetSocketAddress own = new InetSocketAddress(address.getAddress(), 0);
             run(() -> stream.connect(own, selector));
         }
@@ -628,7 +635,7 @@ final class TcpCarrier extends Carrier {
             leave(visitor, Wire.USE_RDMA);
             return;
         }
-        Session session = hasGreeted ? engine.arrivals.admit(visitor.peer) : null;
+        Session session = hasGreeted ? engine.arrivals.admit(visitor.peer, visitor.resumes()) : null;
         if (session != null) {
             remove(visitor);
             admit(visitor, session);
@@ -651,7 +658,7 @@ final class TcpCarrier extends Carrier {
     }
 
     private void admit(TcpVisitor visitor, Session session) {
-        TcpStream stream = new TcpStream(this, memory, session, false);
+        TcpStream stream = new TcpStream(this, memory, session.rail, false);
         try {
             stream.take(visitor.socket, selector);
             if (session.rail.accept(stream)) {
@@ -674,8 +681,8 @@ final class TcpCarrier extends Carrier {
     }
 
     /** Hands a completion or an event to the thread that makes progress. */
-    void report(Session session, Runnable action) {
-        reports.add(new Report(session, action));
+    void report(Rail rail, Runnable action) {
+        reports.add(new Report(rail, action));
         reported = true;
     }
 

@@ -36,8 +36,8 @@ final class TcpFrame {
     long first;
     long second;
 
-    /** The id of a request of this side. It is not sent. */
-    long id;
+    /** The place of a request of this side. It is not sent. */
+    int place;
 
     /** The place of the data in this process's memory, as {@link TcpMemory} knows it. It is not sent. */
     long dataAddress;

@@ -1,6 +1,5 @@
 package dev.verbena.net;
 
-import dev.verbena.VerbsArena;
 import dev.verbena.internal.Mutex;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -16,10 +15,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class TcpLink extends Link {
     /** Memory for a message of the peer. */
-    record Receive(long id, long address, int key, long length) {}
+    record Receive(int place, long address, int key, long length) {}
 
     private final TcpMemory memory;
     private final TcpStream stream;
+    private final Rail rail;
     private final Mutex lock = new Mutex();
     private final ArrayDeque<TcpFrame> posted = new ArrayDeque<>();
 
@@ -30,12 +30,16 @@ final class TcpLink extends Link {
     private final ArrayDeque<TcpFrame> unused = new ArrayDeque<>();
     private int reads;
 
-    TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, VerbsArena arena) {
+    TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, Rail rail) {
         super(
-                memory.register(arena.allocate(greetings(options), CACHE_LINE), List.of(AccessFlag.LOCAL_WRITE), arena),
+                memory.register(
+                        rail.arena.allocate(greetings(options), CACHE_LINE),
+                        List.of(AccessFlag.LOCAL_WRITE),
+                        rail.arena),
                 options);
         this.memory = memory;
         this.stream = stream;
+        this.rail = rail;
     }
 
     @Override
@@ -43,17 +47,22 @@ final class TcpLink extends Link {
         throw new UnsupportedOperationException("a channel over TCP has no queue pair");
     }
 
+    /** Returns the channel, whose peer may use its keys over each of its connections. */
+    Session channel() {
+        return rail.session;
+    }
+
     // Posting
 
     @Override
-    void send(long id, LocalMemory message) {
-        TcpFrame request = request(TcpFrame.SEND, id, message, message.length());
+    void send(int place, LocalMemory message) {
+        TcpFrame request = request(TcpFrame.SEND, place, message, message.length());
         request.copyShort(message.segment());
         post(request);
     }
 
     @Override
-    void post(Operations.Kind kind, long id, LocalMemory local, RemoteMemory remote, long first, long second) {
+    void post(Operations.Kind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second) {
         if (!kind.isAtomic()) {
             memory.checkOwn(local, kind == Operations.Kind.READ);
         } else if (remote.length() < Long.BYTES || remote.address() % Long.BYTES != 0) {
@@ -66,7 +75,7 @@ final class TcpLink extends Link {
             case FETCH_AND_ADD -> TcpFrame.FETCH_AND_ADD;
             case COMPARE_AND_SWAP -> TcpFrame.COMPARE_AND_SWAP;
         };
-        TcpFrame request = request(type, id, local, remote.length());
+        TcpFrame request = request(type, place, local, remote.length());
         if (kind.isAtomic()) {
             request.length = 0;
         }
@@ -79,28 +88,28 @@ final class TcpLink extends Link {
 
     /** Posts a write of no bytes, which needs no key. */
     @Override
-    void probe(long id) {
-        post(request(TcpFrame.WRITE, id));
+    void probe(int place) {
+        post(request(TcpFrame.WRITE, place));
     }
 
-    private TcpFrame request(int type, long id, LocalMemory local, long most) {
+    private TcpFrame request(int type, int place, LocalMemory local, long most) {
         long length = local.length();
         if (length > Math.min(most, Integer.MAX_VALUE)) {
             throw new IndexOutOfBoundsException("length must be at most " + Math.min(most, Integer.MAX_VALUE)
                     + ", the rest of the remote memory or of a message of this transport, got " + length);
         }
-        TcpFrame request = request(type, id);
+        TcpFrame request = request(type, place);
         request.length = (int) length;
         request.dataAddress = local.address();
         request.dataKey = memory.keyOf(local.region());
         return request;
     }
 
-    private TcpFrame request(int type, long id) {
+    private TcpFrame request(int type, int place) {
         try (var _ = lock.held()) {
             TcpFrame request = unused.isEmpty() ? new TcpFrame() : unused.removeLast();
             request.begin(type);
-            request.id = id;
+            request.place = place;
             return request;
         }
     }
@@ -125,15 +134,15 @@ final class TcpLink extends Link {
     }
 
     @Override
-    void receive(long id, LocalMemory into) {
-        Receive receive = new Receive(id, into.address(), memory.keyOf(into.region()), into.length());
+    void receive(int place, LocalMemory into) {
+        Receive receive = new Receive(place, into.address(), memory.keyOf(into.region()), into.length());
         try (var _ = lock.held()) {
             receives.add(receive);
         }
     }
 
     @Override
-    Key grant(long id, Export export) {
+    Key grant(int place, Export export) {
         RemoteMemory granted = memory.grant(this, export);
         return new Key(() -> granted, false, () -> memory.revoke(granted.key()));
     }
@@ -176,15 +185,15 @@ final class TcpLink extends Link {
         }
     }
 
-    /** Notes the answer to the request that {@link #unanswered} has returned. Returns its id. */
-    long answered() {
+    /** Notes the answer to the request that {@link #unanswered} has returned. Returns its place. */
+    int answered() {
         try (var _ = lock.held()) {
             TcpFrame request = sent.remove();
             if (request.needsAnswer()) {
                 reads--;
             }
             unused.add(request);
-            return request.id;
+            return request.place;
         }
     }
 }

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TcpMemory extends VerbsObject {
     /**
-     * The memory of a key. With a link, only its peer may use the key.
+     * The memory of a key. With a channel, only its peer may use the key.
      *
      * @param remoteKey the key of the device, if the memory was adopted; else the key
      * @param address the address as requests name it
@@ -47,7 +47,7 @@ final class TcpMemory extends VerbsObject {
             long place,
             long length,
             Set<AccessFlag> access,
-            @Nullable TcpLink only) {
+            @Nullable Session only) {
 
         /** Makes the area of a region that is open. */
         static Area of(MemoryRegion region, int key) {
@@ -158,7 +158,17 @@ final class TcpMemory extends VerbsObject {
                 throw new IllegalStateException("The " + region + " is closed");
             }
             int key = freeKey(export.access());
-            areas.put(key, new Area(region, key, key, whole.address, whole.place, whole.length, export.access(), link));
+            areas.put(
+                    key,
+                    new Area(
+                            region,
+                            key,
+                            key,
+                            whole.address,
+                            whole.place,
+                            whole.length,
+                            export.access(),
+                            link.channel()));
             return new RemoteMemory(whole.address, key, whole.length);
         }
     }
@@ -215,7 +225,7 @@ final class TcpMemory extends VerbsObject {
     private static @Nullable MemorySegment part(
             @Nullable Area area, @Nullable TcpLink link, long address, long length, @Nullable AccessFlag right) {
         if (area == null
-                || (area.only != null && area.only != link)
+                || (area.only != null && (link == null || area.only != link.channel()))
                 || (right != null && !area.access.contains(right))) {
             return null;
         }

@@ -56,16 +56,16 @@ final class TcpStream extends Carrier.Connection {
     }
 
     /** A message that has come. A lambda with as many values takes a program's start longer than a record. */
-    private record Received(Session session, int place, int bytes) implements Runnable {
+    private record Received(Rail rail, int place, int bytes) implements Runnable {
         @Override
         public void run() {
-            session.rail.received(place, bytes);
+            rail.received(place, bytes);
         }
     }
 
     private final TcpCarrier tcp;
     private final TcpMemory memory;
-    private final Session session;
+    private final Rail rail;
     private final boolean asks;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private final Runnable attending = this::attend;
@@ -108,11 +108,11 @@ final class TcpStream extends Carrier.Connection {
      *
      * @param asks true to connect only if the peer has no RDMA
      */
-    TcpStream(TcpCarrier carrier, TcpMemory memory, Session session, boolean asks) {
+    TcpStream(TcpCarrier carrier, TcpMemory memory, Rail rail, boolean asks) {
         super(Transport.TCP, carrier);
         this.tcp = carrier;
         this.memory = memory;
-        this.session = session;
+        this.rail = rail;
         this.asks = asks;
         this.output = new TcpOutput(memory);
     }
@@ -135,8 +135,8 @@ final class TcpStream extends Carrier.Connection {
     }
 
     @Override
-    Link link(NodeOptions options, VerbsArena arena) {
-        TcpLink made = new TcpLink(memory, this, options, arena);
+    Link link(NodeOptions options, Rail of) {
+        TcpLink made = new TcpLink(memory, this, options, of);
         link = made;
         return made;
     }
@@ -193,7 +193,7 @@ final class TcpStream extends Carrier.Connection {
             made.configureBlocking(false);
             made.bind(own);
             made.setOption(StandardSocketOptions.TCP_NODELAY, true);
-            boolean done = made.connect(session.peer);
+            boolean done = made.connect(rail.session.peer);
             selection = made.register(selector, SelectionKey.OP_CONNECT, this);
             if (done) {
                 connected();
@@ -219,13 +219,13 @@ final class TcpStream extends Carrier.Connection {
     private void unreachable(Exception why) {
         unreachable = true;
         close(); // first, because it allocates nothing
-        tcp.report(session, () -> session.end(EndReason.UNREACHABLE, String.valueOf(why.getMessage()), why));
+        tcp.report(rail, () -> rail.end(EndReason.UNREACHABLE, String.valueOf(why.getMessage()), why));
     }
 
     private void connected() {
         state = State.OPEN;
         interest(SelectionKey.OP_READ);
-        tcp.report(session, session.rail::established);
+        tcp.report(rail, rail::established);
     }
 
     private TcpLink queues() {
@@ -308,7 +308,7 @@ final class TcpStream extends Carrier.Connection {
     }
 
     boolean isOfStranger() {
-        return session.isOfStranger();
+        return rail.session.isOfStranger();
     }
 
     /** Returns true once this connection, which this side has left, is closed. */
@@ -321,7 +321,7 @@ final class TcpStream extends Carrier.Connection {
 
     private void lost(String details) {
         close(); // first, because it allocates nothing
-        tcp.report(session, () -> session.disconnected(details));
+        tcp.report(rail, () -> rail.disconnected(details));
     }
 
     /** Closes the socket. */
@@ -341,11 +341,11 @@ final class TcpStream extends Carrier.Connection {
     /** Drops all further input, and tells the channel its end. */
     private void stop(Runnable end) {
         deafen();
-        tcp.report(session, end);
+        tcp.report(rail, end);
     }
 
     private void broken(String details) {
-        stop(() -> session.rail.wireBroken(details));
+        stop(() -> rail.wireBroken(details));
     }
 
     // Input
@@ -464,7 +464,7 @@ final class TcpStream extends Carrier.Connection {
                     broken("Message of " + in.length + " bytes is larger than the " + next.length()
                             + " that this side receives");
                 } else {
-                    into = (int) next.id() & 0xffff;
+                    into = next.place();
                     data(next.address(), next.key());
                 }
             }
@@ -566,12 +566,12 @@ final class TcpStream extends Carrier.Connection {
         }
         if (asks && isRedirection()) {
             askedForRdma = true;
-            stop(() -> session.end(EndReason.UNREACHABLE, "Both sides have RDMA, and connect by it", null));
+            stop(() -> rail.end(EndReason.UNREACHABLE, "Both sides have RDMA, and connect by it", null));
             return;
         }
         output.acknowledge();
         if (in.type == TcpFrame.SEND) {
-            tcp.report(session, new Received(session, into, in.length));
+            tcp.report(rail, new Received(rail, into, in.length));
         }
     }
 
@@ -580,7 +580,7 @@ final class TcpStream extends Carrier.Connection {
         if (in.type != TcpFrame.SEND || in.length != Wire.HEADER_BYTES) {
             return false;
         }
-        MemorySegment message = session.messages.receive(into & ~Rail.RECEIVE).all;
+        MemorySegment message = rail.session.messages.receive(into & ~Rail.RECEIVE).all;
         return Wire.kind(message) == Wire.GOODBYE && Wire.call(message) == Wire.USE_RDMA;
     }
 
@@ -629,18 +629,18 @@ final class TcpStream extends Carrier.Connection {
     }
 
     private void done(TcpLink on) {
-        int place = (int) on.answered() & 0xffff;
-        tcp.report(session, () -> session.sent(place));
+        int place = on.answered();
+        tcp.report(rail, () -> rail.sent(place));
     }
 
     private void fail(TcpLink on, WorkStatus status) {
-        int place = (int) on.answered() & 0xffff;
-        stop(() -> session.failed(place, status, () -> null));
+        int place = on.answered();
+        stop(() -> rail.failed(place, status, () -> null));
     }
 
     /** Denies a request, which ends the connection, as an adapter does. */
     private void deny() {
         output.answer(TcpFrame.DENIAL);
-        stop(() -> session.disconnected("It used memory without the right, out of range, or with a wrong key"));
+        stop(() -> rail.disconnected("It used memory without the right, out of range, or with a wrong key"));
     }
 }

@@ -77,6 +77,11 @@ final class TcpVisitor {
         return Wire.asks(message().asSlice(Wire.HEADER_BYTES));
     }
 
+    /** Returns true if the peer, which has greeted, says that it goes on with a channel. */
+    boolean resumes() {
+        return Wire.resumes(message().asSlice(Wire.HEADER_BYTES));
+    }
+
     private MemorySegment message() {
         return MemorySegment.ofArray(input.array()).asSlice(TcpFrame.BYTES);
     }

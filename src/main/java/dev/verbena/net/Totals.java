@@ -82,6 +82,16 @@ final class Totals {
         return posted - granted >= (window + 1) / 2;
     }
 
+    /** Returns the number of messages that this side has sent. */
+    int sent() {
+        return sent;
+    }
+
+    /** Returns the number of this side's messages that the peer has said to have received. */
+    int receivedByPeer() {
+        return receivedByPeer;
+    }
+
     /** Returns the number of credits that the peer was granted. */
     int granted() {
         return granted;
@@ -127,5 +137,47 @@ final class Totals {
         received = next;
         receivedByPeer = told;
         return null;
+    }
+
+    /**
+     * Writes the header of a message that is sent again.
+     *
+     * @param sequence the number that the message had
+     */
+    void writeAgain(MemorySegment message, int sequence) {
+        granted = posted;
+        Wire.writeHeader(message, Wire.kind(message), Wire.call(message), granted, sequence, received);
+    }
+
+    /** What a side says in the last header of its greetings. */
+    record Said(int granted, int sent, int received) {
+        static Said in(MemorySegment message) {
+            return new Said(Wire.granted(message), Wire.sequence(message), Wire.received(message));
+        }
+    }
+
+    /** Reads what the peer says when it goes on over another connection. Returns null, or what is wrong with it. */
+    @Nullable
+    String resume(Said said) {
+        int more = said.granted - grantedByPeer;
+        boolean isWrong = more < 0
+                || more > used - grantedByPeer
+                || said.sent - received < 0
+                || said.received - receivedByPeer < 0
+                || sent - said.received < 0;
+        if (isWrong) {
+            return "It goes on after " + said + ", and this side has " + this;
+        }
+        grantedByPeer = said.granted;
+        receivedByPeer = said.received;
+        return null;
+    }
+
+    /** Returns for example {@code granted 16 of 20, sent 20, 18 received, received 7}. */
+    @Override
+    public String toString() {
+        return "granted " + Integer.toUnsignedString(grantedByPeer) + " of " + Integer.toUnsignedString(used)
+                + ", sent " + Integer.toUnsignedString(sent) + ", " + Integer.toUnsignedString(receivedByPeer)
+                + " received, received " + Integer.toUnsignedString(received);
     }
 }

@@ -4,6 +4,7 @@ import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** The format of what two nodes send to each other: see the description of this package. */
@@ -79,6 +80,9 @@ final class Wire {
     /** The code of a goodbye over TCP to a side that connects only if its peer has no RDMA. */
     static final int USE_RDMA = 11;
 
+    /** The number of bytes of a claim: it follows the greeting. */
+    static final int CLAIM_BYTES = 16;
+
     private static final int MAGIC = 0x5642_4e41; // "VBNA"
 
     /** The layout of numbers of 4 bytes. */
@@ -92,7 +96,10 @@ final class Wire {
     private static final long VERSION_AT = 4;
     private static final long PROTECTION_AT = 5;
     private static final long TRANSPORT_AT = 6;
-    private static final long ASKS_AT = 7;
+    private static final long FLAGS_AT = 7;
+    private static final byte ASKS = 1;
+    private static final byte HEALS = 2;
+    private static final byte RESUMES = 4;
     private static final long WINDOW_AT = 8;
     private static final long SIZE_AT = 12;
     private static final long CALLS_AT = 16;
@@ -161,9 +168,33 @@ final class Wire {
      * @param messageSize the largest number of bytes of a message to that side
      * @param calls the number of calls that the side answers at once
      * @param token the bytes by which the peer's program may know this side
+     * @param claim the channel, if the side can go on with it over another connection; else null
      */
     @SuppressWarnings("ArrayRecordComponent") // is never compared
-    record Greeting(int window, int messageSize, int calls, byte[] token) {
+    record Greeting(
+            int window,
+            int messageSize,
+            int calls,
+            byte[] token,
+            @Nullable Claim claim) {
+        /** Returns true if two greetings have the same limits. */
+        boolean hasLimitsOf(Greeting other) {
+            return window == other.window && messageSize == other.messageSize && calls == other.calls;
+        }
+
+        /** Returns the number of bytes in the clear. */
+        int bytes() {
+            return claim == null ? GREETING_BYTES : GREETING_BYTES + CLAIM_BYTES;
+        }
+
+        /** Writes this greeting in the clear, with its claim. */
+        void writeWholeTo(MemorySegment message) {
+            writeTo(message);
+            if (claim != null) {
+                claim.writeTo(message.asSlice(GREETING_BYTES));
+            }
+        }
+
         /** Writes this greeting. The rest of the bytes is zero. */
         void writeTo(MemorySegment message) {
             message.asSlice(0, GREETING_BYTES).fill((byte) 0);
@@ -174,7 +205,56 @@ final class Wire {
             message.set(INT, CALLS_AT, calls);
             message.set(INT, TOKEN_LENGTH_AT, token.length);
             MemorySegment.copy(token, 0, message, ValueLayout.JAVA_BYTE, TOKEN_AT, token.length);
+            if (claim != null) {
+                flag(message, claim.resumes ? HEALS | RESUMES : HEALS);
+            }
         }
+    }
+
+    /**
+     * The name of a channel that can outlive its connection.
+     *
+     * @param resumes true to go on with the channel, false to begin it
+     * @param id bytes that the side which connects has chosen at random
+     */
+    record Claim(boolean resumes, UUID id) {
+        /** Writes the id. */
+        void writeTo(MemorySegment to) {
+            to.set(LONG, 0, id.getMostSignificantBits());
+            to.set(LONG, Long.BYTES, id.getLeastSignificantBits());
+        }
+
+        byte[] idBytes() {
+            byte[] bytes = new byte[CLAIM_BYTES];
+            writeTo(MemorySegment.ofArray(bytes));
+            return bytes;
+        }
+
+        /** Reads the claim of a greeting; null if there is none. The bytes are those of the id. */
+        static @Nullable Claim of(MemorySegment greeting, MemorySegment id) {
+            return heals(greeting) && id.byteSize() >= CLAIM_BYTES
+                    ? new Claim(Wire.resumes(greeting), new UUID(id.get(LONG, 0), id.get(LONG, Long.BYTES)))
+                    : null;
+        }
+    }
+
+    private static void flag(MemorySegment greeting, int flags) {
+        byte before = greeting.get(ValueLayout.JAVA_BYTE, FLAGS_AT);
+        greeting.set(ValueLayout.JAVA_BYTE, FLAGS_AT, (byte) (before | flags));
+    }
+
+    private static boolean has(MemorySegment greeting, int flag) {
+        return (greeting.get(ValueLayout.JAVA_BYTE, FLAGS_AT) & flag) != 0;
+    }
+
+    /** Returns true if the side can go on with the channel over another connection. */
+    static boolean heals(MemorySegment greeting) {
+        return has(greeting, HEALS);
+    }
+
+    /** Returns true if the side goes on with a channel that has lost its connection. */
+    static boolean resumes(MemorySegment greeting) {
+        return has(greeting, RESUMES);
     }
 
     /** Notes the protection of a side, and its transport, in a greeting under a secret. */
@@ -195,12 +275,12 @@ final class Wire {
 
     /** Notes in a greeting that its side connects only if the peer has no RDMA. */
     static void ask(MemorySegment greeting) {
-        greeting.set(ValueLayout.JAVA_BYTE, ASKS_AT, (byte) 1);
+        flag(greeting, ASKS);
     }
 
     /** Returns true if a greeting says that its side connects only if the peer has no RDMA. */
     static boolean asks(MemorySegment greeting) {
-        return greeting.get(ValueLayout.JAVA_BYTE, ASKS_AT) != 0;
+        return has(greeting, ASKS);
     }
 
     /** Returns the version in a greeting; -1 if the bytes are no greeting. */
@@ -232,7 +312,8 @@ final class Wire {
                         window,
                         size,
                         calls,
-                        message.asSlice(TOKEN_AT, tokenLength).toArray(ValueLayout.JAVA_BYTE))
+                        message.asSlice(TOKEN_AT, tokenLength).toArray(ValueLayout.JAVA_BYTE),
+                        Claim.of(message, message.asSlice(GREETING_BYTES)))
                 : null;
     }
 }

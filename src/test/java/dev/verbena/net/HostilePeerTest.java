@@ -355,20 +355,20 @@ class HostilePeerTest extends PeersTest {
         }),
         EMPTY(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.GREETING, 0, 0)),
         TOO_SHORT(EndReason.PROTOCOL_ERROR, peer -> {
-            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4, new byte[0], null).writeTo(peer.memory());
             peer.send(Wire.GREETING, 0, 0, 63);
         }),
         NEGATIVE_CALLS(EndReason.PROTOCOL_ERROR, peer -> {
-            new Wire.Greeting(4, 256, -1, new byte[0]).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, -1, new byte[0], null).writeTo(peer.memory());
             peer.send(Wire.GREETING, 0, 0, 64);
         }),
         LONG_TOKEN(EndReason.PROTOCOL_ERROR, peer -> {
-            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4, new byte[0], null).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 22, (byte) 1); // 256 bytes
             peer.send(Wire.GREETING, 0, 0, 64);
         }),
         VERSION_0(EndReason.OTHER_VERSION, peer -> {
-            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4, new byte[0], null).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 0);
             peer.send(Wire.GREETING, 0, 0, 64);
         }),
@@ -380,12 +380,12 @@ class HostilePeerTest extends PeersTest {
         MESSAGE_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.DATA, 0, 0, 8)),
         GRANT_FIRST(EndReason.PROTOCOL_ERROR, peer -> peer.send(Wire.GRANT, 1, 0)),
         OTHER_VERSION(EndReason.OTHER_VERSION, peer -> {
-            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4, new byte[0], null).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 4, (byte) 3);
             peer.send(Wire.GREETING, 0, 0, 64);
         }),
         SECRET(EndReason.OTHER_PROTECTION, peer -> {
-            new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(peer.memory());
+            new Wire.Greeting(4, 256, 4, new byte[0], null).writeTo(peer.memory());
             peer.memory().set(ValueLayout.JAVA_BYTE, 5, (byte) Protection.SEALED.code());
             peer.send(Wire.GREETING, 0, 0, 64);
         });

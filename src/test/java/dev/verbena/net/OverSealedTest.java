@@ -9,6 +9,18 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
+    static class HealingTest extends HealTest {}
+
+    @FencedTest
+    @Over(Over.Wire.SEALED_TCP)
+    static class HealingOverTcpTest extends HealTest {}
+
+    @FencedTest
+    @Over(Over.Wire.AUTHENTICATED_RDMA)
+    static class AuthenticatedHealingTest extends HealTest {}
+
+    @FencedTest
+    @Over(Over.Wire.SEALED_RDMA)
     static class MessagesTest extends ChannelTest {
         @Override
         void sendThatDriverRefusesLeavesTheMessageToTheProgram() {} // the channel ends: a number of its seal is used

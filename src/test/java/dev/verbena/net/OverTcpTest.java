@@ -12,6 +12,10 @@ final class OverTcpTest {
 
     @FencedTest
     @Over(Over.Wire.TCP)
+    static class HealingTest extends HealTest {}
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
     static class MessagesTest extends ChannelTest {
         @Override
         void sendThatDriverRefusesLeavesTheMessageToTheProgram() {}

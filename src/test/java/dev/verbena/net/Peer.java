@@ -67,7 +67,7 @@ abstract class Peer implements AutoCloseable {
     }
 
     final void greet(int window, int messageSize, int calls) throws IOException {
-        new Wire.Greeting(window, messageSize, calls, new byte[0]).writeTo(memory());
+        new Wire.Greeting(window, messageSize, calls, new byte[0], null).writeTo(memory());
         send(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
     }
 

@@ -232,7 +232,7 @@ class SecretTest {
     // Peers that know the secret, and greet as no node does
 
     private static Introduction introduction() {
-        return new Introduction(SEALED, Transport.TCP, false);
+        return new Introduction(SEALED, Transport.TCP, false, null);
     }
 
     private static NoiseHandshake handshake(boolean first, byte[] head) {
@@ -289,7 +289,7 @@ class SecretTest {
             peer.message(Wire.GREETING, 0, 0, own.first());
             assertThat(isRead(own, answer(peer), false)).isTrue();
             peer.writeHeader(Wire.GREETING, 0, 0);
-            own.seal().seal(peer.whole(), 8);
+            own.seal().seal(peer.whole(), 8, peer.whole());
             peer.sendWhole(Wire.HEADER_BYTES + 8 + Seal.BYTES);
             assertThat(EndReason.of(peer.awaitGoodbye())).isEqualTo(EndReason.PROTOCOL_ERROR);
         }
@@ -373,7 +373,7 @@ class SecretTest {
 
     private static byte[] greeting(int version, Protection protection, int bytes) {
         byte[] greeting = new byte[bytes];
-        new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
+        new Wire.Greeting(4, 256, 4, new byte[0], null).writeTo(MemorySegment.ofArray(greeting));
         greeting[4] = (byte) version;
         greeting[5] = (byte) protection.code();
         return greeting;
@@ -937,7 +937,7 @@ class SecretTest {
         for (int i = 0; i < 10; i++) {
             MemorySegment bytes = MemorySegment.ofArray(message);
             bytes.fill((byte) i);
-            one.seal(bytes, 8);
+            one.seal(bytes, 8, bytes);
             MemorySegment copy = MemorySegment.ofArray(message.clone());
             assertThat(never.open(copy, length))
                     .as("message " + i + " with the first key")

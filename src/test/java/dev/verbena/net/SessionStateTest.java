@@ -3,6 +3,7 @@ package dev.verbena.net;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
@@ -42,15 +43,16 @@ class SessionStateTest {
 
     /** The state of a channel after each event. */
     private static final String CHANNELS = """
-                   OPENED  CLOSED  PEER_LEFT ABORTED LOST   DONE   RELEASED
-        OPENING    OPEN    PARTED  LEFT      PARTING PARTED .      .
-        OPEN       .       CLOSING LEFT      PARTING PARTED .      .
-        CLOSING    .       .       DRAINING  PARTED  PARTED .      .
-        DRAINING   .       .       .         PARTED  PARTED PARTED .
-        LEFT       .       .       .         .       PARTED PARTED .
-        PARTING    .       .       .         .       PARTED PARTED .
-        PARTED     .       .       .         .       .      .      RELEASED
-        RELEASED   .       .       .         .       .      .      .
+                   OPENED  CLOSED  PEER_LEFT ABORTED PATH_LOST HEALED LOST   DONE   RELEASED
+        OPENING    OPEN    PARTED  LEFT      PARTING .         .      PARTED .      .
+        OPEN       .       CLOSING LEFT      PARTING HEALING   .      PARTED .      .
+        HEALING    .       .       .         PARTED  .         OPEN   PARTED .      .
+        CLOSING    .       .       DRAINING  PARTED  HEALING   .      PARTED .      .
+        DRAINING   .       .       .         PARTED  .         .      PARTED PARTED .
+        LEFT       .       .       .         .       .         .      PARTED PARTED .
+        PARTING    .       .       .         .       .         .      PARTED PARTED .
+        PARTED     .       .       .         .       .         .      .      .      RELEASED
+        RELEASED   .       .       .         .       .         .      .      .      .
         """;
 
     /**
@@ -91,9 +93,12 @@ class SessionStateTest {
     private final VerbsArena arena = VerbsArena.ofShared();
     private final TcpMemory memory = TcpMemory.create(arena);
 
+    private final List<Session> sessions = new ArrayList<>();
+
     @AfterEach
     void close() {
         engine.close();
+        sessions.forEach(session -> ArenaLifetime.of(session.arena).closeUnlessClosed());
         arena.close();
     }
 
@@ -130,7 +135,11 @@ class SessionStateTest {
         Probe(String state) {
             super(Transport.TCP, engine.carrier);
             link = new TcpLink(
-                    memory, new TcpStream((TcpCarrier) engine.carrier, memory, session, false), OPTIONS, arena);
+                    memory,
+                    new TcpStream((TcpCarrier) engine.carrier, memory, session.rail, false),
+                    OPTIONS,
+                    session.rail);
+            sessions.add(session);
             session.rail.connecting(this);
             assertThat(session.rail.prepare()).isTrue();
             for (Deed deed : path(state)) {
@@ -175,9 +184,9 @@ class SessionStateTest {
                 case CREDITS -> receive(Wire.GRANT, 1, 0, 0);
                 case GOODBYE -> receive(Wire.GOODBYE, 0, 0, 0);
                 case FAULTY_GOODBYE -> receive(Wire.GOODBYE, 0, EndReason.PEER_FAILED.code, 0);
-                case DISCONNECTED -> session.disconnected("for a test");
-                case FLUSHED -> locked(() -> session.failed(0, WorkStatus.WORK_REQUEST_FLUSHED, () -> null));
-                case NO_ANSWER -> locked(() -> session.failed(0, WorkStatus.RETRY_EXCEEDED, () -> null));
+                case DISCONNECTED -> session.rail.disconnected("for a test");
+                case FLUSHED -> locked(() -> session.rail.failed(0, WorkStatus.WORK_REQUEST_FLUSHED, () -> null));
+                case NO_ANSWER -> locked(() -> session.rail.failed(0, WorkStatus.RETRY_EXCEEDED, () -> null));
                 case ACKNOWLEDGED -> acknowledge();
                 case TOO_LATE -> late();
                 case NODE_FAILED -> session.end(EndReason.FAILED, "for a test", null);
@@ -196,14 +205,14 @@ class SessionStateTest {
         private void acknowledge() {
             look();
             for (TcpFrame request : List.copyOf(unacknowledged)) {
-                locked(() -> session.sent((int) request.id & 0xffff));
+                locked(() -> session.rail.sent(request.place));
             }
             unacknowledged.clear();
         }
 
         private void greet(int versionChange, Protection protection) {
             MemorySegment greeting = session.messages.receive(receive).memory();
-            new Wire.Greeting(4, 64, 0, new byte[0]).writeTo(greeting);
+            new Wire.Greeting(4, 64, 0, new byte[0], null).writeTo(greeting);
             Wire.protect(greeting, protection, Transport.RDMA);
             greeting.set(ValueLayout.JAVA_BYTE, 4, (byte) (Wire.VERSION + versionChange));
             receive(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
@@ -238,7 +247,7 @@ class SessionStateTest {
 
         @Override
         public MemoryRegion register(MemorySegment segment, Collection<AccessFlag> access, VerbsArena owner) {
-            return memory.register(segment, access, arena);
+            return memory.register(segment, access, owner);
         }
 
         @Override
@@ -247,7 +256,7 @@ class SessionStateTest {
         }
 
         @Override
-        Link link(NodeOptions options, VerbsArena owner) {
+        Link link(NodeOptions options, Rail rail) {
             return link;
         }
 

@@ -38,7 +38,7 @@ class StrangersTest extends TcpTest {
     }
 
     private static byte[] greeting() {
-        return new Introduction(SEALED, Transport.TCP, false).first();
+        return new Introduction(SEALED, Transport.TCP, false, null).first();
     }
 
     /** Connects, says a greeting, and stays. */
@@ -183,7 +183,7 @@ class StrangersTest extends TcpTest {
     void refusedStrangersThatStayGiveWay() throws Exception {
         use(SEALED.maxWaiting(2));
         byte[] plain = new byte[Wire.GREETING_BYTES];
-        new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(plain));
+        new Wire.Greeting(4, 256, 4, new byte[0], null).writeTo(MemorySegment.ofArray(plain));
         for (byte[] wrong : List.of(changed(100, 0), changed(4, 9), changed(0, 9), plain)) {
             for (int i = 0; i < 3; i++) {
                 comes(wrong).awaitGoodbye(); // it acknowledges nothing
@@ -198,7 +198,7 @@ class StrangersTest extends TcpTest {
     void strangersThatTheProgramRefusesGiveWay() throws Exception {
         use(NodePair.SMALL.maxWaiting(2).token(new byte[] {7}).admit((peer, token) -> token.length > 0));
         byte[] plain = new byte[Wire.GREETING_BYTES];
-        new Wire.Greeting(4, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(plain));
+        new Wire.Greeting(4, 256, 4, new byte[0], null).writeTo(MemorySegment.ofArray(plain));
         for (int i = 0; i < 3; i++) {
             assertThat(EndReason.of(comes(plain).awaitGoodbye())).isEqualTo(EndReason.REFUSED);
         }
@@ -241,7 +241,7 @@ class StrangersTest extends TcpTest {
                 SocketChannel door = listener.accept();
                 door.configureBlocking(false);
                 doors.add(door);
-                TcpStream stream = new TcpStream(carrier, memory, new Session(engine, i, own, true), false);
+                TcpStream stream = new TcpStream(carrier, memory, new Session(engine, i, own, true).rail, false);
                 stream.take(door, selector);
                 stream.disconnect();
             }

@@ -7,6 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
@@ -65,7 +66,11 @@ class TcpMemoryTest {
 
     @Test
     void keyOfAChannelOpensMemoryUntilItEnds() {
-        TcpLink link = new TcpLink(memory, null, NodeOptions.defaults(), arena);
+        NodeOptions options = NodeOptions.defaults().transport(Transport.TCP);
+        InetSocketAddress own = new InetSocketAddress("127.0.0.1", 0);
+        Engine engine = new Engine(own, options);
+        Session session = new Session(engine, 0, own, true);
+        TcpLink link = new TcpLink(memory, null, options, session.rail);
         Set<AccessFlag> access = Set.of(AccessFlag.REMOTE_READ);
         Link.Key key = link.grant(0, new Export(null, "table", region, access, arena));
         int number = key.remote().get().key();
@@ -74,6 +79,8 @@ class TcpMemoryTest {
         key.end().run();
         assertThat(memory.find(link, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
                 .isNull();
+        session.arena.close();
+        engine.close();
     }
 
     /** Keys that nobody else may use are counted: see {@link TcpMemory}. */

@@ -111,7 +111,7 @@ final class TcpPeer extends Peer {
 
     /** Greets, and connects only if the node has no RDMA. */
     void ask(int window) throws IOException {
-        new Wire.Greeting(window, 256, 4, new byte[0]).writeTo(memory());
+        new Wire.Greeting(window, 256, 4, new byte[0], null).writeTo(memory());
         Wire.ask(memory());
         send(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
     }

@@ -246,7 +246,7 @@ class TcpPeerTest extends TcpTest {
     void greetingMayHaveTheMostBytes() throws Exception {
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
             byte[] greeting = new byte[Wire.MAX_GREETING_BYTES];
-            new Wire.Greeting(WINDOW, 256, 4, new byte[0]).writeTo(MemorySegment.ofArray(greeting));
+            new Wire.Greeting(WINDOW, 256, 4, new byte[0], null).writeTo(MemorySegment.ofArray(greeting));
             peer.message(Wire.GREETING, 0, 0, greeting);
             assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
         }

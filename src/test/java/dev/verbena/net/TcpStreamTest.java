@@ -90,7 +90,7 @@ class TcpStreamTest {
 
     private void begin(Session made, boolean asks) {
         session = made;
-        carrier.connect(session, asks);
+        carrier.connect(session.rail, asks);
         stream = (TcpStream) session.rail.connection();
     }
 
@@ -154,7 +154,7 @@ class TcpStreamTest {
     void channelThatWasGivenUpDoesNotConnect() throws Exception {
         session = engine.enterToConnect(listening());
         try (Selector selector = Selector.open()) {
-            TcpStream late = new TcpStream(carrier, TcpMemory.create(session.arena), session, false);
+            TcpStream late = new TcpStream(carrier, TcpMemory.create(session.arena), session.rail, false);
             late.disconnect();
             turn();
             late.connect(OWN, selector);
@@ -475,6 +475,6 @@ class TcpStreamTest {
     void channelThatAsksAndLacksMemoryFails() {
         Session lacking = new Session(engine, 0, OWN, false);
         lacking.arena.close();
-        assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> carrier.connect(lacking, true));
+        assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> carrier.connect(lacking.rail, true));
     }
 }

@@ -14,7 +14,8 @@ class WireTest {
     void greetingHas64BytesInNetworkOrder() {
         byte[] bytes = new byte[66];
         Arrays.fill(bytes, (byte) -1);
-        new Wire.Greeting(0x0123, 0x456789, 0x0abc, new byte[] {11, 12, 13}).writeTo(MemorySegment.ofArray(bytes));
+        new Wire.Greeting(0x0123, 0x456789, 0x0abc, new byte[] {11, 12, 13}, null)
+                .writeTo(MemorySegment.ofArray(bytes));
         String head = "56424e41" + "02000000" + "00000123" + "00456789" + "00000abc" + "00000003" + "0b0c0d";
         assertThat(HexFormat.of().formatHex(bytes)).isEqualTo(head + "00".repeat(64 - 27) + "ffff");
     }
@@ -24,7 +25,7 @@ class WireTest {
         MemorySegment message = MemorySegment.ofArray(new byte[64]);
         byte[] token = new byte[40];
         Arrays.fill(token, (byte) 9);
-        new Wire.Greeting(4095, 64, 4095, token).writeTo(message);
+        new Wire.Greeting(4095, 64, 4095, token, null).writeTo(message);
         assertThat(Wire.version(message)).isEqualTo(2);
         Wire.Greeting read = Wire.readGreeting(message);
         assertThat(read).isNotNull();
@@ -41,11 +42,11 @@ class WireTest {
         };
         for (int[] each : limits) {
             MemorySegment message = MemorySegment.ofArray(new byte[80]);
-            new Wire.Greeting(each[0], each[1], each[2], new byte[each[3]]).writeTo(message);
+            new Wire.Greeting(each[0], each[1], each[2], new byte[each[3]], null).writeTo(message);
             assertThat(Wire.readGreeting(message)).as(Arrays.toString(each)).isNull();
         }
         MemorySegment least = MemorySegment.ofArray(new byte[64]);
-        new Wire.Greeting(1, 64, 0, new byte[0]).writeTo(least);
+        new Wire.Greeting(1, 64, 0, new byte[0], null).writeTo(least);
         assertThat(Wire.readGreeting(least)).isNotNull();
         least.set(ValueLayout.JAVA_BYTE, 20, (byte) -1); // a negative length of the token
         assertThat(Wire.readGreeting(least)).isNull();
@@ -55,7 +56,7 @@ class WireTest {
     void bytesOfOthersHaveNoVersion() {
         MemorySegment message = MemorySegment.ofArray(new byte[64]);
         assertThat(Wire.version(message)).isEqualTo(-1);
-        new Wire.Greeting(1, 64, 0, new byte[0]).writeTo(message);
+        new Wire.Greeting(1, 64, 0, new byte[0], null).writeTo(message);
         assertThat(Wire.version(message.asSlice(0, 63))).isEqualTo(-1);
         message.set(ValueLayout.JAVA_BYTE, 4, (byte) 255);
         assertThat(Wire.version(message)).isEqualTo(255);

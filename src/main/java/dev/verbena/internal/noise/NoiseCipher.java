@@ -86,17 +86,25 @@ public final class NoiseCipher {
     }
 
     /**
-     * Seals the next message in its place, in pieces that stay in the processor's cache: whole copies of 1 MiB took 26 us more
+     * Seals the next message in its place or into other memory, in pieces that stay in the processor's cache: whole copies of 1 MiB took 26 us more
      * (2026-11-25). Pieces of 4 to 128 KiB take the same time.
      *
      * @param associated bytes that are authenticated and not sent
-     * @param memory memory of the message, with room for {@link #TAG_BYTES} behind it
-     * @param start the place of the message in the memory
+     * @param memory memory of the message
+     * @param into the same memory or other memory, with room for {@link #TAG_BYTES} behind the message
+     * @param start the place of the message in both
      * @param length the number of bytes of the message
      * @param plain an array for a piece, of {@link #PIECE} bytes or of the length
      * @param sealed another array, for {@link #TAG_BYTES} more
      */
-    public void seal(byte[] associated, MemorySegment memory, long start, int length, byte[] plain, byte[] sealed) {
+    public void seal(
+            byte[] associated,
+            MemorySegment memory,
+            MemorySegment into,
+            long start,
+            int length,
+            byte[] plain,
+            byte[] sealed) {
         try {
             begin(mode, next++);
             cipher.updateAAD(associated);
@@ -104,13 +112,13 @@ public final class NoiseCipher {
             for (int from = 0; from < length - PIECE; from += PIECE) {
                 MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, start + from, plain, 0, PIECE);
                 int made = cipher.update(plain, 0, PIECE, sealed, 0);
-                MemorySegment.copy(sealed, 0, memory, ValueLayout.JAVA_BYTE, done, made); // never beyond what was read
+                MemorySegment.copy(sealed, 0, into, ValueLayout.JAVA_BYTE, done, made); // never beyond what was read
                 done += made;
             }
             int rest = length == 0 ? 0 : (length - 1) % PIECE + 1;
             MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, start + length - rest, plain, 0, rest);
             int made = cipher.doFinal(plain, 0, rest, sealed, 0);
-            MemorySegment.copy(sealed, 0, memory, ValueLayout.JAVA_BYTE, done, made);
+            MemorySegment.copy(sealed, 0, into, ValueLayout.JAVA_BYTE, done, made);
         } catch (GeneralSecurityException impossible) {
             throw new IllegalStateException("AES-GCM failed to seal " + length + " bytes", impossible);
         }

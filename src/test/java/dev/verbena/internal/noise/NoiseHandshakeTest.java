@@ -229,6 +229,7 @@ class NoiseHandshakeTest {
                 .seal(
                         NONE,
                         MemorySegment.ofArray(memory),
+                        MemorySegment.ofArray(memory),
                         start,
                         length,
                         piece,

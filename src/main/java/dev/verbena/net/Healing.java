@@ -1,0 +1,222 @@
+package dev.verbena.net;
+
+import dev.verbena.internal.Deadline;
+import dev.verbena.internal.jfr.Recorder;
+import java.util.Comparator;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The search of a channel for another connection. The side that has connected connects again, after pauses that grow, and
+ * the other waits for it. Both wait at most for the time of {@link NodeOptions#heal}, each for its own. The channel's lock
+ * guards an instance.
+ */
+final class Healing {
+    private static final long FIRST_PAUSE_NANOS = 50_000_000;
+    private static final long LONGEST_PAUSE_NANOS = 2_000_000_000L;
+
+    /** The longest time of one attempt: the kernel sends a lost request again after four seconds only. */
+    private static final long ATTEMPT_NANOS = 1_500_000_000L;
+
+    /** The reasons for which the peer refuses another connection for good. */
+    private static final Set<EndReason> FINAL = EnumSet.of(
+            EndReason.CLOSED_BY_PEER,
+            EndReason.OTHER_VERSION,
+            EndReason.PROTOCOL_ERROR,
+            EndReason.REFUSED,
+            EndReason.WRONG_SECRET,
+            EndReason.OTHER_PROTECTION,
+            EndReason.TAMPERED);
+
+    /** The name of the channel. */
+    final UUID id;
+
+    final Session session;
+    private final Engine engine;
+    private final long longest;
+
+    /** The connection that is being made; null while there is none. */
+    private volatile @Nullable Rail next;
+
+    private long lostAt;
+    private long nextAt;
+    private long attemptEnds;
+    private long pause;
+    private int attempts;
+
+    /** Why the last attempt has failed. */
+    private String failure = "";
+
+    Healing(Session session, Engine engine, UUID id) {
+        this.session = session;
+        this.engine = engine;
+        this.id = id;
+        this.longest = Deadline.nanoseconds(engine.options.heal());
+    }
+
+    /** Returns the connection that is being made; null if there is none. */
+    @Nullable
+    Rail next() {
+        return next;
+    }
+
+    /** Begins, if the channel can: the connection is lost. Returns false if it can't. */
+    boolean begins(String details) {
+        if (!session.happen(SessionState.Event.PATH_LOST, null)) {
+            return false;
+        }
+        lostAt = System.nanoTime();
+        nextAt = lostAt;
+        pause = FIRST_PAUSE_NANOS;
+        attempts = 0;
+        failure = details;
+        record("LOST", details);
+        session.rail.retire();
+        session.messages.pathLost();
+        session.operations.pathLost();
+        session.changes.wakeAll();
+        return true;
+    }
+
+    /** Looks at the clock. */
+    void tick(long now) {
+        if (now - lostAt > longest) {
+            session.endLocked(
+                    SessionState.Event.LOST,
+                    EndReason.LOST,
+                    "It had no other connection in " + engine.options.heal() + ". " + failure,
+                    null);
+            return;
+        }
+        if (session.incoming) {
+            return; // the peer connects
+        }
+        Rail trying = next;
+        if (trying == null && now - nextAt >= 0) {
+            attempt(now);
+        } else if (trying != null && now - attemptEnds > 0) {
+            failed(EndReason.UNREACHABLE, "The peer has not answered", null);
+        }
+    }
+
+    private void attempt(long now) {
+        if (!engine.connector.tryBegin()) {
+            return; // others connect: the next time will do
+        }
+        attempts++;
+        attemptEnds = now + ATTEMPT_NANOS + pause;
+        Rail made = null;
+        try {
+            made = engine.rails.lay(session);
+            next = made;
+            session.rail.with().carrier.connect(made);
+        } catch (RuntimeException | Error refused) { // for lack of memory or descriptors, for example
+            if (made == null) {
+                engine.connector.end();
+                schedule();
+            } else {
+                failed(EndReason.FAILED, String.valueOf(refused.getMessage()), refused);
+            }
+        }
+    }
+
+    /** Ends an attempt, and the channel if no other one can succeed. */
+    void failed(EndReason reason, String details, @Nullable Throwable why) {
+        giveUp();
+        failure = details;
+        if (FINAL.contains(reason)) {
+            session.endLocked(SessionState.Event.LOST, reason, details, why);
+        } else {
+            schedule();
+        }
+    }
+
+    private void schedule() {
+        nextAt = System.nanoTime() + pause;
+        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+    }
+
+    /** Gives up the attempt that is under way, if there is one. */
+    void giveUp() {
+        Rail trying = next;
+        if (trying != null) {
+            next = null;
+            engine.connector.end();
+            trying.retire();
+        }
+    }
+
+    // The next connection
+
+    /** Goes on over a connection that this side has made. */
+    void resume(Rail by, Totals.Said said) {
+        String wrong = session.messages.totals.resume(said);
+        if (wrong == null) {
+            next = null;
+            engine.connector.end();
+            goOn(by);
+        } else {
+            by.abort(EndReason.PROTOCOL_ERROR, wrong);
+        }
+    }
+
+    /** Returns null if a peer may go on with the channel over a connection, or what is wrong with its claim. */
+    @Nullable
+    String wrongClaim(Rail by, Totals.Said said) {
+        try (var _ = session.lock.held()) {
+            return by.with().carrier == session.rail.with().carrier
+                    ? session.messages.totals.resume(said)
+                    : "It goes on over another transport";
+        }
+    }
+
+    /** Goes on over the connection of a peer that claims the channel. The caller is the thread that makes progress. */
+    void claim(Rail by) {
+        try (var _ = session.lock.held()) {
+            begins("The peer has made another connection"); // unless this side knew already
+            if (session.isHealing()) {
+                session.messages.openAgain(Objects.requireNonNull(by.link()), session.memory());
+                goOn(by);
+            } else { // it has ended meanwhile
+                by.retire();
+            }
+        }
+    }
+
+    /** Sends again what the peer does not have, in the order of the first time. */
+    private void goOn(Rail by) {
+        Messages messages = session.messages;
+        session.rail = by;
+        by.up();
+        session.happen(SessionState.Event.HEALED, null);
+        messages.receivedByPeer();
+        List<Kept.Again> again = messages.again(by);
+        session.operations.addAgain(again, Objects.requireNonNull(by.link()));
+        again.sort(Comparator.comparingLong(Kept.Again::order));
+        for (Kept.Again each : again) {
+            each.post().run();
+        }
+        record("BACK", "After " + (System.nanoTime() - lostAt) / 1_000_000 + " ms and " + attempts + " attempts");
+        messages.pathBack();
+        session.operations.sendUnsent();
+        session.wakeAll();
+        session.control();
+        session.closeIfAsked();
+    }
+
+    private void record(String change, String details) {
+        if (Recorder.isPresent()) {
+            PathEvent event = new PathEvent();
+            if (event.shouldCommit()) {
+                event.channel = session.toText();
+                event.change = change;
+                event.details = details;
+                event.commit();
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+package dev.verbena.net;
+
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connections of a node's channels: by the numbers in their requests, those that channels have lost, and those of peers
+ * that claim a channel. The lock of the table of channels guards changes of the numbers.
+ */
+final class Rails {
+    /** A peer that may go on with a channel, and what it says. */
+    private record Claimed(Rail rail, Totals.Said said) {}
+
+    private final Engine engine;
+
+    /** The connections by number: the first one of a channel has that of the channel. */
+    private final AtomicReferenceArray<@Nullable Rail> byNumber;
+
+    private int generation;
+
+    /** The channels that peers may go on with over another connection. */
+    private final Map<UUID, Session> claimable = new ConcurrentHashMap<>();
+
+    private final ConcurrentLinkedQueue<Claimed> claims = new ConcurrentLinkedQueue<>();
+
+    /** The connections that channels have lost. */
+    private final ConcurrentLinkedQueue<Rail> retired = new ConcurrentLinkedQueue<>();
+
+    /** True while a thread frees these. */
+    private final AtomicBoolean freeing = new AtomicBoolean();
+
+    Rails(Engine engine, int places) {
+        this.engine = engine;
+        this.byNumber = new AtomicReferenceArray<>(places);
+    }
+
+    // By number
+
+    /** Returns the connection of a request's id; null if it is closed. */
+    @Nullable
+    Rail find(long id) {
+        int place = place(id);
+        Rail rail = place < byNumber.length() ? byNumber.get(place) : null;
+        return rail == null || (id ^ rail.key) >>> 16 != 0 ? null : rail;
+    }
+
+    static int place(long key) {
+        return (int) (key >>> 16) & 0xffff;
+    }
+
+    /** Returns a key that no request has had. */
+    long nextKey(int place) {
+        generation++;
+        return (long) generation << 32 | (long) place << 16;
+    }
+
+    boolean has(int place) {
+        return byNumber.get(place) != null;
+    }
+
+    void add(Rail rail) {
+        byNumber.set(place(rail.key), rail);
+    }
+
+    void remove(Rail rail) {
+        byNumber.compareAndSet(place(rail.key), rail, null);
+    }
+
+    /** Makes another connection for a channel. */
+    Rail lay(Session session) {
+        try (var _ = engine.table.held()) {
+            int place = engine.freePlace();
+            if (place == byNumber.length()) {
+                throw new IllegalStateException(engine + " has no room for another connection");
+            }
+            Rail made = new Rail(session, engine, nextKey(place), false, true);
+            add(made);
+            return made;
+        }
+    }
+
+    // Those that were lost
+
+    /** Notes that a channel needs a connection no more. The caller holds the channel's lock. */
+    void retire(Rail rail) {
+        try (var _ = engine.table.held()) {
+            remove(rail);
+        }
+        retired.add(rail);
+        engine.someEnded = true;
+        engine.carrier.wake();
+    }
+
+    /** Frees the connections that channels need no more. The caller holds no lock. */
+    void freeRetired() {
+        if (retired.isEmpty() || !freeing.compareAndSet(false, true)) {
+            return; // another thread does
+        }
+        try {
+            for (Rail rail = retired.peek(); rail != null; rail = retired.peek()) {
+                rail.free();
+                retired.poll(); // last: memory may be missing
+                rail.session.tick(System.nanoTime()); // looks for another one at once
+            }
+        } finally {
+            freeing.set(false);
+        }
+    }
+
+    // Claims of peers
+
+    /** Lets a peer claim a channel later. Returns false if another one has its name. */
+    boolean remember(Session session, Healing as) {
+        return claimable.putIfAbsent(as.id, session) == null;
+    }
+
+    void forget(Session session, Healing as) {
+        claimable.remove(as.id, session);
+    }
+
+    /** Returns the channel of a name that a peer claims; null if there is none. */
+    @Nullable
+    Session claimed(@Nullable UUID id) {
+        return id == null ? null : claimable.get(id);
+    }
+
+    /** Notes that a peer which may do so claims a channel. The caller holds the lock of the peer's own channel. */
+    void claimed(Rail by, Totals.Said said) {
+        claims.add(new Claimed(by, said));
+    }
+
+    /** Gives the connections of peers that claim channels to these. The caller makes progress, and holds no other lock. */
+    void handleClaims() {
+        for (Claimed next = claims.poll(); next != null; next = claims.poll()) {
+            try {
+                handle(next.rail, next.said);
+            } catch (RuntimeException | Error failed) {
+                next.rail.fail(failed);
+            }
+        }
+    }
+
+    private void handle(Rail rail, Totals.Said said) {
+        Session visitor = rail.session;
+        Wire.Claim claim = rail.greetings.claimed();
+        Session session = claim == null ? null : claimed(claim.id());
+        Healing healing = session == null ? null : session.healing;
+        String wrong = healing == null ? null : healing.wrongClaim(rail, said);
+        if (healing == null || wrong != null) {
+            visitor.refuseClaim(wrong);
+        } else if (visitor.givesAway(rail)) {
+            engine.arrivals.remove(visitor);
+            rail.session = healing.session;
+            healing.claim(rail);
+            engine.giveUp(visitor);
+        }
+    }
+}

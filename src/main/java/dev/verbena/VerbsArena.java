@@ -1,5 +1,6 @@
 package dev.verbena;
 
+import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ConfinedMemory;
 import java.lang.foreign.Arena;
@@ -62,6 +63,17 @@ public final class VerbsArena implements Arena {
      */
     public static VerbsArena ofShared() {
         return new VerbsArena(Arena.ofShared(), null);
+    }
+
+    /**
+     * Returns the number of bytes that this process has registered with devices, and that so stay in memory. Memory that is
+     * registered twice counts twice, as for the limit on locked memory. Memory registered with {@code ON_DEMAND} does not
+     * count, nor what other libraries of this process register.
+     *
+     * @return the number of bytes now, over all arenas
+     */
+    public static long pinnedBytes() {
+        return LockedMemory.pinned();
     }
 
     /**

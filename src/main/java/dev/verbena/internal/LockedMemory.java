@@ -1,12 +1,26 @@
 package dev.verbena.internal;
 
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 
-/** The limit on the memory that this process may pin, and the advice for a process that reached the limit. */
+/** The memory that this process has pinned, the limit on it, and the advice for a process that reached the limit. */
 public final class LockedMemory {
     private static final int RLIMIT_MEMLOCK = 8;
 
+    /** The bytes that are registered now. */
+    private static final AtomicLong PINNED = new AtomicLong();
+
     private LockedMemory() {}
+
+    /** Counts a registration, or with a negative number its end. */
+    public static void count(long bytes) {
+        PINNED.addAndGet(bytes);
+    }
+
+    /** Returns the bytes that this process has registered with devices now. */
+    public static long pinned() {
+        return PINNED.get();
+    }
 
     /** Returns advice for a registration that failed with {@code ENOMEM}. */
     public static String hint() {

@@ -76,6 +76,11 @@ final class AutoCarrier extends Carrier {
     }
 
     @Override
+    long pinnedBytes() {
+        return rdma.pinnedBytes();
+    }
+
+    @Override
     InetSocketAddress address() {
         return rdma.address();
     }

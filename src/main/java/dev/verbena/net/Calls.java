@@ -29,6 +29,9 @@ final class Calls extends Numbers<Calls.Call, Message> {
     final class Call extends Numbers.Pending<Message> implements Supplier<@Nullable Message> {
         private @Nullable Buffer answer;
 
+        /** The time at which the request was sent; 0 if this call is not measured. */
+        private long begun;
+
         /** True if this is an offer whose pieces the peer may ask for. */
         boolean offers;
 
@@ -86,9 +89,6 @@ final class Calls extends Numbers<Calls.Call, Message> {
     /** The number of buffers for replies that are in use, or reserved for a request that the program has. */
     private int replies;
 
-    /** The number of requests that were sent. */
-    long count;
-
     Calls(Session session, Engine engine, Messages messages, int most) {
         super(session, engine, "open call", "calls: see NodeOptions.calls() of both nodes", 0);
         this.messages = messages;
@@ -126,12 +126,14 @@ final class Calls extends Numbers<Calls.Call, Message> {
     }
 
     private boolean send(Buffer buffer, Call call, int kind) {
+        long begun = kind == Wire.CALL ? messages.counts.beginCall().begin() : 0; // offers take as long as their data
         boolean sent = messages.sendRequest(buffer, call.number, kind);
         if (sent) {
+            call.begun = begun;
             call.offers = kind == Wire.OFFER;
             call.pulled = false;
             call.state = Call.State.POSTED;
-            count++;
+            messages.counts.calls++;
         }
         return sent;
     }
@@ -245,6 +247,9 @@ final class Calls extends Numbers<Calls.Call, Message> {
 
     @Override
     void forget(Pending<Message> call) {
+        if (call.state == Call.State.POSTED) {
+            messages.counts.abandoned++;
+        }
         messages.pulls.giveUp((Call) call);
         super.forget(call);
     }
@@ -269,6 +274,9 @@ final class Calls extends Numbers<Calls.Call, Message> {
         Call call = answered(reply.call);
         if (call != null) {
             call.answer = reply;
+            if (call.begun != 0) {
+                messages.counts.beginCall().end(call.begun);
+            }
             come(call);
         }
         return call != null;

@@ -144,6 +144,9 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     /** Registers a segment of options. The region does not close the owner that they may name. */
     abstract MemoryRegion register(RegionOptions options, VerbsArena arena);
 
+    /** Returns the number of bytes that the device pins for the node. */
+    abstract long pinnedBytes();
+
     /** Returns the address of the listener. */
     abstract InetSocketAddress address();
 

@@ -761,6 +761,7 @@ public final class Channel implements AutoCloseable {
         try (Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
             data.writeWideTo(describe(request, about));
             calls.call(request, Wire.OFFER, null, deadline.left()).close();
+            messages.countTaken(data.length());
         }
     }
 
@@ -771,6 +772,7 @@ public final class Channel implements AutoCloseable {
             data.describe(describe(request, about));
             calls.call(request, Wire.OFFER, data, deadline.left()).close();
             data.taken();
+            messages.countTaken(size);
         }
     }
 
@@ -891,6 +893,35 @@ public final class Channel implements AutoCloseable {
      */
     public Optional<VerbsException> cause() {
         return Optional.ofNullable(session.cause());
+    }
+
+    /**
+     * Returns counters of this channel, also after it has ended and was closed.
+     *
+     * @return the counters
+     */
+    public ChannelStatistics statistics() {
+        return session.statistics();
+    }
+
+    /**
+     * Returns the times of the calls that this side has made, from the time when a request is sent until its reply has come.
+     * Offers and questions for exports are not among them. The time to wait for a credit is that of
+     * {@link ChannelStatistics#stalledNanos}.
+     *
+     * @return the times since the channel was opened
+     */
+    public Latency latency() {
+        return messages.latency(false);
+    }
+
+    /**
+     * Returns the times that the handler of this channel has taken for messages, requests, offers and notices.
+     *
+     * @return the times since the channel was opened
+     */
+    public Latency handlerLatency() {
+        return messages.latency(true);
     }
 
     /**

@@ -70,7 +70,12 @@ final class Engine {
     final NodeCounts counts = new NodeCounts();
 
     /** The counters of the channels that were closed. */
-    private Node.Statistics past = NodeCounts.NONE;
+    private ChannelStatistics past = ChannelStatistics.NONE;
+
+    /** The times of the channels that were closed. The table's lock guards them. */
+    private final CallTimes pastCalls = new CallTimes();
+
+    private final CallTimes pastHandlers = new CallTimes();
 
     final Arrivals arrivals = new Arrivals(this);
 
@@ -754,13 +759,14 @@ final class Engine {
 
     /** Frees what a closed channel has. */
     void release(Session session) {
-        Node.Statistics last = session.statistics();
         boolean first;
-        try (var _ = table.held()) {
+        try (var _ = session.lock.held();
+                var _ = table.held()) {
             int slot = Rails.place(session.key);
             first = slots.get(slot) == session;
             if (first) {
-                past = past.plus(last); // first, because it allocates
+                past = past.plus(session.statistics()); // first, because it allocates
+                session.messages.counts.addTimes(pastCalls, pastHandlers);
                 slots.set(slot, null);
                 rails.remove(session.rail);
                 count--;
@@ -819,9 +825,9 @@ final class Engine {
         }
     }
 
-    Node.Statistics statistics() {
+    NodeStatistics statistics() {
         List<Session> present = new ArrayList<>();
-        Node.Statistics sum;
+        ChannelStatistics sum;
         try (var _ = table.held()) {
             sum = past;
             forEachChannel(present::add);
@@ -829,7 +835,38 @@ final class Engine {
         for (Session session : present) {
             sum = sum.plus(session.statistics());
         }
-        return sum.plus(counts.statistics());
+        return counts.statistics(sum, carrier.pinnedBytes());
+    }
+
+    /** Returns the times of this side's calls, or of handlers, over all channels. */
+    Latency latency(boolean ofHandlers) {
+        List<Session> present = new ArrayList<>();
+        CallTimes calls = new CallTimes();
+        CallTimes handling = new CallTimes();
+        try (var _ = table.held()) {
+            calls.add(pastCalls);
+            handling.add(pastHandlers);
+            forEachChannel(present::add);
+        }
+        for (Session session : present) {
+            try (var _ = session.lock.held()) {
+                session.messages.counts.addTimes(calls, handling);
+            }
+        }
+        return (ofHandlers ? handling : calls).latency();
+    }
+
+    /** Returns the channels that are open, and that the program or its handler knows. */
+    List<Channel> openChannels() {
+        List<Channel> open = new ArrayList<>();
+        try (var _ = table.held()) {
+            forEachChannel(session -> {
+                if (session.state().isLive() && !arrivals.has(session)) {
+                    open.add(session.channel);
+                }
+            });
+        }
+        return List.copyOf(open);
     }
 
     int channels() {

@@ -171,6 +171,7 @@ final class Handlers {
     }
 
     private void handle(Session session, Handler with, Message message) {
+        long begun = session.messages.beginHandling();
         try {
             if (message.isNotice()) {
                 with.written(session.channel, message.notice());
@@ -179,6 +180,9 @@ final class Handlers {
             }
         } catch (Throwable thrown) {
             handlerFailed(session, with, message, thrown);
+        }
+        if (begun != 0) {
+            session.messages.handled(begun);
         }
         afterHandler();
         message.close();

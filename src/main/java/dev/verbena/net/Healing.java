@@ -193,6 +193,7 @@ final class Healing {
         session.rail = by;
         by.up();
         session.happen(SessionState.Event.HEALED, null);
+        messages.counts.reconnects++;
         messages.receivedByPeer();
         List<Kept.Again> again = messages.again(by);
         session.operations.addAgain(again, Objects.requireNonNull(by.link()));

@@ -28,6 +28,8 @@ final class Messages {
         END
     }
 
+    private static final Latency NO_CALLS = new Latency(0, 0, 0, 0, 0, 0);
+
     private static final VarHandle ARRIVED = Fields.handle(MethodHandles.lookup(), "arrivedCount", int.class);
 
     final Waiters free = new Waiters();
@@ -80,9 +82,8 @@ final class Messages {
     private boolean toldLost;
 
     private volatile int maxSize;
-    private long sent;
-    private long received;
-    final Stall stall;
+    final ChannelCounts counts = new ChannelCounts();
+    final Stalls stalls;
 
     Messages(Session session, Engine engine, BiasedLock lock) {
         this.session = session;
@@ -90,8 +91,8 @@ final class Messages {
         this.options = engine.options;
         this.lock = lock;
         this.totals = new Totals(options.window());
-        this.stall = new Stall(session);
         this.lookups = new Lookups(session, engine, this);
+        this.stalls = new Stalls(session);
         this.calls = new Calls(session, engine, this, options.calls());
         this.pulls = new Pulls(session, engine, this, calls);
         this.receives = new Buffer[Sizes.receiveDepth(options)];
@@ -176,16 +177,25 @@ final class Messages {
         }
     }
 
+    // Counters
+
     /** Notes that the peer has granted credits. */
     void credited() {
-        stall.end();
+        stalls.end();
         calls.sendUnsent();
         engine.wake(credit);
     }
 
-    /** Returns the counters of the messages. */
-    Node.Statistics statistics() {
-        return new Node.Statistics(sent, received, calls.count, stall.count(), 0, 0);
+    ChannelStatistics statistics() {
+        return counts.statistics(stalls);
+    }
+
+    /** Returns the times of this side's calls, or of the handler. */
+    Latency latency(boolean ofHandler) {
+        try (var _ = lock.held()) {
+            CallTimes times = ofHandler ? counts.ofHandler : counts.ofCalls;
+            return times == null ? NO_CALLS : times.latency();
+        }
     }
 
     // Completions
@@ -252,7 +262,7 @@ final class Messages {
 
     /** Notes that there is another connection. */
     void pathBack() {
-        stall.beginAgain();
+        stalls.end();
         calls.pathBack();
         calls.sendUnsent();
         lookups.answer();
@@ -297,8 +307,12 @@ final class Messages {
     /** Handles a message of the peer's program. Returns null, or what is wrong with it. */
     @Nullable
     String received(Buffer buffer, int bytes, int kind, int code) {
-        received++;
+        counts.received++;
+        counts.receivedBytes += bytes;
         if (kind == Wire.REPLY || kind == Wire.FAULT) {
+            if (kind == Wire.FAULT) {
+                counts.faults++;
+            }
             arrive(buffer, bytes, kind, code);
             return calls.answered(buffer) ? null : "Reply to call " + code + ", which is not open";
         }
@@ -391,7 +405,7 @@ final class Messages {
         }
         boolean can = totals.available() > 0;
         if (!can) {
-            stall.begin();
+            stalls.begin();
         }
         return can;
     }
@@ -429,9 +443,11 @@ final class Messages {
         buffer.kept = kept != null;
         buffer.take(Buffer.State.SENDING);
         keep(buffer, kind, number);
-        sent++;
+        counts.sent++;
+        counts.sentBytes += buffer.length();
         if (buffer.kind == Wire.REPLY) {
             calls.replied(number);
+            counts.served++;
         }
     }
 
@@ -601,6 +617,26 @@ final class Messages {
         }
     }
 
+    /** Sends the reply to an offer whose data has come. */
+    void confirm(Message reply, long bytes) {
+        try (var _ = lock.held()) {
+            Buffer buffer = reply.sendable(session.channel);
+            buffer.length(0);
+            session.checkCanSend();
+            transmit(buffer, Wire.REPLY);
+            counts.transfersReceived++;
+            counts.receivedBytes += bytes;
+        }
+    }
+
+    /** Counts a transfer that the peer has taken. */
+    void countTaken(long bytes) {
+        try (var _ = lock.held()) {
+            counts.transfersSent++;
+            counts.sentBytes += bytes;
+        }
+    }
+
     /** Sends a failure in place of a reply. */
     void refuseUnsent(Message reply, String reason) {
         try (var _ = lock.held()) {
@@ -713,7 +749,23 @@ final class Messages {
     @Nullable
     Message nextForHandler() {
         try (var _ = lock.held()) {
-            return arrivedCount == 0 || session.isClosing() ? null : nextArrived(true);
+            if (arrivedCount == 0 || session.isClosing()) {
+                return null;
+            }
+            counts.beginHandling(); // before any change: there may be no memory
+            return nextArrived(true);
+        }
+    }
+
+    /** Begins to measure a call of the handler. Only its thread calls this. Returns 0 if this call is not measured. */
+    long beginHandling() {
+        return Objects.requireNonNull(counts.ofHandler).begin();
+    }
+
+    /** Ends a call of the handler that is measured. */
+    void handled(long begun) {
+        try (var _ = lock.held()) {
+            Objects.requireNonNull(counts.ofHandler).end(begun);
         }
     }
 

@@ -456,9 +456,41 @@ public final class Node extends VerbsObject {
      *
      * @return the counters
      */
-    public Statistics statistics() {
+    public NodeStatistics statistics() {
         lifetime.checkOpen();
         return engine.statistics();
+    }
+
+    /**
+     * Returns the times of the calls that this node has made, over all channels that it has or had: see
+     * {@link Channel#latency}.
+     *
+     * @return the times since the node was opened
+     */
+    public Latency latency() {
+        lifetime.checkOpen();
+        return engine.latency(false);
+    }
+
+    /**
+     * Returns the times that the handlers of this node have taken, over all channels that it has or had: see
+     * {@link Channel#handlerLatency}.
+     *
+     * @return the times since the node was opened
+     */
+    public Latency handlerLatency() {
+        lifetime.checkOpen();
+        return engine.latency(true);
+    }
+
+    /**
+     * Returns the channels of this node that are open. Those of peers that wait to be accepted are not among them.
+     *
+     * @return the channels, which this method does not open or close
+     */
+    public List<Channel> channels() {
+        lifetime.checkOpen();
+        return engine.openChannels();
     }
 
     /**
@@ -543,28 +575,6 @@ public final class Node extends VerbsObject {
     @Override
     public String toString() {
         return engine.toString();
-    }
-
-    /**
-     * Counters of a {@link Node} since it was opened, over all of its channels. See {@link Node#statistics}.
-     *
-     * @param sent the number of messages sent, with requests, offers, replies and faults
-     * @param received the number of messages received, with requests, offers, replies and faults
-     * @param calls the number of calls and offers that this node has made
-     * @param stalls the number of times that a channel had a message to send, and the peer had no receive for it
-     * @param opened the number of channels that were opened
-     * @param ended the number of these channels that have ended or were closed
-     */
-    public record Statistics(long sent, long received, long calls, long stalls, long opened, long ended) {
-        Statistics plus(Statistics more) {
-            return new Statistics(
-                    sent + more.sent,
-                    received + more.received,
-                    calls + more.calls,
-                    stalls + more.stalls,
-                    opened + more.opened,
-                    ended + more.ended);
-        }
     }
 
     /**

@@ -7,8 +7,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The counters of a node that its channels do not keep, and the events beside them. All threads may use an instance. */
 final class NodeCounts {
-    static final Node.Statistics NONE = new Node.Statistics(0, 0, 0, 0, 0, 0);
-
     private final AtomicLong opened = new AtomicLong();
     private final AtomicLong ended = new AtomicLong();
     private final AtomicLong strangers = new AtomicLong();
@@ -70,6 +68,9 @@ final class NodeCounts {
     /** Notes that a handler of the program has thrown. */
     void handlerFailed(Session session, Throwable thrown) {
         handlerFailures.incrementAndGet();
+        try (var _ = session.lock.held()) {
+            session.messages.counts.handlerFailures++;
+        }
         handlerFailure = thrown;
         if (Recorder.isPresent()) {
             HandlerFailureEvent event = new HandlerFailureEvent();
@@ -92,8 +93,29 @@ final class NodeCounts {
         return handlerFailure;
     }
 
-    Node.Statistics statistics() {
-        return new Node.Statistics(0, 0, 0, 0, opened.get(), ended.get());
+    /** Returns the counters of the node, with those of all of its channels. */
+    NodeStatistics statistics(ChannelStatistics sum, long pinnedBytes) {
+        return new NodeStatistics(
+                sum.sent(),
+                sum.received(),
+                sum.sentBytes(),
+                sum.receivedBytes(),
+                sum.calls(),
+                sum.faults(),
+                sum.abandoned(),
+                sum.served(),
+                handlerFailures.get(), // those in a channel that its handler has closed before, too
+                sum.transfersSent(),
+                sum.transfersReceived(),
+                sum.operations(),
+                sum.operationBytes(),
+                sum.stalls(),
+                sum.stalledNanos(),
+                sum.reconnects(),
+                opened.get(),
+                ended.get(),
+                strangers.get(),
+                pinnedBytes);
     }
 
     Node.Attacks attacks() {

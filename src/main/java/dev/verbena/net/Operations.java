@@ -155,6 +155,9 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         next.order = session.messages.nextOrder();
         next.bytes = memory.length();
         bytesUnderWay += next.bytes;
+        ChannelCounts counts = session.messages.counts;
+        counts.operations++;
+        counts.operationBytes += next.bytes;
         session.rail.posted();
     }
 

@@ -29,6 +29,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -164,6 +165,18 @@ final class RdmaCarrier extends Carrier {
                     + ": the device's completion queues have room for " + most + " completions");
         }
         return (int) all;
+    }
+
+    @Override
+    long pinnedBytes() {
+        long sum = verbs.pinnedBytes(domain);
+        Set<ProtectionDomain> seen = new HashSet<>(Set.of(domain)); // connections of one channel share theirs
+        for (Rail rail : known.values()) {
+            if (rail.connection() instanceof IdConnection connection && seen.add(connection.own)) {
+                sum += verbs.pinnedBytes(connection.own);
+            }
+        }
+        return sum;
     }
 
     @Override

@@ -431,7 +431,7 @@ final class Session {
 
     private void recordEnd(@Nullable ChannelException why) {
         engine.counts.ended();
-        messages.stall.end();
+        messages.stalls.end();
         if (Recorder.isPresent()) {
             ChannelEndEvent event = new ChannelEndEvent();
             if (event.shouldCommit()) {
@@ -444,7 +444,7 @@ final class Session {
     }
 
     /** Returns the counters of this channel. */
-    Node.Statistics statistics() {
+    ChannelStatistics statistics() {
         try (var _ = lock.held()) {
             return messages.statistics();
         }
@@ -675,7 +675,7 @@ final class Session {
                 }
                 case OPEN -> {
                     rail.checkAlive(now);
-                    if (messages.stall.lasts(Deadline.nanoseconds(options.maxStall()), now)) {
+                    if (messages.stalls.isSince(Deadline.nanoseconds(options.maxStall()), now)) {
                         abort(EndReason.STALLED, "It has closed no messages for " + options.maxStall());
                     }
                 }

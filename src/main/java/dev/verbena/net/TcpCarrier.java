@@ -215,6 +215,11 @@ final class TcpCarrier extends Carrier {
     }
 
     @Override
+    long pinnedBytes() {
+        return 0;
+    }
+
+    @Override
     String device() {
         return "TCP";
     }

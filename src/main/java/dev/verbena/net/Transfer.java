@@ -291,7 +291,7 @@ public final class Transfer implements AutoCloseable {
      * @throws IllegalStateException if this transfer was confirmed, refused or closed, or if the channel is closed
      */
     public void confirm() {
-        reply.length(0).send();
+        channel.messages().confirm(reply, source.length());
     }
 
     /**

@@ -4,6 +4,7 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.jfr.Recorder;
@@ -129,6 +130,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         this.whole = new MemorySlice(this, 0, length);
         noteOpen();
         lifetime.closesAfter(() -> List.copyOf(windows)); // C refuses to deregister a region with a bound window
+        countPinned(length);
     }
 
     /** Makes a region that no device knows, and that C has no structure for. */
@@ -154,6 +156,15 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
         ProtectionDomain own = domain;
         boolean forAll = own != null && (ObjectLifetime.of(own).isConfined() || !lifetime.isConfined());
         uncheckedDomain = forAll && kind.isCheckedByC ? own : null;
+    }
+
+    /** Counts the memory as pinned, or with a negative number as not pinned any more. */
+    private void countPinned(long bytes) {
+        ProtectionDomain own = domain;
+        if (own != null && isOwnRegistration() && !access.contains(AccessFlag.ON_DEMAND)) {
+            own.pinned.addAndGet(bytes);
+            LockedMemory.count(bytes);
+        }
     }
 
     private static MemorySegment struct(long address) {
@@ -287,6 +298,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             throw refused;
         }
         lifetime.gone();
+        countPinned(-length);
         MemoryRegion of = original;
         if (of != null) {
             of.copies.remove(domainOfDevice(), this);

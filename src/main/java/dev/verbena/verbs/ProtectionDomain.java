@@ -26,6 +26,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,6 +64,9 @@ public final class ProtectionDomain extends ContextObject {
         IMPORTED,
         LENT
     }
+
+    /** The bytes of memory that are pinned by regions of this domain. */
+    final AtomicLong pinned = new AtomicLong();
 
     private ProtectionDomain(ObjectLifetime lifetime, Context context, long address, Origin origin) {
         this(lifetime, context, address, origin, null, null);

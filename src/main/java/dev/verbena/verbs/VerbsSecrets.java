@@ -43,6 +43,11 @@ final class VerbsSecrets implements VerbsAccess {
     }
 
     @Override
+    public long pinnedBytes(ProtectionDomain domain) {
+        return domain.pinned.get();
+    }
+
+    @Override
     public QueuePair adoptQueuePair(
             ProtectionDomain domain,
             QueuePairOptions options,

@@ -338,6 +338,7 @@ class HealTest {
         });
         cut(ends.client());
         Await.until("the handler was told both", () -> lost.get() == 1 && back.get() == 1);
+        assertThat(ends.client().statistics().reconnects()).isEqualTo(1);
     }
 
     @Test

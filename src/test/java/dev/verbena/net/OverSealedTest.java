@@ -71,6 +71,10 @@ final class OverSealedTest {
     static class StylesTest extends StyleTest {}
 
     @FencedTest
+    @Over(Over.Wire.SEALED_RDMA)
+    static class CountsTest extends CountersTest {}
+
+    @FencedTest
     @Over(Over.Wire.SEALED_IWARP)
     static class StylesOverIwarpTest extends StyleTest {}
 

@@ -47,6 +47,10 @@ final class OverTcpTest {
 
     @FencedTest
     @Over(Over.Wire.TCP)
+    static class CountsTest extends CountersTest {}
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
     static class HandlersTest extends HandlerTest {
         @Override
         void messagesFlowWhileAnotherPeerIsAccepted() {}

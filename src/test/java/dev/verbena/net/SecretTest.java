@@ -120,6 +120,7 @@ class SecretTest {
         use(SMALL.secret(guess), SEALED);
         assertThat(refusal()).isEqualTo(EndReason.WRONG_SECRET);
         assertThat(nodes.server.attacks().strangers()).isEqualTo(1);
+        assertThat(nodes.server.statistics().strangers()).isEqualTo(1);
         assertThat(nodes.server.statistics().opened()).isZero();
     }
 

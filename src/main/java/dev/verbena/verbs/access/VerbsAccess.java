@@ -57,6 +57,9 @@ public interface VerbsAccess {
      */
     ProtectionDomain adoptDomain(Context context, long address, VerbsArena arena);
 
+    /** Returns the number of bytes that are pinned by regions of a domain. */
+    long pinnedBytes(ProtectionDomain domain);
+
     /**
      * Makes a queue pair with another library's functions.
      *

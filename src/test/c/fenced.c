@@ -2110,6 +2110,7 @@ API struct ibv_cq *ibv_create_cq(struct ibv_context *context, int size, void *us
 	int error = enter("ibv_create_cq");
 	if (error)
 		return refuse(error);
+	note("ibv_create_cq.comp_vector", (uint64_t)vector);
 	if (size < 1 || size > MOST_COMPLETIONS || vector)
 		return refuse(EINVAL);
 	struct ibv_cq_ex *cq = new_cq(context, &init);

@@ -33,6 +33,7 @@ struct cm_id {
 	int is_request, connected, joined, sync;
 	unsigned taken, acknowledged;
 	int has_device;
+	uint32_t own_pair; /* the number of a queue pair that was not made on this id */
 };
 
 struct cm_event {
@@ -391,8 +392,11 @@ API int rdma_migrate_id(struct rdma_cm_id *which, struct rdma_event_channel *to)
 
 API int rdma_set_option(struct rdma_cm_id *which, int level, int name, void *value, size_t size)
 {
-	(void)level, (void)name, (void)value, (void)size;
-	return cm_answer(cm_enter("rdma_set_option", (struct cm_id *)which));
+	(void)size;
+	int error = cm_enter("rdma_set_option", (struct cm_id *)which);
+	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_TOS)
+		note("rdma_set_option.tos", *(uint8_t *)value);
+	return cm_answer(error);
 }
 
 /* --- addresses --- */
@@ -510,6 +514,9 @@ static struct cm_id *cm_listener(struct cm_id *client)
 	return NULL;
 }
 
+/* The number of the queue pair that an id connects or accepts with. */
+static uint32_t cm_pair(struct cm_id *id) { return id->ibv.qp ? id->ibv.qp->qp_num : id->own_pair; }
+
 API int rdma_connect(struct rdma_cm_id *which, struct rdma_conn_param *param)
 {
 	struct cm_id *id = (struct cm_id *)which;
@@ -542,7 +549,8 @@ API int rdma_connect(struct rdma_cm_id *which, struct rdma_conn_param *param)
 	if (param) {
 		event->ibv.param.conn.responder_resources = param->initiator_depth;
 		event->ibv.param.conn.initiator_depth = param->responder_resources;
-		event->ibv.param.conn.qp_num = id->ibv.qp ? id->ibv.qp->qp_num : param->qp_num;
+		id->own_pair = param->qp_num;
+		event->ibv.param.conn.qp_num = cm_pair(id);
 	}
 	listener->waiting++;
 	return cm_answer(0);
@@ -554,8 +562,8 @@ static void cm_ready(struct cm_id *id, struct cm_id *peer)
 	if (!id->ibv.qp)
 		return;
 	struct fenced_qp *pair = (struct fenced_qp *)id->ibv.qp;
-	if (peer->ibv.qp)
-		pair->attr.dest_qp_num = peer->ibv.qp->qp_num;
+	if (cm_pair(peer))
+		pair->attr.dest_qp_num = cm_pair(peer);
 	id->ibv.qp->state = pair->attr.qp_state = IBV_QPS_RTS;
 }
 
@@ -569,6 +577,7 @@ API int rdma_accept(struct rdma_cm_id *which, struct rdma_conn_param *param)
 	if (error)
 		return cm_answer(error);
 	id->connected = peer->connected = 1;
+	id->own_pair = param ? param->qp_num : 0;
 	cm_ready(id, peer);
 	cm_ready(peer, id);
 	progress_all();
@@ -704,6 +713,18 @@ API int rdma_init_qp_attr(struct rdma_cm_id *which, struct ibv_qp_attr *attribut
 	if (attributes->qp_state == IBV_QPS_INIT) {
 		attributes->port_num = 1;
 		*mask |= IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS;
+	}
+	if (attributes->qp_state == IBV_QPS_RTR && id->peer) {
+		attributes->ah_attr.port_num = 1;
+		attributes->path_mtu = IBV_MTU_4096;
+		attributes->dest_qp_num = cm_pair(id->peer);
+		attributes->max_dest_rd_atomic = 1;
+		*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			 IBV_QP_MIN_RNR_TIMER;
+	}
+	if (attributes->qp_state == IBV_QPS_RTS && id->peer) {
+		attributes->max_rd_atomic = 1;
+		*mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
 	}
 	return cm_answer(error);
 }

@@ -542,6 +542,9 @@ class OptionValuesTest {
         "NodeOptions.maxChannels, 1, 65535",
         "NodeOptions.maxChannelsPerPeer, 0, 65535",
         "NodeOptions.maxWaiting, 0, 65535",
+        "NodeOptions.trafficClass, 0, 255",
+        "NodeOptions.serviceLevel, 0, 15",
+        "NodeOptions.completionVector, 0, 2147483647",
         "ListenerOptions.backlog, 1, 2147483647",
         "ConnectionParameters.responderResources, 0, 255",
         "ConnectionParameters.initiatorDepth, 0, 255",
@@ -646,6 +649,7 @@ class OptionValuesTest {
         "QueuePairAttributes.timeout, PT2H26M36.093022208S, PT2H26M36.093022209S",
         "QueuePairAttributes.minRnrTimer, PT0.00001S, PT-0.000000001S",
         "QueuePairAttributes.minRnrTimer, PT0.65536S, PT0.655360001S",
+        "NodeOptions.pathMtu, BYTES_1024, UNKNOWN",
         "QueuePairAttributes.pathMtu, BYTES_4096, UNKNOWN",
         "QueuePairAttributes.currentState, SQD, UNKNOWN",
         "QueuePairAttributes.pathMigrationState, ARMED, UNKNOWN"

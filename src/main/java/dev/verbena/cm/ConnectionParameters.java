@@ -189,7 +189,15 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
         return QUEUE_PAIR_NUMBER.of(this);
     }
 
-    ConnectionParameters queuePair(int number, boolean shared) {
+    /**
+     * Returns a copy for a queue pair that was not made on the id ({@code qp_num}, {@code srq}). The program then brings it
+     * to its states: see {@link ConnectionId#beginConnect}.
+     *
+     * @param number the number of this side's queue pair, 24 bits
+     * @param shared true if it takes receives from a shared queue
+     * @return a changed copy
+     */
+    public ConnectionParameters queuePair(int number, boolean shared) {
         return with(QUEUE_PAIR_NUMBER, Checks.checkRange("queue pair number", number, 0xffffff))
                 .with(SHARED_RECEIVES, shared);
     }

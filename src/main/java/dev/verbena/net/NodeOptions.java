@@ -2,10 +2,12 @@ package dev.verbena.net;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
+import dev.verbena.verbs.device.Mtu;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -66,6 +68,10 @@ public final class NodeOptions extends Options<NodeOptions> {
     private static final Key<NodeOptions, Duration> HEAL = KEYS.key("heal", Duration.ZERO);
     private static final Key<NodeOptions, Progress> PROGRESS = KEYS.key("progress", Progress.BACKGROUND);
     private static final Key<NodeOptions, Transport> TRANSPORT = KEYS.key("transport", Transport.RDMA);
+    private static final Key<NodeOptions, @Nullable Integer> TRAFFIC_CLASS = KEYS.key("traffic class", null);
+    private static final Key<NodeOptions, @Nullable Integer> SERVICE_LEVEL = KEYS.key("service level", null);
+    private static final Key<NodeOptions, @Nullable Mtu> PATH_MTU = KEYS.key("path MTU", null);
+    private static final Key<NodeOptions, Integer> COMPLETION_VECTOR = KEYS.key("completion vector", 0);
 
     private static final NodeOptions DEFAULTS = new NodeOptions();
 
@@ -383,6 +389,60 @@ public final class NodeOptions extends Options<NodeOptions> {
         return with(TRANSPORT, Objects.requireNonNull(changed, "transport"));
     }
 
+    /**
+     * Returns a copy with another traffic class, so that switches put the node's packets into a queue of their own, such as
+     * a lossless one. With RoCE, its upper six bits are the DSCP of the packets. The kernel derives the priority (service
+     * level) from it, as for sockets. With InfiniBand, it is the class in the question to the subnet manager, whose answer
+     * has the service level. Over iWARP, the driver uses it or not. Over TCP, it is the type of service of the sockets.
+     *
+     * <p>The class of the node that connects holds for both directions of a channel. Over iWARP and TCP, each node has its
+     * own. Without this call, the system's settings hold.
+     *
+     * @param changed 8 bits, such as {@code 26 << 2} for DSCP 26
+     * @return a changed copy
+     */
+    public NodeOptions trafficClass(int changed) {
+        return with(TRAFFIC_CLASS, Checks.checkRange("traffic class", changed, 0xff));
+    }
+
+    /**
+     * Returns a copy with another service level of the packets that this node sends, for networks where the
+     * {@link #trafficClass} is not enough. With RoCE, it is the priority in the VLAN header. Soft-RoCE, iWARP and TCP have
+     * none: they ignore it.
+     *
+     * @param changed 0 to 15, and over RoCE to 7
+     * @return a changed copy
+     */
+    public NodeOptions serviceLevel(int changed) {
+        return with(SERVICE_LEVEL, Checks.checkRange("service level", changed, 15));
+    }
+
+    /**
+     * Returns a copy with another limit of the payload of a packet, for paths whose switches take smaller packets than
+     * both ports. All nodes that talk to each other need the same: a port drops packets that are larger than it expects,
+     * which ends the channel. Over iWARP and TCP, the connection finds the size itself, and ignores this.
+     *
+     * @param changed the limit. The connection manager's own one, which is that of both ports, is not exceeded
+     * @return a changed copy
+     */
+    public NodeOptions pathMtu(Mtu changed) {
+        if (changed == Mtu.UNKNOWN) {
+            throw new IllegalArgumentException("path MTU must be one that this release knows, got " + changed);
+        }
+        return with(PATH_MTU, Objects.requireNonNull(changed, "pathMtu"));
+    }
+
+    /**
+     * Returns a copy with another completion vector: the interrupt, and by it the processor, that signals the completions
+     * of the node. Several nodes of a process spread their work with one each. TCP has none, and ignores this.
+     *
+     * @param changed less than {@link dev.verbena.verbs.Context#completionVectors}; 0 by default
+     * @return a changed copy
+     */
+    public NodeOptions completionVector(int changed) {
+        return with(COMPLETION_VECTOR, Checks.checkAtLeast("completion vector", changed, 0));
+    }
+
     int window() {
         return WINDOW.of(this);
     }
@@ -501,5 +561,26 @@ public final class NodeOptions extends Options<NodeOptions> {
 
     Transport transport() {
         return TRANSPORT.of(this);
+    }
+
+    OptionalInt trafficClass() {
+        return optional(TRAFFIC_CLASS.of(this));
+    }
+
+    OptionalInt serviceLevel() {
+        return optional(SERVICE_LEVEL.of(this));
+    }
+
+    private static OptionalInt optional(@Nullable Integer chosen) {
+        return chosen == null ? OptionalInt.empty() : OptionalInt.of(chosen);
+    }
+
+    @Nullable
+    Mtu pathMtu() {
+        return PATH_MTU.of(this);
+    }
+
+    int completionVector() {
+        return COMPLETION_VECTOR.of(this);
     }
 }

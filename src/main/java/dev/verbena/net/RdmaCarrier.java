@@ -31,6 +31,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -84,6 +85,7 @@ final class RdmaCarrier extends Carrier {
      */
     private final boolean apart;
 
+    private final OptionalInt trafficClass;
     private final Duration ackTimeout;
     private final ProtectionDomain domain;
     private final CompletionQueue completions;
@@ -135,13 +137,18 @@ final class RdmaCarrier extends Carrier {
         address = place.address;
         context = listener.context();
         device = context.device().name();
+        trafficClass = options.trafficClass();
+        trafficClass.ifPresent(listener::typeOfService); // iWARP has it from the listener
         Set<DeviceCapability> has = context.attributes().capabilities();
         windows = !options.heals() // a window belongs to one queue pair
                 && (has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B));
         apart = !windows && (options.heals() || options.protection() != Protection.NONE);
         domain = context.allocateProtectionDomain(arena);
         completions = context.createCompletionQueue(
-                CompletionQueueOptions.of(capacity(options)).channel(context.createCompletionChannel(arena)), arena);
+                CompletionQueueOptions.of(capacity(options))
+                        .channel(context.createCompletionChannel(arena))
+                        .completionVector(options.completionVector()),
+                arena);
         cursor = completions.completions(BATCH);
         failure = () -> new WorkCompletionException(cursor.completion());
         backlog = Math.max(1, options.maxWaiting());
@@ -379,6 +386,13 @@ final class RdmaCarrier extends Carrier {
                     unreachable(event, rail, ", " + event.type().meaning());
                 }
             }
+            case CONNECT_RESPONSE -> {
+                if (rail.connection() instanceof IdConnection own) {
+                    own.makeReady();
+                    event.id().establish();
+                    rail.established();
+                }
+            }
             case DISCONNECTED -> rail.disconnected("The connection manager reports its end");
             case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE ->
                 unreachable(event, rail, ", " + event.type().meaning());
@@ -405,7 +419,8 @@ final class RdmaCarrier extends Carrier {
     private void connect(ConnectionId id, Rail rail) {
         try {
             setAckTimeout(id);
-            id.beginConnect(parameters(rail));
+            ConnectionParameters all = parameters(rail);
+            id.beginConnect(rail.connection() instanceof IdConnection own ? own.with(all) : all);
         } catch (VerbsException refused) {
             if (!UNREACHABLE.contains(refused.errno())) {
                 throw refused;
@@ -476,7 +491,7 @@ final class RdmaCarrier extends Carrier {
         /** The number of those that use that domain: the connections of the channel, and transfers. */
         private final AtomicInteger users;
 
-        private boolean linked;
+        private @Nullable RdmaLink link;
 
         /** True once it is known that no device leads to the peer, or that nobody listens there. */
         volatile boolean nobody;
@@ -528,20 +543,44 @@ final class RdmaCarrier extends Carrier {
         @Override
         Link link(NodeOptions options, Rail rail) {
             RdmaLink made = new RdmaLink(id, domain, own, completions, isOverTcp(), options, rail);
-            linked = true;
+            link = made;
             return made;
+        }
+
+        private @Nullable ChosenPath path() {
+            RdmaLink made = link;
+            return made == null ? null : made.path();
+        }
+
+        /** Returns parameters to connect or to accept with, with the queue pair if it was not made on the id. */
+        ConnectionParameters with(ConnectionParameters parameters) {
+            ChosenPath path = path();
+            return path == null ? parameters : path.with(parameters);
+        }
+
+        /** Makes a queue pair ready that was not made on the id. */
+        void makeReady() {
+            ChosenPath path = path();
+            if (path != null) {
+                path.makeReady();
+            }
         }
 
         @Override
         void accept() {
             setAckTimeout(id);
-            id.beginAccept(PARAMETERS);
+            makeReady();
+            id.beginAccept(with(PARAMETERS));
         }
 
         @Override
         void disconnect() {
-            if (linked) {
+            if (link != null) {
                 try {
+                    ChosenPath path = path();
+                    if (path != null) {
+                        path.end();
+                    }
                     id.beginDisconnect();
                 } catch (VerbsException | IllegalStateException neverConnected) {
                     // There is no connection to end.
@@ -569,6 +608,7 @@ final class RdmaCarrier extends Carrier {
         known.put(id, rail);
         rail.connecting(connection);
         session.allocate(); // in the thread that waits for this channel
+        trafficClass.ifPresent(id::typeOfService);
         try {
             id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), session.peer, RESOLVE_TIMEOUT);
         } catch (VerbsException refused) {

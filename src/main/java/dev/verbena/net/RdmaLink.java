@@ -11,6 +11,7 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
+import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
@@ -18,6 +19,7 @@ import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** The verbs objects of a channel: queue pair, memory and batches, all in an arena of the channel's own. */
 final class RdmaLink extends Link {
@@ -33,6 +35,10 @@ final class RdmaLink extends Link {
 
     private final Rail rail;
     private final QueuePair pair;
+
+    /** The path, if the program has chosen a part of it that the connection manager has no option for; else null. */
+    private final @Nullable ChosenPath path;
+
     private final SendBatch sends;
     private final ReceiveBatch receives;
 
@@ -65,12 +71,18 @@ final class RdmaLink extends Link {
         this.domain = domain;
         this.rail = rail;
         this.iwarp = iwarp;
-        pair = id.createQueuePair(
-                domain,
-                QueuePair.rc(completions).sendDepth(Sizes.sendDepth(options)).receiveDepth(Sizes.receiveDepth(options)),
-                rail.arena);
+        QueuePairOptions depths =
+                QueuePair.rc(completions).sendDepth(Sizes.sendDepth(options)).receiveDepth(Sizes.receiveDepth(options));
+        boolean isChosen = ChosenPath.isIn(options) && !iwarp;
+        pair = isChosen ? domain.createQueuePair(depths, rail.arena) : id.createQueuePair(domain, depths, rail.arena);
+        path = isChosen ? new ChosenPath(id, pair, options) : null;
         sends = pair.sendBatch(1);
         receives = pair.receiveBatch(1);
+    }
+
+    @Nullable
+    ChosenPath path() {
+        return path;
     }
 
     @Override

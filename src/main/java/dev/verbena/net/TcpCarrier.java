@@ -28,6 +28,7 @@ import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -63,7 +64,7 @@ final class TcpCarrier extends Carrier {
 
     private final Engine engine;
     private final InetSocketAddress address;
-    private final Selector selector;
+    final Selector selector;
     private final ServerSocketChannel listener;
     private final SelectionKey accepting;
     private final TcpMemory memory;
@@ -123,6 +124,7 @@ final class TcpCarrier extends Carrier {
     private @Nullable RdmaCarrier beside;
 
     private final long handshakeNanos;
+    private final OptionalInt trafficClass;
 
     // For the thread that works only
     private final Consumer<SelectionKey> ready = this::ready;
@@ -149,6 +151,7 @@ final class TcpCarrier extends Carrier {
         this.engine = engine;
         memory = TcpMemory.create(arena);
         handshakeNanos = Deadline.nanoseconds(options.handshakeTimeout());
+        trafficClass = options.trafficClass();
         isShared = options.progress() == NodeOptions.Progress.CALLER && options.transport() == Transport.TCP;
         mostGuests = Math.min(MOST_VISITORS, VISITORS_PER_WAITING * Math.max(1, options.maxWaiting()));
         try {
@@ -184,6 +187,14 @@ final class TcpCarrier extends Carrier {
     /** Opens a socket to connect. */
     SocketChannel openSocket() throws IOException {
         return provider.openSocketChannel();
+    }
+
+    /** Sets the options of a socket. */
+    void setOptions(SocketChannel socket) throws IOException {
+        socket.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        if (trafficClass.isPresent()) {
+            socket.setOption(StandardSocketOptions.IP_TOS, trafficClass.getAsInt());
+        }
     }
 
     /** Notes the other transport of the node, before this one starts. It hears of all that happens. */
@@ -575,7 +586,7 @@ final class TcpCarrier extends Carrier {
         try {
             TcpVisitor visitor = new TcpVisitor(made, System.nanoTime() + handshakeNanos);
             made.configureBlocking(false);
-            made.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            setOptions(made);
             made.register(selector, SelectionKey.OP_READ, visitor);
             makeRoom();
             visitors.add(visitor);

@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.VarHandle;
 import java.net.InetSocketAddress;
-import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.SelectionKey;
@@ -192,7 +191,7 @@ final class TcpStream extends Carrier.Connection {
             channel = made;
             made.configureBlocking(false);
             made.bind(own);
-            made.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            tcp.setOptions(made);
             boolean done = made.connect(rail.session.peer);
             selection = made.register(selector, SelectionKey.OP_CONNECT, this);
             if (done) {

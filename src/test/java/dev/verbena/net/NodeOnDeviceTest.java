@@ -14,7 +14,9 @@ import dev.verbena.support.NotOnIwarp;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.device.Mtu;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -100,6 +102,25 @@ class NodeOnDeviceTest {
         Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
         Channel made = client.connect(server.address(), DEADLINE);
         return new Ends(made, accepted.get(DEADLINE.toSeconds(), SECONDS));
+    }
+
+    /** The connection manager of iWARP has no path: its adapters connect by TCP. Soft-RoCE forgets the service level. */
+    @Test
+    void pathOptionsReachTheQueuePairsOfBothEnds() throws Exception {
+        Ends ends = connect(SMALL.trafficClass(26 << 2).serviceLevel(3).pathMtu(Mtu.BYTES_512));
+        if (!TestDevice.isIwarp()) {
+            for (Channel end : List.of(ends.client, ends.server)) {
+                QueuePairAttributes path = end.queuePair().query();
+                assertThat(path.pathMtu()).isEqualTo(Mtu.BYTES_512);
+                assertThat(path.addressVector().globalRoute().trafficClass()).isEqualTo(26 << 2);
+            }
+        }
+        transfer(ends, random(100_000));
+        Future<?> waits = threads.submit(() -> assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> receive(ends.server))
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER)));
+        ends.client.close();
+        waits.get(DEADLINE.toSeconds(), SECONDS);
     }
 
     private void transfer(Ends ends, byte[] data) throws Exception {

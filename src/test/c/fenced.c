@@ -2376,7 +2376,7 @@ API int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attributes, int m
 	if (mask & IBV_QP_TIMEOUT)
 		qp->attr.timeout = attributes->timeout;
 	if (mask & IBV_QP_PATH_MTU)
-		qp->attr.path_mtu = attributes->path_mtu;
+		note("ibv_modify_qp.path_mtu", qp->attr.path_mtu = attributes->path_mtu);
 	if (mask & IBV_QP_PORT)
 		qp->attr.port_num = attributes->port_num;
 	if (mask & IBV_QP_PKEY_INDEX)
@@ -2391,8 +2391,11 @@ API int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attributes, int m
 		qp->attr.max_dest_rd_atomic = attributes->max_dest_rd_atomic;
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		qp->attr.min_rnr_timer = attributes->min_rnr_timer;
-	if (mask & IBV_QP_AV)
+	if (mask & IBV_QP_AV) {
 		qp->attr.ah_attr = attributes->ah_attr;
+		note("ibv_modify_qp.sl", attributes->ah_attr.sl);
+		note("ibv_modify_qp.traffic_class", attributes->ah_attr.grh.traffic_class);
+	}
 	if (mask & IBV_QP_STATE) {
 		if (attributes->qp_state == IBV_QPS_ERR) {
 			fail_pair(qp);

@@ -1,17 +1,24 @@
 package dev.verbena.tools;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
 import dev.verbena.tools.perf.PerfPlan;
 import dev.verbena.tools.perf.PerfPlan.Mode;
 import dev.verbena.tools.perf.PerfPlan.Operation;
+import dev.verbena.tools.perf.PerfTraffic;
 import dev.verbena.tools.perf.PerfWarmUp;
 import dev.verbena.tools.perf.ShortWarmUps;
+import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.QueuePairType;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -26,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests the tools that need no connection manager, without a device. The provider checks each access to memory. */
+/** Tests the tools without a device. The provider checks each access to memory. */
 @FencedTest
 @ExtendWith(ShortWarmUps.class)
 class ToolsOnTheFencedProviderTest {
@@ -46,7 +53,15 @@ class ToolsOnTheFencedProviderTest {
                 "both --op send -c UC",
                 "both --op write -c UC",
                 "both --op send -c UD",
-                "bw --op write -e"
+                "bw --op write -e",
+                "bw --op read -q 3",
+                "bw --op atomic -b -q 2",
+                "bw --op write -b -e",
+                "bw --op send -b -q 4 -e",
+                "bw --op send -b -c UC -m 1024",
+                "bw --op send -b -q 2 -c UD",
+                "lat --op send -R -T 104",
+                "both -P 1 --op send --parallel 1 -S 3 --tclass 104"
             })
     void perfNeedsNoMoreRightsThanItsOperationDoes(String line) throws IOException {
         ToolRun run = run(
@@ -59,6 +74,78 @@ class ToolsOnTheFencedProviderTest {
                 "-p",
                 String.valueOf(Listening.freePort()));
         assertThat(run.status()).as(run.toString()).isZero();
+    }
+
+    /** The messages of one direction. */
+    private static double messages(String report) {
+        return Double.parseDouble(report.lines().toList().getLast().strip().split(" +")[1]);
+    }
+
+    @Test
+    void perfCountsTheMessagesOfBothDirections() throws IOException {
+        String port = String.valueOf(Listening.freePort());
+        ToolRun run = run(List.of("perf", "bw", "-b", "-q", "3", "-n", "50", "-t", "4", "--self", "-p", port));
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(run.out()).contains("RC send, both directions, 3 queue pairs bandwidth", "MB/s");
+        assertThat(messages(run.out())).isEqualTo(100);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"lat --op send", "lat --op write", "lat --op read", "bw --op send -b -q 4", "bw --op write"})
+    void perfMeasuresForATime(String line) throws IOException {
+        ToolRun run = run(
+                List.of(("perf " + line).split(" ")),
+                "-D",
+                "1",
+                "--report_gbits",
+                "--self",
+                "-p",
+                String.valueOf(Listening.freePort()));
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(messages(run.out())).isGreaterThan(1);
+        assertThat(run.out().contains("Gbit/s")).isEqualTo(line.startsWith("bw"));
+    }
+
+    @Test
+    void pathOptionsOfPerfReachTheQueuePairs() throws IOException {
+        Fenced.calm();
+        String port = String.valueOf(Listening.freePort());
+        ToolRun run = run(List.of(("perf bw -m 512 -S 3 -T 104 -x 0 -n 5 --self -p " + port).split(" ")));
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(Mtu.of((int) Fenced.noted("ibv_modify_qp.path_mtu"))).isEqualTo(Mtu.BYTES_512);
+        assertThat(Fenced.noted("ibv_modify_qp.sl")).isEqualTo(3);
+        assertThat(Fenced.noted("ibv_modify_qp.traffic_class")).isEqualTo(104);
+    }
+
+    @Test
+    void trafficClassOfPerfReachesTheConnectionManager() throws IOException {
+        String port = String.valueOf(Listening.freePort());
+        ToolRun run = run(List.of(("perf bw -R -T 48 -n 5 --self -p " + port).split(" ")));
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(Fenced.noted("rdma_set_option.tos")).isEqualTo(48);
+    }
+
+    /** A server that stays goes on after a client that fails, too. */
+    @Test
+    void keptServerServesClientsUntilItIsInterrupted() throws Exception {
+        int port = Listening.freePort();
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        Thread server = ToolRun.start(out, "perf", "server", "--keep", "-p", String.valueOf(port));
+        for (String op : List.of("send", "write", "read")) {
+            Listening.await(port, server::isAlive);
+            if (op.equals("write")) {
+                new Socket("127.0.0.1", port).close();
+                Await.until(
+                        "the failure is printed", () -> out.toString(US_ASCII).contains("failed: "));
+                Listening.await(port, server::isAlive);
+            }
+            ToolRun client = run(List.of(("perf bw -n 5 127.0.0.1 --op " + op + " -p " + port).split(" ")));
+            assertThat(client.status()).as(client.toString()).isZero();
+            Await.until("the end is printed", () -> out.toString(US_ASCII).contains("served RC " + op + "\n"));
+        }
+        server.interrupt();
+        server.join();
     }
 
     private static void assertPerfMeasuresNet(int lines, String... more) {
@@ -118,8 +205,8 @@ class ToolsOnTheFencedProviderTest {
             value = Operation.class,
             names = {"SEND", "WRITE", "READ"})
     void warmUpSendsSeriesOfMessages(Operation operation) throws Exception {
-        PerfPlan plan =
-                new PerfPlan(List.of(Mode.LAT), operation, QueuePairType.RC, false, List.of(64), 5, 16, 0, false);
+        PerfPlan plan = new PerfPlan(
+                List.of(Mode.LAT), operation, QueuePairType.RC, false, List.of(64), 5, 16, 0, false, PerfTraffic.PLAIN);
         assertThat(PerfWarmUp.before(plan, TestDevice.get(), 1, -1)).isBetween(50, 64 * 20_050);
     }
 }

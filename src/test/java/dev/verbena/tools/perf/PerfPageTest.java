@@ -43,7 +43,8 @@ class PerfPageTest {
                 iterations,
                 128,
                 0,
-                false);
+                false,
+                PerfTraffic.PLAIN);
     }
 
     /** Returns a record in which the messages take from one microsecond to the longest time. */

@@ -57,14 +57,25 @@ class PerfRunsTest {
                 "bw --op write -c UC",
                 "bw --op send -e",
                 "bw --op write -I 64",
-                "bw --op write -R"
+                "bw --op write -R",
+                "bw --op send -b -R",
+                "bw --op read -R -T 104",
+                "bw --op write -m 512 -S 3 -T 104"
             })
     void perfMeasuresEachOperationOverEachTransport(String line) throws IOException {
         List<String> options = new ArrayList<>(List.of(line.split(" ")));
         options.addAll(List.of("-n", "10", "-t", "4"));
         String table = self(options.toArray(String[]::new)).out();
         assertThat(table.lines()).hasSize(3);
-        assertThat(table.lines().toList().getLast().strip()).matches("(8|16|64) +10( +[0-9.]+)+");
+        assertThat(table.lines().toList().getLast().strip()).matches("(8|16|64) +[12]0( +[0-9.]+)+");
+    }
+
+    @Test
+    void perfMeasuresBothDirectionsOfQueuePairsForATime() throws IOException {
+        String table =
+                self("bw", "-b", "-q", "4", "-D", "1", "-t", "8", "-s", "4096").out();
+        assertThat(table).contains("RC send, both directions, 4 queue pairs bandwidth");
+        assertThat(table.lines().toList().getLast().strip()).matches("4096( +[0-9.]+)+");
     }
 
     /** Messages, calls, reads and transfers of nodes. */
@@ -139,6 +150,6 @@ class PerfRunsTest {
         assertThat(ToolRun.of("perf", "lat").err()).contains("either the server's HOST or --self");
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> PerfPlan.fromLine("GET / HTTP/1.1"))
-                .withMessageContaining("verbena-perf-2");
+                .withMessageContaining("verbena-perf-3");
     }
 }

@@ -150,7 +150,8 @@ class PerftestPeerTest {
                 100,
                 1,
                 0,
-                false);
+                false,
+                PerfTraffic.PLAIN);
         String other = KEYS.replace('5', '6');
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> against(KEYS + other, true, false, peer -> {
@@ -165,11 +166,17 @@ class PerftestPeerTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "both --peer-perftest x | needs 'lat' or 'bw'", "server --peer-perftest | needs 'lat' or 'bw'",
-                "lat --peer-perftest --self | with --self", "lat --peer-perftest -R x | with -R",
-                "bw --peer-perftest -c UC x | RC only", "lat --peer-perftest --op atomic x | send, write and read only",
-                "lat --peer-perftest -e x | with -e", "lat --peer-perftest -a x | one size at a time",
-                "lat --peer-perftest -s 2,4 x | one size at a time", "lat --peer-perftest -n 4 x | at least 5",
+                "both --peer-perftest x | needs 'lat' or 'bw'",
+                "server --peer-perftest | needs 'lat' or 'bw'",
+                "lat --peer-perftest --self | with --self",
+                "lat --peer-perftest -R x | with -R",
+                "bw --peer-perftest -c UC x | RC only",
+                "lat --peer-perftest --op atomic x | send, write and read only",
+                "lat --peer-perftest -e x | with -e",
+                "bw --peer-perftest -b x | with -D, -b and -q",
+                "lat --peer-perftest -a x | one size at a time",
+                "lat --peer-perftest -s 2,4 x | one size at a time",
+                "lat --peer-perftest -n 4 x | at least 5",
                 "lat --peer-perftest --json | the client has them"
             })
     void peerPerftestRefusesUnsupportedOptionsWithAReason(String words, String reason) {

@@ -38,6 +38,7 @@ public final class Perf {
     private static final String USAGE = """
             usage: verbena perf server [OPTION]...            serves one client, which
                                                               decides what to measure
+                   verbena perf server --keep [OPTION]...     serves clients until Ctrl-C
                    verbena perf lat|bw|both [OPTION]... HOST  measures latency, bandwidth,
                                                               or both
                    verbena perf lat|bw|both --self            the same with both ends in
@@ -56,25 +57,42 @@ public final class Perf {
               -s, --size=BYTES,...  message sizes (default: 64)
               -a, --all             sizes from 2 bytes to 8 MiB; for UD, to one packet
               -n, --iters=COUNT     number of messages of each size (default: 1000)
-              -t, --tx-depth=COUNT  number of outstanding operations, for the bandwidth
-                                    (default: 128)
+              -D, --duration, --time=SECONDS
+                                    time of each measurement, instead of a number of
+                                    messages
+              -b, --bidirectional, --bidir
+                                    both ends send, for the bandwidth: that of both
+                                    directions together is printed
+              -q, -P, --qp, --parallel=COUNT
+                                    number of queue pairs, for the bandwidth (default: 1)
+              -t, --tx-depth=COUNT  number of outstanding operations of each queue pair, for
+                                    the bandwidth (default: 128)
               -I, --inline_size=BYTES   largest message to send inline (default: 0)
               -e, --events          sleep until a completion arrives instead of polling
               -p, --port=PORT       TCP port of the exchange (default: 18515)
               -d, --ib-dev=DEVICE   device (default: the first)
               -i, --ib-port=PORT    port of the device (default: 1)
-              -g, --gid-idx=INDEX   GID index (default: the best GID)
-              --json                print JSON instead of a table
+              -g, -x, --gid-idx, --gid-index=INDEX
+                                    GID index (default: the best GID)
+              -m, --mtu=BYTES       payload of a packet, 256 to 4096 (default: the port's)
+              -S, --sl=LEVEL        service level, 0 to 15 (default: 0)
+              -T, --tos, --tclass=CLASS
+                                    traffic class of both directions, 0 to 255: 104 is
+                                    DSCP 26 (default: that of the system)
+              --report_gbits        print the bandwidth in Gbit/s
+              -J, --json            print JSON instead of a table
               --html=FILE           write a page with charts, tables and the circumstances
               --before=PAGE         in the page of --html, show the run of an earlier page
                                     beside this one
               --self                both ends in this process, as above
+              --keep                serve one client after another, as above
               --peer-perftest       the peer is a C program, as above
 
             The server answers each send and write; their latency is half of the round
             trip. For writes, both ends poll the memory. The latency of a read or an atomic
             is the time until its completion. A bandwidth of 1 MB/s is 1,000,000 bytes per
-            second; the C programs print MiB/s as MB/sec.
+            second; the C programs print MiB/s as MB/sec. Both ends take -m, -S and -T from
+            the client. With -R, -T works, and the connection manager chooses the rest.
 
             --peer-perftest talks with ib_send_lat, ib_write_lat, ib_read_lat, ib_send_bw,
             ib_write_bw or ib_read_bw, as --op tells, over RC, without -R. The ends do not
@@ -124,6 +142,8 @@ public final class Perf {
             case "both" -> List.of(Mode.LAT, Mode.BW);
             default -> throw options.usage("the first word must be server, lat, bw or both");
         };
+        options.check(mode.equals("server") || !options.has("--keep"), "--keep is for a server");
+        options.check(!options.has("-n") || !options.has("-D"), "-D measures for a time instead of -n messages");
         if (mode.equals("server")) {
             if (!host.isEmpty() || options.has("--self")) {
                 throw options.usage("a server has neither HOST nor --self");
@@ -210,9 +230,11 @@ public final class Perf {
 
     private int run() throws Exception {
         if (mode.equals("server")) {
-            try (ServerSocketChannel listening = Tcp.listen(tcpPort)) {
-                serve(listening);
-            }
+            do {
+                try (ServerSocketChannel listening = Tcp.listen(tcpPort)) {
+                    serveOne(listening);
+                }
+            } while (options.has("--keep"));
             return Tool.OK;
         }
         List<Result> results = new ArrayList<>();
@@ -238,12 +260,14 @@ public final class Perf {
         allowPerftest(options.text("-c", "RC").equalsIgnoreCase("RC"), "supports RC only");
         allowPerftest(!options.text("--op", "send").equalsIgnoreCase("atomic"), "supports send, write and read only");
         allowPerftest(!options.has("-e"), "can't be combined with -e");
+        allowPerftest(
+                !options.has("-D") && !options.has("-b") && !options.has("-q"), "can't be combined with -D, -b and -q");
         allowPerftest(!options.has("-a") && !options.text("-s", "").contains(","), "measures one size at a time");
         allowPerftest(
                 options.number("-n", 1000, 1, PerfPlan.MOST_ITERATIONS) >= 5,
                 "needs an -n of at least 5, as the C programs do");
         allowPerftest(
-                !host.isEmpty() || (!options.has("--json") && !options.has("--html")),
+                !host.isEmpty() || (!options.has("-J") && !options.has("--html")),
                 "has no results for --json or --html on the server: the client has them");
     }
 
@@ -305,8 +329,24 @@ public final class Perf {
         int depth = options.number("-t", 128, 1, PerfPlan.MOST_DEPTH);
         int inline = options.number("-I", 0, 0, PerfPlan.MOST_INLINE);
         try {
+            PerfTraffic traffic = new PerfTraffic(
+                    options.number("-D", 0, 1, PerfTraffic.MOST_SECONDS),
+                    options.has("-b"),
+                    options.number("-q", 1, 1, PerfTraffic.MOST_PAIRS),
+                    options.number("-m", 0, 256, 4096),
+                    options.number("-S", -1, 0, 15),
+                    options.number("-T", -1, 0, 255));
             return new PerfPlan(
-                    modes, operation, type, options.has("-R"), sizes, iterations, depth, inline, options.has("-e"));
+                    modes,
+                    operation,
+                    type,
+                    options.has("-R"),
+                    sizes,
+                    iterations,
+                    depth,
+                    inline,
+                    options.has("-e"),
+                    traffic);
         } catch (IllegalArgumentException e) {
             throw options.usage(String.valueOf(e.getMessage()));
         }
@@ -320,7 +360,22 @@ public final class Perf {
         return setup.overTcp(device().open(arena), port, gidIndex);
     }
 
-    private void serve(ServerSocketChannel listening) throws IOException, InterruptedException {
+    /** Serves one client. A server that stays prints what it has served, and goes on after a failure. */
+    private void serveOne(ServerSocketChannel listening) throws IOException, InterruptedException {
+        try {
+            PerfPlan served = serve(listening);
+            if (options.has("--keep")) {
+                out.println("served " + served.title());
+            }
+        } catch (IOException | RuntimeException failed) {
+            if (!options.has("--keep")) {
+                throw failed;
+            }
+            out.println("failed: " + failed.getMessage());
+        }
+    }
+
+    private PerfPlan serve(ServerSocketChannel listening) throws IOException, InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared();
                 Tcp tcp = Tcp.accept(listening, HANDSHAKE)) {
             listening.close(); // another client is refused at once
@@ -329,6 +384,7 @@ public final class Perf {
             PerfLink link = asked.manager() ? setup.accept(address(arena)) : overTcp(setup, arena);
             tcp.patience(MEASUREMENT);
             new PerfRun(asked, link, tcp).serve();
+            return asked;
         }
     }
 
@@ -404,13 +460,13 @@ public final class Perf {
     }
 
     private void report(List<Result> results, Map<String, String> facts) throws IOException {
-        PerfReport report = new PerfReport(plan, results);
-        out.print(options.has("--json") ? report.json() : report.table());
+        PerfReport report = new PerfReport(plan, options.has("--report_gbits"), results);
+        out.print(options.has("-J") ? report.json() : report.table());
         if (options.has("--html")) {
             Path file = Path.of(options.text("--html", ""));
             PerfRecord record = PerfRecord.of(plan, facts, results);
             Files.writeString(file, new PerfPage(record, before).html());
-            if (!options.has("--json")) {
+            if (!options.has("-J")) {
                 out.println("wrote " + file);
             }
         }

@@ -18,15 +18,18 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One end of a measurement: a connected queue pair, its completions, and its memory. One part of the memory is sent,
+ * One end of a measurement: connected queue pairs, their completions, and their memory. One part of the memory is sent,
  * the other is for the peer's writes.
  */
 final class PerfLink {
-    static final long RECEIVE = 1;
-    static final long SEND = 2;
+    /** The number of ids of each queue pair: one for its receives, and one for all other requests. */
+    private static final int IDS = 2;
+
+    private static final int RECEIVE = 1;
 
     /** The queue key of datagram queue pairs made by the connection manager ({@code RDMA_UDP_QKEY}). */
     private static final int UDP_KEY = 0x01234567;
@@ -37,23 +40,27 @@ final class PerfLink {
 
     private final PerfPlan plan;
     private final ProtectionDomain domain;
-    private final QueuePair pair;
+    private final List<QueuePair> pairs;
     private final MemoryRegion memory;
     private final MemorySegment bytes;
     private final Completions done;
     private final int header;
     private final long part;
-    private int receives;
+    private final int[] receives;
     private int sends;
-    private @Nullable AddressHandle path;
-    private int peer;
+    private final @Nullable AddressHandle[] paths;
+    private final int[] peers;
     private int key;
     private RemoteMemory remote;
 
-    PerfLink(PerfPlan plan, ProtectionDomain domain, QueuePair pair, CompletionQueue queue, MemoryRegion memory) {
+    PerfLink(
+            PerfPlan plan, ProtectionDomain domain, List<QueuePair> pairs, CompletionQueue queue, MemoryRegion memory) {
         this.plan = plan;
         this.domain = domain;
-        this.pair = pair;
+        this.pairs = pairs;
+        this.receives = new int[pairs.size()];
+        this.paths = new AddressHandle[pairs.size()];
+        this.peers = new int[pairs.size()];
         this.memory = memory;
         this.bytes = memory.segment();
         this.done = queue.completions(CURSOR);
@@ -86,10 +93,10 @@ final class PerfLink {
         remote = theirs;
     }
 
-    /** Sets the destination of datagrams. */
-    void sendTo(AddressVector way, int number, int secret) {
-        path = domain.createAddressHandle(way);
-        peer = number;
+    /** Sets the destination of the datagrams of a queue pair. */
+    void sendTo(int from, AddressVector way, int number, int secret) {
+        paths[from] = domain.createAddressHandle(way);
+        peers[from] = number;
         key = secret;
     }
 
@@ -99,50 +106,73 @@ final class PerfLink {
     }
 
     void postReceives() {
-        while (receives < most()) {
-            pair.postReceive(RECEIVE, memory);
-            receives++;
+        for (int i = 0; i < receives.length; i++) {
+            while (receives[i] < most()) {
+                postReceive(i);
+            }
         }
+    }
+
+    private void postReceive(int on) {
+        pairs.get(on).postReceive((long) on * IDS + RECEIVE, memory);
+        receives[on]++;
+    }
+
+    /** Returns true if the current completion is of a receive. */
+    boolean isReceive() {
+        return done.id() % IDS == RECEIVE;
+    }
+
+    /** Returns the queue pair of the current completion, by its index. */
+    int completed() {
+        return (int) done.id() / IDS;
     }
 
     /** Replaces a completed receive by a new one. The first datagram determines the destination of the answers. */
     void received() {
-        if (path == null && plan.type() == QueuePairType.UD) {
-            path = domain.createAddressHandle(done.completion(), bytes);
-            peer = done.sourceQueuePair();
+        int on = completed();
+        if (paths[on] == null && plan.type() == QueuePairType.UD) {
+            paths[on] = domain.createAddressHandle(done.completion(), bytes);
+            peers[on] = done.sourceQueuePair();
             key = UDP_KEY;
         }
-        receives--;
-        pair.postReceive(RECEIVE, memory);
-        receives++;
+        receives[on]--;
+        postReceive(on);
+    }
+
+    /** Posts one operation on the first queue pair. */
+    void post(int size) {
+        post(0, size);
     }
 
     /** Posts one operation. */
-    void post(int size) {
+    void post(int on, int size) {
+        QueuePair pair = pairs.get(on);
+        long id = (long) on * IDS;
         LocalMemory local = memory.slice(header, size);
         boolean inline = size <= plan.inline();
-        AddressHandle to = path;
+        AddressHandle to = paths[on];
         switch (plan.operation()) {
             case SEND -> {
                 if (to != null && inline) {
-                    pair.postSendInline(SEND, local.segment(), to, peer, key);
+                    pair.postSendInline(id, local.segment(), to, peers[on], key);
                 } else if (to != null) {
-                    pair.postSend(SEND, local, to, peer, key);
+                    pair.postSend(id, local, to, peers[on], key);
                 } else if (inline) {
-                    pair.postSendInline(SEND, local.segment());
+                    pair.postSendInline(id, local.segment());
                 } else {
-                    pair.postSend(SEND, local);
+                    pair.postSend(id, local);
                 }
             }
             case WRITE -> {
                 if (inline) {
-                    pair.postWriteInline(SEND, local.segment(), remote.slice(0, size));
+                    pair.postWriteInline(id, local.segment(), remote.slice(0, size));
                 } else {
-                    pair.postWrite(SEND, local, remote.slice(0, size));
+                    pair.postWrite(id, local, remote.slice(0, size));
                 }
             }
-            case READ -> pair.postRead(SEND, local, remote.slice(0, size));
-            case ATOMIC -> pair.postFetchAndAdd(SEND, memory.slice(0, 8), remote.slice(0, 8), 1);
+            case READ -> pair.postRead(id, local, remote.slice(0, size));
+            case ATOMIC -> pair.postFetchAndAdd(id, memory.slice(0, 8), remote.slice(0, 8), 1);
         }
     }
 

@@ -20,6 +20,7 @@ import java.util.stream.Collectors;
  * @param depth number of outstanding operations when the bandwidth is measured
  * @param inline largest message to send inline
  * @param events true to sleep until a completion arrives, false to poll
+ * @param traffic how much is sent at once, for how long, and in which class
  */
 public record PerfPlan(
         List<Mode> modes,
@@ -30,7 +31,8 @@ public record PerfPlan(
         int iterations,
         int depth,
         int inline,
-        boolean events) {
+        boolean events,
+        PerfTraffic traffic) {
     /** The largest message in bytes. */
     public static final int LARGEST = 1 << 30;
 
@@ -46,7 +48,7 @@ public record PerfPlan(
     private static final int MOST_SIZES = 64;
 
     /** The version of the line, which must be the same on both sides. */
-    private static final String VERSION = "verbena-perf-2";
+    private static final String VERSION = "verbena-perf-3";
 
     /**
      * Makes a plan.
@@ -75,13 +77,23 @@ public record PerfPlan(
         checkRange("number of messages", iterations, 1, MOST_ITERATIONS);
         checkRange("number of outstanding operations", depth, 1, MOST_DEPTH);
         checkRange("largest message to send inline", inline, 0, MOST_INLINE);
+        check(
+                (traffic.pairs() == 1 && !traffic.bothWays()) || modes.equals(List.of(Mode.BW)),
+                "-q and -b measure the bandwidth only");
+        check(
+                !manager || (traffic.pairs() == 1 && traffic.mtu() == 0 && traffic.serviceLevel() < 0),
+                "-R takes -T, but not -q, -m and -S: the connection manager finds the path of one queue pair");
+        check(
+                !manager || !traffic.bothWays() || type != QueuePairType.UD,
+                "-b with -R needs RC: with UD, the server knows its peer from the first message only");
+        check(traffic.mtu() == 0 || type != QueuePairType.UD, "-m is for RC and UC: a datagram is one packet");
     }
 
-    private static void checkRange(String what, int value, int least, int most) {
+    static void checkRange(String what, int value, int least, int most) {
         check(value >= least && value <= most, what + " must be from " + least + " to " + most + ", got " + value);
     }
 
-    private static void check(boolean right, String otherwise) {
+    static void check(boolean right, String otherwise) {
         if (!right) {
             throw new IllegalArgumentException(otherwise);
         }
@@ -157,9 +169,14 @@ public record PerfPlan(
         return sizes.stream().mapToInt(Integer::intValue).max().orElseThrow();
     }
 
+    /** Returns the number of messages at which a measurement ends, if its time is not over before. */
+    int limit() {
+        return traffic.seconds() > 0 ? MOST_ITERATIONS : iterations;
+    }
+
     /** Returns a title, for example {@code RC send}. */
     String title() {
-        return type + " " + operation.text();
+        return type + " " + operation.text() + traffic.title();
     }
 
     String toLine() {
@@ -174,7 +191,8 @@ public record PerfPlan(
                         String.valueOf(iterations),
                         String.valueOf(depth),
                         String.valueOf(inline),
-                        events ? "events" : "polling")
+                        events ? "events" : "polling",
+                        traffic.toWords())
                 + "\n";
     }
 
@@ -184,7 +202,7 @@ public record PerfPlan(
 
     static PerfPlan fromLine(String line) throws IOException {
         String[] words = line.strip().split(" ");
-        if (words.length != 10 || !words[0].equals(VERSION)) {
+        if (words.length != 16 || !words[0].equals(VERSION)) {
             throw new IOException("the client sent '" + line.strip() + "', but this server expects version " + VERSION
                     + ": do both ends have the same release?");
         }
@@ -206,13 +224,14 @@ public record PerfPlan(
                     Integer.parseInt(words[6]),
                     Integer.parseInt(words[7]),
                     Integer.parseInt(words[8]),
-                    isFirst(words[9], "events", "polling"));
+                    isFirst(words[9], "events", "polling"),
+                    PerfTraffic.of(words, 10));
         } catch (IllegalArgumentException e) {
             throw new IOException("the client sent an invalid plan, '" + line.strip() + "': " + e.getMessage(), e);
         }
     }
 
-    private static boolean isFirst(String word, String first, String second) {
+    static boolean isFirst(String word, String first, String second) {
         check(word.equals(first) || word.equals(second), "'" + word + "' is neither " + first + " nor " + second);
         return word.equals(first);
     }

@@ -41,7 +41,10 @@ record PerfRecord(String title, String method, Map<String, String> facts, List<R
     }
 
     private static String method(PerfPlan plan) {
-        return String.format(Locale.ROOT, "%,d messages of each size, ", plan.iterations())
+        int seconds = plan.traffic().seconds();
+        return (seconds > 0
+                        ? seconds + " s for each size, "
+                        : String.format(Locale.ROOT, "%,d messages of each size, ", plan.iterations()))
                 + (plan.events() ? "woken by events" : "polling")
                 + ", connected " + (plan.manager() ? "by the connection manager" : "over TCP")
                 + (plan.inline() > 0 ? ", inline up to " + plan.inline() + " bytes" : "")

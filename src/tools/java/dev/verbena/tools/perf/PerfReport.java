@@ -12,9 +12,12 @@ import java.util.Map;
 final class PerfReport {
     private final PerfPlan plan;
     private final List<Result> results;
+    private final boolean gigabits;
 
-    PerfReport(PerfPlan plan, List<Result> results) {
+    /** Makes a report, with the bandwidth in Gbit/s or in MB/s. */
+    PerfReport(PerfPlan plan, boolean gigabits, List<Result> results) {
         this.plan = plan;
+        this.gigabits = gigabits;
         this.results = results;
     }
 
@@ -36,7 +39,9 @@ final class PerfReport {
                             ? format(
                                     "%10s %10s %9s %9s %9s %9s %9s %9s%n",
                                     "bytes", "iterations", "min", "50%", "90%", "99%", "99.9%", "max")
-                            : format("%10s %10s %12s %12s%n", "bytes", "iterations", "MB/s", "messages/s"));
+                            : format(
+                                    "%10s %10s %12s %12s%n",
+                                    "bytes", "iterations", gigabits ? "Gbit/s" : "MB/s", "messages/s"));
             for (Result result : results) {
                 if (result.mode() != mode) {
                     continue;
@@ -57,7 +62,7 @@ final class PerfReport {
                                         "%10d %10d %12.2f %12.0f%n",
                                         result.size(),
                                         result.iterations(),
-                                        result.megabytesPerSecond(),
+                                        gigabits ? result.gigabitsPerSecond() : result.megabytesPerSecond(),
                                         result.messagesPerSecond()));
             }
         }
@@ -80,6 +85,10 @@ final class PerfReport {
                 plan.depth(),
                 "inline",
                 plan.inline(),
+                "queuePairs",
+                plan.traffic().pairs(),
+                "bothDirections",
+                plan.traffic().bothWays(),
                 "results",
                 results.stream().map(PerfReport::json).toList()));
     }
@@ -96,6 +105,7 @@ final class PerfReport {
                 BigDecimal.valueOf(result.seconds()).setScale(6, RoundingMode.HALF_UP));
         if (result.mode() == Mode.BW) {
             json.put("megabytesPerSecond", result.megabytesPerSecond());
+            json.put("gigabitsPerSecond", result.gigabitsPerSecond());
             json.put("messagesPerSecond", result.messagesPerSecond());
         } else {
             Map<String, Object> micros = Json.map(

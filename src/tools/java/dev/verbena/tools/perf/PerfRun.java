@@ -7,6 +7,7 @@ import dev.verbena.tools.perf.PerfPlan.Operation;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.device.QueuePairType;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import org.HdrHistogram.Histogram;
 
@@ -15,6 +16,10 @@ final class PerfRun {
     private static final byte[] GO = {'g'};
     private static final byte[] READY = {'r'};
     private static final byte[] DONE = {'d'};
+
+    /** The length of a side's result when both ends send: the number of messages, and the seconds. */
+    private static final int REPORT_BYTES = Integer.BYTES + Double.BYTES;
+
     private static final long LONGEST_NANOS = 60_000_000_000L;
 
     /** Time without progress after which a measurement fails. */
@@ -27,7 +32,10 @@ final class PerfRun {
     private final PerfLink link;
     private final Tcp tcp;
     private final int warmUp;
+    private final long longest;
+    private final int limit;
     private volatile int soFar;
+    private volatile long begun;
     private volatile String what = "";
 
     PerfRun(PerfPlan plan, PerfLink link, Tcp tcp) {
@@ -40,11 +48,21 @@ final class PerfRun {
         this.link = link;
         this.tcp = tcp;
         this.warmUp = warmUp;
+        this.limit = plan.limit();
+        this.longest = Duration.ofSeconds(plan.traffic().seconds()).toNanos();
     }
 
     /** Returns the current size and how much of it is measured, as a text. Any thread may call this method. */
     String progress() {
-        return what + " ... " + 100L * soFar / plan.iterations() + "%";
+        long percent = longest == 0 || soFar == 0
+                ? 100L * soFar / limit
+                : Math.min(100, 100 * (System.nanoTime() - begun) / longest);
+        return what + " ... " + percent + "%";
+    }
+
+    /** Returns true if a measurement goes on after so many messages. */
+    private boolean goesOn(int messages, long now) {
+        return messages < limit && (longest == 0 || now - begun < longest);
     }
 
     // Server
@@ -56,7 +74,9 @@ final class PerfRun {
                 tcp.read(1, "its signal to begin");
                 prepare(size);
                 tcp.write(READY, "the signal that this side is ready");
-                if (plan.receives()) {
+                if (plan.traffic().bothWays()) {
+                    bothWays(size);
+                } else if (plan.receives()) {
                     receive(mode, size);
                 } else if (isWritePong(mode)) {
                     writeBack(size);
@@ -91,7 +111,7 @@ final class PerfRun {
         int taken = 0;
         for (; done.next(); taken++) {
             done.orThrow();
-            if (done.id() == PerfLink.RECEIVE) {
+            if (link.isReceive()) {
                 link.received();
                 if (mode == Mode.LAT) {
                     link.post(size);
@@ -102,27 +122,66 @@ final class PerfRun {
     }
 
     private void writeBack(int size) throws IOException, InterruptedException {
-        for (int n = -warmUp; n < plan.iterations(); n++) {
-            awaitMark(size, mark(n));
+        for (int n = -warmUp; awaitMarkOrSignal(size, mark(n)); n++) {
             write(size, mark(n));
         }
         finishWrites(0);
     }
 
+    /** Waits for the client's mark. Returns false if the client says that the measurement is over, or has gone. */
+    private boolean awaitMarkOrSignal(int size, byte mark) throws IOException, InterruptedException {
+        long patience = System.nanoTime() + PATIENCE.toNanos();
+        while (!link.awaitMark(size, mark, LOOK_UP)) {
+            link.unfinishedWrites(); // throws if a write failed
+            if (tcp.hasMore()) {
+                return false;
+            }
+            checkTime(patience);
+        }
+        return true;
+    }
+
     // Client
 
     Result measure(Mode mode, int size) throws IOException, InterruptedException {
-        soFar = 0;
         what = plan.title() + (mode == Mode.LAT ? ", latency: " : ", bandwidth: ") + size + " bytes";
         prepare(size);
         tcp.write(GO, "the signal to begin");
         tcp.read(1, "its signal that it is ready");
+        Result result = plan.traffic().bothWays() ? bothWays(size) : oneWay(mode, size);
+        tcp.write(DONE, "the signal that the measurement is over");
+        return result;
+    }
+
+    private Result oneWay(Mode mode, int size) throws IOException, InterruptedException {
         Histogram nanos = histogram();
         double seconds = mode == Mode.BW
                 ? bandwidth(size, nanos)
                 : isWritePong(mode) ? writeLatency(size, nanos) : latency(size, nanos);
-        tcp.write(DONE, "the signal that the measurement is over");
-        return new Result(mode, size, plan.iterations(), nanos, seconds);
+        return new Result(mode, size, soFar, nanos, seconds);
+    }
+
+    /** Measures the bandwidth while the peer does the same. Returns the sum of both directions. */
+    private Result bothWays(int size) throws IOException, InterruptedException {
+        Histogram nanos = histogram();
+        double seconds = bandwidth(size, nanos);
+        int own = soFar;
+        ByteBuffer mine = ByteBuffer.allocate(REPORT_BYTES).putInt(own).putDouble(seconds);
+        tcp.write(mine.array(), "the result of this side");
+        while (!tcp.hasMore()) {
+            takeReceives(size, LOOK_UP);
+        }
+        ByteBuffer theirs = ByteBuffer.wrap(tcp.read(REPORT_BYTES, "the result of its side"));
+        while (takeReceives(size, Duration.ZERO)) {
+            Spin.checkInterrupt();
+        }
+        int count = theirs.getInt();
+        double rate = own / seconds + count / theirs.getDouble();
+        return new Result(Mode.BW, size, own + count, nanos, (own + count) / rate);
+    }
+
+    private boolean takeReceives(int size, Duration time) throws InterruptedException {
+        return link.await(time) && answer(Mode.BW, size, link.completions()) > 0;
     }
 
     static Histogram histogram() {
@@ -132,11 +191,13 @@ final class PerfRun {
     /** Measures operations one after the other, each of which the server may answer. Returns the time in seconds. */
     double latency(int size, Histogram nanos) throws IOException, InterruptedException {
         boolean pong = plan.receives();
-        long begin = 0;
-        for (int i = -warmUp; i < plan.iterations(); i++) {
+        soFar = 0;
+        for (int i = -warmUp; ; i++) {
             long start = System.nanoTime();
             if (i == 0) {
-                begin = start;
+                begun = start;
+            } else if (i > 0 && !goesOn(i, start)) {
+                return (start - begun) / 1e9;
             }
             link.post(size);
             for (int due = pong ? 2 : 1; due > 0; ) {
@@ -144,7 +205,7 @@ final class PerfRun {
                 while (done.next()) {
                     done.orThrow();
                     due--;
-                    if (done.id() == PerfLink.RECEIVE) {
+                    if (link.isReceive()) {
                         link.received();
                     }
                 }
@@ -153,16 +214,18 @@ final class PerfRun {
                 record(nanos, (System.nanoTime() - start) / (pong ? 2 : 1));
             }
         }
-        return (System.nanoTime() - begin) / 1e9;
     }
 
     /** Measures a ping-pong of writes: each side polls its memory for the last byte, then writes back. */
     private double writeLatency(int size, Histogram nanos) throws IOException, InterruptedException {
-        long begin = 0;
-        for (int n = -warmUp; n < plan.iterations(); n++) {
+        soFar = 0;
+        for (int n = -warmUp; ; n++) {
             long start = System.nanoTime();
             if (n == 0) {
-                begin = start;
+                begun = start;
+            } else if (n > 0 && !goesOn(n, start)) {
+                finishWrites(0);
+                return (start - begun) / 1e9;
             }
             write(size, mark(n));
             awaitMark(size, mark(n));
@@ -170,35 +233,79 @@ final class PerfRun {
                 record(nanos, (System.nanoTime() - start) / 2);
             }
         }
-        double seconds = (System.nanoTime() - begin) / 1e9;
-        finishWrites(0);
-        return seconds;
     }
 
-    /** Measures with as many outstanding operations as the plan allows. Returns the time in seconds. */
+    /**
+     * Measures with as many outstanding operations as the plan allows on each queue pair. If the peer sends too, takes its
+     * messages meanwhile. Returns the time in seconds.
+     */
     double bandwidth(int size, Histogram nanos) throws IOException, InterruptedException {
-        long[] posted = new long[plan.depth()];
-        int posts = 0;
-        int ends = 0;
-        long begin = System.nanoTime();
-        long look = begin;
-        while (ends < plan.iterations()) {
-            while (posts < plan.iterations() && posts - ends < plan.depth()) {
-                posted[posts++ % posted.length] = System.nanoTime();
-                link.post(size);
-            }
+        Outstanding work = new Outstanding(plan.traffic().pairs(), plan.depth());
+        soFar = 0;
+        begun = System.nanoTime();
+        long look = begun;
+        long now = begun;
+        while (work.post(size) || work.count > 0) {
             Completions done = await();
-            long now = System.nanoTime();
+            now = System.nanoTime();
             if (now - look > LOOK_UP.toNanos()) { // unreliable sends complete even if the peer has gone
                 tcp.checkPeer();
                 look = now;
             }
             while (done.next()) {
                 done.orThrow();
-                record(nanos, now - posted[ends++ % posted.length]);
+                if (link.isReceive()) {
+                    link.received();
+                } else {
+                    record(nanos, now - work.completed(link.completed()));
+                }
             }
         }
-        return (System.nanoTime() - begin) / 1e9;
+        return (now - begun) / 1e9;
+    }
+
+    /** The operations that are outstanding on each queue pair, with the times at which they were posted. */
+    private final class Outstanding {
+        private final long[][] times;
+        private final int[] posts;
+        private final int[] ends;
+        private int all;
+        private int next;
+        private int count;
+
+        Outstanding(int pairs, int depth) {
+            times = new long[pairs][depth];
+            posts = new int[pairs];
+            ends = new int[pairs];
+        }
+
+        /** Posts to all queue pairs by turns until they are full. Returns false if the measurement is over. */
+        boolean post(int size) {
+            int pairs = times.length;
+            for (int full = 0; full < pairs; next = next + 1 == pairs ? 0 : next + 1) {
+                int depth = times[next].length;
+                if (posts[next] - ends[next] == depth) {
+                    full++;
+                    continue;
+                }
+                long now = System.nanoTime();
+                if (!goesOn(all, now)) {
+                    return false;
+                }
+                full = 0;
+                times[next][posts[next]++ % depth] = now;
+                link.post(next, size);
+                all++;
+                count++;
+            }
+            return true;
+        }
+
+        /** Notes the completion of the oldest operation of a queue pair. Returns the time at which it was posted. */
+        long completed(int pair) {
+            count--;
+            return times[pair][ends[pair]++ % times[pair].length];
+        }
     }
 
     @SuppressWarnings("NonAtomicVolatileUpdate") // one thread writes

@@ -29,7 +29,9 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairOptions;
 import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.address.AddressVector;
 import dev.verbena.verbs.address.Endpoint;
+import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import dev.verbena.verbs.device.QueuePairType;
@@ -37,7 +39,9 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 
 /** Makes one end of a measurement and connects it to the peer, over TCP or by the connection manager. */
@@ -77,23 +81,62 @@ final class PerfSetup {
             case UD -> QueuePair.ud(queue);
             default -> QueuePair.rc(queue);
         };
-        QueuePair pair = domain.createQueuePair(sized(wanted).port(port).gidIndex(gidIndex));
-        PerfLink link = new PerfLink(plan, domain, pair, queue, memory(domain));
-        ByteBuffer mine = ByteBuffer.allocate(Endpoint.BYTES + RemoteMemory.BYTES);
-        mine.put(pair.endpoint().toBytes()).put(link.open().toBytes());
-        tcp.write(mine.array(), "this side's endpoint");
-        byte[] theirs = tcp.read(mine.capacity(), "its endpoint");
-        Endpoint peer = Endpoint.from(theirs);
-        link.reach(RemoteMemory.from(ByteBuffer.allocate(RemoteMemory.BYTES)
-                .put(theirs, Endpoint.BYTES, RemoteMemory.BYTES)
-                .array()));
+        List<QueuePair> pairs = new ArrayList<>();
+        for (int i = 0; i < plan.traffic().pairs(); i++) {
+            pairs.add(domain.createQueuePair(sized(wanted).port(port).gidIndex(gidIndex)));
+        }
+        PerfLink link = new PerfLink(plan, domain, pairs, queue, memory(domain));
+        ByteBuffer mine = ByteBuffer.allocate(pairs.size() * Endpoint.BYTES + RemoteMemory.BYTES);
+        for (QueuePair pair : pairs) {
+            mine.put(pair.endpoint().toBytes());
+        }
+        mine.put(link.open().toBytes());
+        tcp.write(mine.array(), "this side's endpoints");
+        ByteBuffer theirs = ByteBuffer.wrap(tcp.read(mine.capacity(), "its endpoints"));
+        for (int i = 0; i < pairs.size(); i++) {
+            connect(link, i, pairs.get(i), Endpoint.from(next(theirs, Endpoint.BYTES)));
+        }
+        link.reach(RemoteMemory.from(next(theirs, RemoteMemory.BYTES)));
+        return link;
+    }
+
+    private static byte[] next(ByteBuffer from, int count) {
+        byte[] bytes = new byte[count];
+        from.get(bytes);
+        return bytes;
+    }
+
+    private void connect(PerfLink link, int index, QueuePair pair, Endpoint peer) {
         if (hasDatagrams()) {
             pair.toReady(QKEY);
-            link.sendTo(pair.pathTo(peer), peer.queuePairNumber(), QKEY);
+            link.sendTo(index, path(pair, peer), peer.queuePairNumber(), QKEY);
         } else {
-            pair.connect(peer, QueuePairAttributes.none());
+            pair.connect(peer, attributes(pair, peer));
         }
-        return link;
+    }
+
+    /** Returns the path to a peer, with the plan's service level and traffic class. */
+    private AddressVector path(QueuePair pair, Endpoint peer) {
+        AddressVector path = pair.pathTo(peer);
+        PerfTraffic traffic = plan.traffic();
+        if (traffic.serviceLevel() >= 0) {
+            path = path.serviceLevel(traffic.serviceLevel());
+        }
+        if (traffic.trafficClass() >= 0) {
+            GlobalRoute route = path.globalRoute();
+            if (route == null) {
+                throw new IllegalArgumentException("-T needs a GID, which has a traffic class: take -g");
+            }
+            path = path.globalRoute(route.trafficClass(traffic.trafficClass()));
+        }
+        return path;
+    }
+
+    /** Returns the attributes of a connected queue pair that the plan sets. */
+    private QueuePairAttributes attributes(QueuePair pair, Endpoint peer) {
+        QueuePairAttributes path = QueuePairAttributes.none().addressVector(path(pair, peer));
+        int mtu = plan.traffic().mtu();
+        return mtu == 0 ? path : path.pathMtu(Mtu.ofBytes(mtu));
     }
 
     private void checkFits(Port port) {
@@ -103,10 +146,15 @@ final class PerfSetup {
                     + packet
                     + " bytes, the limit of a datagram");
         }
+        if (plan.traffic().mtu() > packet) {
+            throw new IllegalArgumentException(
+                    "-m " + plan.traffic().mtu() + " exceeds the port's MTU of " + packet + " bytes");
+        }
     }
 
     private CompletionQueue queue(Context context) {
-        CompletionQueueOptions options = CompletionQueueOptions.of(3 * plan.depth());
+        CompletionQueueOptions options =
+                CompletionQueueOptions.of(3 * plan.depth() * plan.traffic().pairs());
         return context.createCompletionQueue(
                 plan.events() ? options.channel(context.createCompletionChannel()) : options);
     }
@@ -145,7 +193,10 @@ final class PerfSetup {
     /** Connects to a C program of perftest. */
     PerfLink withPerftest(Context context, int port, int gidIndex, PerftestPeer peer)
             throws IOException, InterruptedException {
-        Mtu mtu = peer.agree(context.port(port).activeMtu());
+        checkFits(context.port(port));
+        int wanted = plan.traffic().mtu();
+        Mtu mtu =
+                peer.agree(wanted > 0 ? Mtu.ofBytes(wanted) : context.port(port).activeMtu());
         int reads = plan.operation() == Operation.READ
                 ? Math.min(READS, context.attributes().maxReadAtomic())
                 : 1;
@@ -153,14 +204,14 @@ final class PerfSetup {
         CompletionQueue queue = queue(context);
         QueuePair pair =
                 domain.createQueuePair(sized(QueuePair.rc(queue)).port(port).gidIndex(gidIndex));
-        PerfLink link = new PerfLink(plan, domain, pair, queue, memory(domain, peer.span()));
+        PerfLink link = new PerfLink(plan, domain, List.of(pair), queue, memory(domain, peer.span()));
         PerftestKeys theirs = peer.exchange(new PerftestKeys(
                 pair.endpoint(), reads, link.open().address(), link.open().key()));
         peer.repeat(PerftestPeer.Point.BEFORE_IT_CONNECTS, plan);
         link.reach(theirs.memory(Math.max(plan.largest(), peer.span())));
         pair.connect(
                 theirs.endpoint(),
-                QueuePairAttributes.none()
+                attributes(pair, theirs.endpoint())
                         .pathMtu(mtu)
                         .maxDestinationReadAtomic(reads)
                         .maxReadAtomic(
@@ -191,9 +242,21 @@ final class PerfSetup {
     }
 
     private PerfLink connectTo(InetSocketAddress server) throws InterruptedException {
-        Connection connection = Connection.to(server, STEP, resources(), arena);
-        connection.connect(OFFER, STEP);
-        return of(connection);
+        ConnectionId id = idTowards(server, PortSpace.TCP);
+        PerfLink link = on(id);
+        id.connect(OFFER, STEP);
+        return link;
+    }
+
+    /** Finds the way to the server. The class of the client's id is that of both directions. */
+    private ConnectionId idTowards(InetSocketAddress server, PortSpace space) throws InterruptedException {
+        ConnectionId id = EventChannel.create(arena).createId(space);
+        if (plan.traffic().trafficClass() >= 0) {
+            id.typeOfService(plan.traffic().trafficClass());
+        }
+        id.resolveAddress(server, STEP);
+        id.resolveRoute(STEP);
+        return id;
     }
 
     private PerfLink acceptAt(InetSocketAddress here) throws IOException, InterruptedException {
@@ -209,19 +272,17 @@ final class PerfSetup {
         return new PerfLink(
                 plan,
                 connection.domain(),
-                connection.queuePair(),
+                List.of(connection.queuePair()),
                 connection.completionQueue(),
                 memory(connection.domain()));
     }
 
     /** Looks up the server's datagram service, as the client. */
     private PerfLink findService(InetSocketAddress server) throws InterruptedException {
-        ConnectionId id = EventChannel.create(arena).createId(PortSpace.UDP);
-        id.resolveAddress(server, STEP);
-        id.resolveRoute(STEP);
-        PerfLink link = datagrams(id);
+        ConnectionId id = idTowards(server, PortSpace.UDP);
+        PerfLink link = on(id);
         DatagramTarget target = ((CmEvent.DatagramReady) id.connect(ConnectionParameters.defaults(), STEP)).target();
-        link.sendTo(target.path(), target.queuePairNumber(), target.qkey());
+        link.sendTo(0, target.path(), target.queuePairNumber(), target.qkey());
         return link;
     }
 
@@ -232,18 +293,19 @@ final class PerfSetup {
         listener.listen(1);
         tellThatItListens();
         ConnectionId id = listener.awaitRequest(STEP).claim(arena);
-        PerfLink link = datagrams(id);
+        PerfLink link = on(id);
         id.accept(ConnectionParameters.defaults(), STEP);
         return link;
     }
 
-    private PerfLink datagrams(ConnectionId id) {
+    private PerfLink on(ConnectionId id) {
         Context context = id.context();
         checkFits(context.port(id.devicePort()));
         ProtectionDomain domain = context.allocateProtectionDomain(arena);
         CompletionQueue queue = queue(context);
-        QueuePair pair = id.createQueuePair(domain, sized(QueuePair.ud(queue)));
-        return new PerfLink(plan, domain, pair, queue, memory(domain));
+        QueuePairOptions wanted = hasDatagrams() ? QueuePair.ud(queue) : QueuePair.rc(queue);
+        QueuePair pair = id.createQueuePair(domain, sized(wanted));
+        return new PerfLink(plan, domain, List.of(pair), queue, memory(domain));
     }
 
     private void tellThatItListens() throws IOException, InterruptedException {

@@ -43,7 +43,8 @@ public final class PerfWarmUp {
                 messages,
                 asked.depth(),
                 asked.inline(),
-                asked.events());
+                asked.events(),
+                PerfTraffic.PLAIN);
         this.device = device;
         this.port = port;
         this.gidIndex = gidIndex;

@@ -46,6 +46,15 @@ public record Result(Mode mode, int size, int iterations, Histogram nanos, doubl
     }
 
     /**
+     * Returns the bandwidth as networks are sold by it.
+     *
+     * @return Gbit/s, of 1,000,000,000 bits
+     */
+    public double gigabitsPerSecond() {
+        return megabytesPerSecond() * 8 / 1e3;
+    }
+
+    /**
      * Returns the rate.
      *
      * @return messages per second

@@ -5,6 +5,7 @@ import dev.verbena.tools.perf.Perf;
 import dev.verbena.tools.perf.PerfPlan;
 import dev.verbena.tools.perf.PerfPlan.Mode;
 import dev.verbena.tools.perf.PerfPlan.Operation;
+import dev.verbena.tools.perf.PerfTraffic;
 import dev.verbena.tools.perf.PerfWarmUp;
 import dev.verbena.tools.perf.Result;
 import dev.verbena.verbs.Device;
@@ -153,7 +154,16 @@ final class ReportPerf {
     private void warmUp(Operation operation, Mode mode, int size) throws Exception {
         if (!cold && warm.add(operation + " " + mode)) {
             PerfPlan plan = new PerfPlan(
-                    List.of(mode), operation, QueuePairType.RC, false, List.of(size), count, DEPTH, 0, false);
+                    List.of(mode),
+                    operation,
+                    QueuePairType.RC,
+                    false,
+                    List.of(size),
+                    count,
+                    DEPTH,
+                    0,
+                    false,
+                    PerfTraffic.PLAIN);
             int index = here.indexOf("-x");
             PerfWarmUp.before(plan, device, port, index < 0 ? -1 : Integer.parseInt(here.get(index + 1)));
         }
@@ -177,7 +187,7 @@ final class ReportPerf {
     private Point byVerbena(Operation operation, Mode mode, int size, int round) throws Exception {
         List<String> line = new ArrayList<>(List.of(mode.text(), far.host(), "--op", operation.text()));
         line.addAll(List.of("-s", String.valueOf(size), "-n", String.valueOf(count), "-p", String.valueOf(far.perf())));
-        line.addAll(perfOptions(here));
+        line.addAll(here);
         Result result = Perf.measure(NOWHERE, line.toArray(String[]::new)).getFirst();
         far.end();
         return new Point(
@@ -189,11 +199,6 @@ final class ReportPerf {
                 result.micros(50),
                 result.hasPercentile(99) ? result.micros(99) : 0,
                 result.megabytesPerSecond());
-    }
-
-    /** Returns the options of {@code perf} for those of the C programs. */
-    static List<String> perfOptions(List<String> ofC) {
-        return ofC.stream().map(word -> word.equals("-x") ? "-g" : word).toList();
     }
 
     private @Nullable Point byPerftest(Operation operation, Mode mode, int size, int round) throws Exception {
@@ -307,7 +312,7 @@ final class ReportPerf {
             end();
             ServerSocketChannel listening = Tcp.listen(0);
             List<String> line = new ArrayList<>(List.of("server"));
-            line.addAll(perfOptions(where));
+            line.addAll(where);
             serving = Thread.ofPlatform().daemon().name("perf server").start(() -> {
                 try (listening) {
                     Perf.serve(listening, NOWHERE, line.toArray(String[]::new));

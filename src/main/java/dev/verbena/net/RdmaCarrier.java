@@ -311,6 +311,8 @@ final class RdmaCarrier extends Carrier {
                 rail.sent(place);
             } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && !cursor.hasImmediate()) {
                 rail.received(place, cursor.byteLength());
+            } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && rail.isHalfOpen()) {
+                rail.abort(EndReason.OTHER_VERSION, FirstVersion.SPOKEN);
             } else {
                 rail.wireBroken("Not a message of a node");
             }

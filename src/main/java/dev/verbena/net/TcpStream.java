@@ -367,6 +367,8 @@ final class TcpStream extends Carrier.Connection {
             if (found < 0) {
                 if (TcpFrame.mayBegin(header)) {
                     lost("The peer has closed the connection");
+                } else if (FirstVersion.began(header)) {
+                    stop(() -> rail.abort(EndReason.OTHER_VERSION, FirstVersion.SPOKEN));
                 } else {
                     broken("Its first bytes are not those of a node over TCP");
                 }

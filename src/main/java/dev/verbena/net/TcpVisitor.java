@@ -94,7 +94,8 @@ final class TcpVisitor {
 
     /** Says goodbye, ends this side, and waits for the peer's end: else what the peer has not read would be lost. */
     void leave(int reason) throws IOException {
-        socket.write(TcpFrame.goodbye(reason)); // it fits into the socket's memory
+        // The bytes fit into the socket's memory.
+        socket.write(FirstVersion.began(input) ? FirstVersion.answer() : TcpFrame.goodbye(reason));
         leaving = true;
         leaveBy = System.nanoTime() + LEAVING_NANOS;
         socket.shutdownOutput();

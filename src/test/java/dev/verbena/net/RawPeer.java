@@ -91,10 +91,12 @@ final class RawPeer extends Peer {
     /** Sends a message of a node with immediate data, which no node sends. */
     void sendWithImmediate() {
         writeHeader(Wire.DATA, 0, 0);
-        sends.clear()
-                .send(1, memory.slice(0, Wire.HEADER_BYTES + 8))
-                .immediate(1)
-                .post();
+        sendWithImmediate(Wire.HEADER_BYTES + 8, 1);
+    }
+
+    /** Sends the first bytes of {@link #whole} with immediate data, as nodes of version 1 did. */
+    void sendWithImmediate(long bytes, int immediate) {
+        sends.clear().send(1, memory.slice(0, bytes)).immediate(immediate).post();
     }
 
     void writeWithImmediate() {

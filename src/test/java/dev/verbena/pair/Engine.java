@@ -2,8 +2,10 @@ package dev.verbena.pair;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.sockets.Preload;
 import dev.verbena.support.Await;
 import dev.verbena.support.Loopback;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
@@ -23,8 +25,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Programs of a stock engine, such as a Kafka broker. Those over RDMA have the option that names the library's provider;
- * those over TCP lack it. They are killed in reverse order, with the processes that they have started.
+ * Programs of a stock engine, such as a Kafka broker, over one of three ways: {@code rdma} by the option that names the
+ * library's provider, {@code provider} without it, because the program names the provider itself, or {@code tcp}. They are
+ * killed in reverse order, with the processes that they have started.
  */
 final class Engine implements AutoCloseable {
     /** Long enough for an engine's job in an emulated guest on a busy machine. */
@@ -43,7 +46,7 @@ final class Engine implements AutoCloseable {
                     .map(name -> " --add-opens=java.base/" + name + "=ALL-UNNAMED")
                     .collect(Collectors.joining());
 
-    private final boolean rdma;
+    private final String way;
     private final Path home;
     private final Path log;
     private final Deque<Process> running = new ArrayDeque<>();
@@ -52,8 +55,8 @@ final class Engine implements AutoCloseable {
     private final long packets = Laboratory.counter("sent_pkts");
     private final long bytes = bytesOnWire();
 
-    Engine(String name, boolean rdma) throws IOException {
-        this.rdma = rdma;
+    Engine(String name, String way) throws IOException {
+        this.way = way;
         home = Path.of("target/engines", name).toAbsolutePath();
         log = home.resolve("guest-" + System.getenv("VERBENA_SIDE") + ".log");
     }
@@ -69,19 +72,28 @@ final class Engine implements AutoCloseable {
         return start(Redirect.PIPE, program);
     }
 
+    /** Starts a C program, which {@code librspreload.so} gives RDMA sockets. */
+    void preload(String... program) throws IOException {
+        start(Redirect.appendTo(log.toFile()), way.equals("tcp") ? List.of(program) : Preload.of(List.of(program)));
+    }
+
     private Process start(Redirect output, String... program) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-cp",
                 home.resolve("jars/*") + ""));
         command.addAll(List.of(program));
+        return start(output, command);
+    }
+
+    private Process start(Redirect output, List<String> command) throws IOException {
         ProcessBuilder builder =
                 new ProcessBuilder(command).redirectOutput(output).redirectError(Redirect.appendTo(log.toFile()));
         builder.environment()
                 .putAll(Map.of( // also for the processes that the program starts
                         "JDK_JAVA_OPTIONS",
                         OPTIONS
-                                + (rdma
+                                + (way.equals("rdma")
                                         ? " -Djava.nio.channels.spi.SelectorProvider=dev.verbena.sockets.RdmaSelectorProvider"
                                         : ""),
                         "SPARK_HOME",
@@ -93,6 +105,14 @@ final class Engine implements AutoCloseable {
         Process process = builder.start();
         running.push(process);
         return process;
+    }
+
+    /** Prints the lines of a program up to one that it must say. */
+    static void printUntil(String last, BufferedReader program) throws IOException {
+        for (String line = program.readLine(); !last.equals(line); line = program.readLine()) {
+            assertThat(line).as("a line before the end: see target/engines").isNotNull();
+            System.out.println(line);
+        }
     }
 
     /** Waits until the program that was started last has said something. */
@@ -139,16 +159,12 @@ final class Engine implements AutoCloseable {
      * @param least the least number of packets of RDMA that this guest has sent
      */
     void checkWay(long peersTcp, long least) throws IOException {
+        boolean rdma = !way.equals("tcp");
         long tcp = tcpSockets() + peersTcp;
         long sent = Laboratory.counter("sent_pkts") - packets;
         System.out.printf(
                 "%s over %s: %d s, %d bytes on the wire, %d packets of RDMA sent by guest a, %d TCP sockets%n",
-                home.getFileName(),
-                rdma ? "RDMA" : "TCP",
-                (System.nanoTime() - start) / 1_000_000_000,
-                bytesOnWire() - bytes,
-                sent,
-                tcp);
+                home.getFileName(), way, (System.nanoTime() - start) / 1_000_000_000, bytesOnWire() - bytes, sent, tcp);
         assertThat(tcp > 0).as("TCP sockets on the wire: " + tcp).isNotEqualTo(rdma);
         assertThat(sent > least).as("packets of RDMA: " + sent).isEqualTo(rdma);
     }

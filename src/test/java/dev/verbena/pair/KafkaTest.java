@@ -35,7 +35,7 @@ class KafkaTest {
         peer.say(way);
         peer.ask("run kafka.tools.StorageTool format --ignore-formatted --cluster-id VerbenaVerbenaVerbenaQ --config "
                 + CONFIGURATION);
-        try (Engine engine = new Engine("kafka", way.equals("rdma"))) {
+        try (Engine engine = new Engine("kafka", way)) {
             peer.ask(BROKER);
             Tool producer = new Tool(
                     engine, "VerifiableProducer", way, "--acks -1 --throughput 5000 --max-messages " + RECORDS);

@@ -29,7 +29,7 @@ class SparkTest {
         peer.say(way);
         peer.ask("start org.apache.spark.deploy.master.Master --host 192.0.2.2 --port 7077" + CONFIGURATION);
         peer.ask("await New state: ALIVE");
-        try (Engine engine = new Engine("spark", way.equals("rdma"))) {
+        try (Engine engine = new Engine("spark", way)) {
             engine.start(WORKER.split(" "));
             engine.await(REGISTERED);
             peer.ask("start " + WORKER);

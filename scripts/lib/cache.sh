@@ -5,8 +5,9 @@
 CACHE=${VERBENA_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/verbena}
 if [[ $CACHE != /* ]]; then CACHE=$PWD/$CACHE; fi
 
-ARCH=$(uname -m) # of the guests; scripts/soft-roce run --arch changes it
-is_foreign() { [[ $ARCH != "$(uname -m)" ]]; }
+MACHINE=$(uname -m)
+ARCH=$MACHINE # of the guests; scripts/soft-roce run --arch changes it
+is_foreign() { [[ $ARCH != "$MACHINE" ]]; }
 
 say() { printf 'soft-roce: %s\n' "$*" >&2; }
 

@@ -4,6 +4,7 @@
 GUEST_ADDRESS=10.9.9.1
 GUEST_PID=
 GUEST_FOLDER=
+GUEST_AROUND= # a folder that goes with the guest's own
 INPUT_PID=
 WATCH_PID=
 RELAYS=()
@@ -57,8 +58,8 @@ guest_command() {
 guest_settings() {
     local size
     size=$(stty size 2> /dev/null) || size='24 80'
-    printf 'PROJECT=%s\nMODULES=%s\nDEVICE=%s\nINPUT=%s\nMERGED=%s\nROWS=%s\nCOLUMNS=%s\n' \
-        "$(quote "$PROJECT")" "$(quote "$KERNEL_ROOT")" "$DEVICE" "$INPUT" "$MERGED" "${size% *}" "${size#* }"
+    printf 'PROJECT=%s\nMODULES=%s\nDEVICE=%s\nDEVICES=%s\nINPUT=%s\nMERGED=%s\nROWS=%s\nCOLUMNS=%s\n' \
+        "$(quote "$PROJECT")" "$(quote "$KERNEL_ROOT")" "$DEVICE" "$DEVICES" "$INPUT" "$MERGED" "${size% *}" "${size#* }"
     if [[ -n $ROOT ]]; then
         printf 'FOLDERS='
         quote "$(printf '%s\n' "${ROOT_FOLDERS[@]}")"
@@ -76,7 +77,7 @@ guest_cleanup() {
     fi
     end_watch
     end_relays
-    rm -rf "$GUEST_FOLDER"
+    rm -rf "$GUEST_FOLDER" ${GUEST_AROUND:+"$GUEST_AROUND"}
     if [[ -n ${TERMINAL_STATE:-} ]]; then stty "$TERMINAL_STATE" 2> /dev/null || true; fi
 }
 
@@ -126,17 +127,22 @@ qemu_command() { # ACCEL KERNEL INITRAMFS
     fi
 }
 
-# run_in_guest INTERACTIVE COMMAND...
-run_in_guest() {
-    local initramfs kernel accel status=0 QEMU
-    look_at_streams "$1"
-    shift
-    initramfs=$(initramfs_for "$KERNEL_VERSION" "$KERNEL_ROOT") || return 125
+# Sets initramfs, kernel, accel and CPUS for a guest.
+choose_machine() {
+    initramfs=$(initramfs_for "$KERNEL_VERSION" "$KERNEL_ROOT") || return 1
     kernel=$(bootable_kernel "$KERNEL_VERSION" "$KERNEL_IMAGE")
     accel=$(guest_accel "$kernel" "$initramfs")
     if [[ -z $CPUS ]]; then
         if [[ $accel == kvm || $PARALLEL == yes ]]; then CPUS=2; else CPUS=1; fi
     fi
+}
+
+# run_in_guest INTERACTIVE COMMAND...
+run_in_guest() {
+    local initramfs kernel accel status=0 QEMU
+    look_at_streams "$1"
+    shift
+    choose_machine || return 125
 
     trap guest_cleanup EXIT
     trap 'exit 129' HUP

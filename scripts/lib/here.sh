@@ -11,13 +11,16 @@ NET_ADMIN=12
 SYS_MODULE=16
 
 # True if there is an RDMA device that this user can open.
-device_here() {
+device_here() { devices_here 1; }
+
+# True if there are $1 RDMA devices that this user can open.
+devices_here() {
     compgen -G '/sys/class/infiniband/*' > /dev/null || return 1
-    local file
+    local file count=0
     for file in /dev/infiniband/uverbs*; do
-        if [[ -r $file && -w $file ]]; then return 0; fi
+        if [[ -r $file && -w $file ]]; then count=$((count + 1)); fi
     done
-    return 1
+    ((count >= $1))
 }
 
 # True for root with the capability $1. In a container, root has few.

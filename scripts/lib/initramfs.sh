@@ -9,7 +9,7 @@ GUEST_MODULES=(virtio_pci 9pnet_virtio 9p overlay virtio_console virtio_rng ipv6
     crc32_generic ib_uverbs rdma_rxe rdma_ucm ib_umad dummy veth sch_netem)
 
 # Applets of busybox that guest-init calls.
-GUEST_APPLETS=(cat cp dmesg env grep hostname insmod ip ln mkdir mkfifo mount setsid sh sleep stty switch_root sync
+GUEST_APPLETS=(cat cp dmesg env grep hostname insmod ip ln mkdir mkfifo mount seq setsid sh sleep stty switch_root sync
     tail uname usleep)
 
 # initramfs_for VERSION ROOT: prints the file for this kernel and this version of the scripts. Makes it if necessary.

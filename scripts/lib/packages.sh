@@ -35,6 +35,7 @@ contents_present() {
         util-linux) has_programs setpriv script flock ;;
         busybox-static) has_programs busybox ;;
         kmod) has_programs modprobe depmod ;;
+        perl-base) has_programs perl ;;
         xz-utils) has_programs xz ;;
         qemu-system-x86) has_programs qemu-system-x86_64 ;;
         qemu-system-arm) has_programs qemu-system-aarch64 ;;

@@ -465,9 +465,7 @@ pair_guest() {
     trap 'exit 141' PIPE
     trap 'exit 143' TERM
     say() { printf 'soft-roce: guest %s: %s\n' "$side" "$*" >&2; }
-    initramfs=$(initramfs_for "$KERNEL_VERSION" "$KERNEL_ROOT") || return 125
-    kernel=$(bootable_kernel "$KERNEL_VERSION" "$KERNEL_IMAGE")
-    accel=$(guest_accel "$kernel" "$initramfs")
+    choose_machine || return 125
     export TMPDIR=$folder
     COPY=(name_lines "$side")
     describe_guest "$side"

@@ -7,6 +7,8 @@ status() {
         would='the command on this machine'
     elif can_add_device_here; then
         would='the command on this machine, with a temporary soft-RoCE device'
+    elif guest_stays; then
+        would='the command in the guest that stays'
     else
         would="the command in a guest$(status_missing)"
     fi
@@ -15,6 +17,7 @@ status() {
     status_line 'QEMU' "$(status_qemu)"
     status_line 'guest kernels' "$(status_kernels)"
     status_line 'acceleration' "$(status_accel)"
+    status_line 'guest that stays' "$(kept_status)"
     status_line 'run would run' "$would"
 }
 

@@ -157,9 +157,15 @@ class AotCacheTest {
 
     /** On a machine without a device, the compiler stays here, and the guest runs an agent. Both have a cache. */
     @ParameterizedTest
-    @ValueSource(strings = {"jshell snippets.jsh", "jshell --tutorial", "jshell --guest snippets.jsh"})
+    @ValueSource(
+            strings = {
+                "jshell snippets.jsh",
+                "jshell --tutorial",
+                "jshell --guest snippets.jsh",
+                "jshell --devices 2 snippets.jsh"
+            })
     void guestRunsOnlyAnAgentOfTheShell(String line) throws Exception {
-        deviceIsHere(line.contains("--guest"));
+        deviceIsHere(line.matches(".*--(guest|devices).*"));
         List<String> calls = run(line);
         assertThat(calls).filteredOn(AotCacheTest::trains).hasSize(2);
         assertThat(calls).hasSize(3);
@@ -169,7 +175,11 @@ class AotCacheTest {
                 .contains("dev.verbena.tools.shell." + (line.contains("tutorial") ? "Tutorial" : "Snippets"));
         String agent = use.substring(use.indexOf("-Ddev.verbena.shell.agent=")).split(" ")[0];
         assertThat(agent.replace('\t', ' '))
-                .contains("setsid ", "/soft-roce run --cpus 1", " -- java ", " dev.verbena.tools.shell.Agent");
+                .contains(
+                        "setsid ",
+                        "/soft-roce run " + (line.contains("--devices") ? "--devices 2 " : ""),
+                        "-- java ",
+                        " dev.verbena.tools.shell.Agent");
         assertThat(cacheOf(agent.replace('\t', ' '))).isRegularFile().isNotEqualTo(cacheOf(use));
     }
 

@@ -385,6 +385,22 @@ class ScriptRunsTest extends StubbedScripts {
         assertThat(calls()).contains("local,path=/,mount_tag=host").doesNotContain("mount_tag=machine", "FOLDERS");
     }
 
+    /** More devices than this machine has are those of a guest. */
+    @Test
+    void guestHasTheDevicesOfItsOption() throws Exception {
+        guestsAreStubs();
+        replaceFunctions("here.sh", "devices_here() { (($1 == 1)); }\ncan_add_device_here() { true; }");
+        assertThat(run("scripts/soft-roce", "run", "echo", "here")).isEqualTo(new Ended(0, "here\n"));
+        Ended run = run("scripts/soft-roce", "run", "--devices", "2", "true");
+        assertThat(run.status()).as(run.output()).isEqualTo(7);
+        assertThat(calls()).contains("\nDEVICES=2\n");
+        assertThat(run("scripts/soft-roce", "run", "--devices", "0", "true").output())
+                .startsWith("soft-roce: --devices must be from 1 to 8, got '0'\n");
+        assertThat(run("scripts/soft-roce", "pair", "--devices", "2", "--", "true")
+                        .output())
+                .startsWith("soft-roce: a guest of a pair has one device\n");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"run --guest true", "pair -- true"})
     void commandHasTheNewJdkWhereTheDefaultIsOld(String line) throws Exception {

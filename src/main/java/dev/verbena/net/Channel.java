@@ -795,7 +795,7 @@ public final class Channel implements AutoCloseable {
     public void listen(Handler handler) {
         Objects.requireNonNull(handler, "handler");
         session.checkNotClosed();
-        if (!messages.handle(handler)) {
+        if (!messages.listening.begin(handler)) {
             throw new IllegalStateException("The " + this + " has a handler already");
         }
         engine.handlers.ready(session);

@@ -1,62 +1,211 @@
 package dev.verbena.net;
 
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
 /**
  * Counters of a {@link Channel} since it was opened. See {@link Channel#statistics}.
- *
- * @param sent the number of messages sent, with requests, offers, replies and faults
- * @param received the number of messages received, with requests, offers, replies and faults
- * @param sentBytes the bytes of the messages sent, and of the transfers that the peer has confirmed
- * @param receivedBytes the bytes of the messages received, and of the transfers that this side has confirmed
- * @param calls the number of calls, offers and questions for exports that this side has sent
- * @param faults the number of these that have failed at the peer: it has refused them, or its handler has thrown
- * @param abandoned the number of these that this side has given up, because the time was over for example
- * @param served the number of calls, offers and questions for exports of the peer that this side has answered, with a
- *     reply or a fault
- * @param handlerFailures the number of times that the handler has thrown
- * @param transfersSent the number of offers that the peer has confirmed
- * @param transfersReceived the number of transfers that this side has confirmed
- * @param operations the number of reads, writes and atomics that this side has posted, also for pieces of transfers
- * @param operationBytes the bytes of these
- * @param stalls the number of times that there was a message to send, and the peer had no receive for it
- * @param stalledNanos the nanoseconds of the stalls, until a receive or the end came
- * @param reconnects the number of times that the channel has gone on over another connection: see {@link NodeOptions#heal}
  */
-public record ChannelStatistics(
-        long sent,
-        long received,
-        long sentBytes,
-        long receivedBytes,
-        long calls,
-        long faults,
-        long abandoned,
-        long served,
-        long handlerFailures,
-        long transfersSent,
-        long transfersReceived,
-        long operations,
-        long operationBytes,
-        long stalls,
-        long stalledNanos,
-        long reconnects) {
-    static final ChannelStatistics NONE = new ChannelStatistics(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+public final class ChannelStatistics {
+    /** The names of the counters, in the order of their values. */
+    private static final String[] NAMES = {
+        "sent",
+        "received",
+        "sentBytes",
+        "receivedBytes",
+        "calls",
+        "faults",
+        "abandoned",
+        "served",
+        "handlerFailures",
+        "transfersSent",
+        "transfersReceived",
+        "operations",
+        "operationBytes",
+        "stalls",
+        "stalledNanos",
+        "reconnects"
+    };
+
+    static final ChannelStatistics NONE = new ChannelStatistics(); // behind the names
+
+    private final long[] values;
+
+    /** Takes the values in the order of the methods; none if all are 0. */
+    ChannelStatistics(long... values) {
+        this.values = values.length == 0 ? new long[NAMES.length] : values;
+    }
 
     ChannelStatistics plus(ChannelStatistics more) {
-        return new ChannelStatistics(
-                sent + more.sent,
-                received + more.received,
-                sentBytes + more.sentBytes,
-                receivedBytes + more.receivedBytes,
-                calls + more.calls,
-                faults + more.faults,
-                abandoned + more.abandoned,
-                served + more.served,
-                handlerFailures + more.handlerFailures,
-                transfersSent + more.transfersSent,
-                transfersReceived + more.transfersReceived,
-                operations + more.operations,
-                operationBytes + more.operationBytes,
-                stalls + more.stalls,
-                stalledNanos + more.stalledNanos,
-                reconnects + more.reconnects);
+        long[] sum = values.clone();
+        for (int i = 0; i < sum.length; i++) {
+            sum[i] += more.values[i];
+        }
+        return new ChannelStatistics(sum);
+    }
+
+    /**
+     * Returns the number of messages sent, with requests, offers, replies and faults.
+     *
+     * @return the number
+     */
+    public long sent() {
+        return values[0];
+    }
+
+    /**
+     * Returns the number of messages received, with requests, offers, replies and faults.
+     *
+     * @return the number
+     */
+    public long received() {
+        return values[1];
+    }
+
+    /**
+     * Returns the bytes of the messages sent, and of the transfers that the peer has confirmed.
+     *
+     * @return the bytes
+     */
+    public long sentBytes() {
+        return values[2];
+    }
+
+    /**
+     * Returns the bytes of the messages received, and of the transfers that this side has confirmed.
+     *
+     * @return the bytes
+     */
+    public long receivedBytes() {
+        return values[3];
+    }
+
+    /**
+     * Returns the number of calls, offers and questions for exports that this side has sent.
+     *
+     * @return the number
+     */
+    public long calls() {
+        return values[4];
+    }
+
+    /**
+     * Returns the number of these that have failed at the peer: it has refused them, or its handler has thrown.
+     *
+     * @return the number
+     */
+    public long faults() {
+        return values[5];
+    }
+
+    /**
+     * Returns the number of these that this side has given up, because the time was over for example.
+     *
+     * @return the number
+     */
+    public long abandoned() {
+        return values[6];
+    }
+
+    /**
+     * Returns the number of calls, offers and questions for exports of the peer that this side has answered, with a
+     * reply or a fault.
+     *
+     * @return the number
+     */
+    public long served() {
+        return values[7];
+    }
+
+    /**
+     * Returns the number of times that the handler has thrown.
+     *
+     * @return the number
+     */
+    public long handlerFailures() {
+        return values[8];
+    }
+
+    /**
+     * Returns the number of offers that the peer has confirmed.
+     *
+     * @return the number
+     */
+    public long transfersSent() {
+        return values[9];
+    }
+
+    /**
+     * Returns the number of transfers that this side has confirmed.
+     *
+     * @return the number
+     */
+    public long transfersReceived() {
+        return values[10];
+    }
+
+    /**
+     * Returns the number of reads, writes and atomics that this side has posted, also for pieces of transfers.
+     *
+     * @return the number
+     */
+    public long operations() {
+        return values[11];
+    }
+
+    /**
+     * Returns the bytes of these.
+     *
+     * @return the bytes
+     */
+    public long operationBytes() {
+        return values[12];
+    }
+
+    /**
+     * Returns the number of times that there was a message to send, and the peer had no receive for it.
+     *
+     * @return the number
+     */
+    public long stalls() {
+        return values[13];
+    }
+
+    /**
+     * Returns the nanoseconds of the stalls, until a receive or the end came.
+     *
+     * @return the nanoseconds
+     */
+    public long stalledNanos() {
+        return values[14];
+    }
+
+    /**
+     * Returns the number of times that the channel has gone on over another connection: see {@link NodeOptions#heal}.
+     *
+     * @return the number
+     */
+    public long reconnects() {
+        return values[15];
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof ChannelStatistics more && Arrays.equals(values, more.values);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(values);
+    }
+
+    /** Returns the names and the values of all counters. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i < values.length; i++) {
+            text.append(i == 0 ? "" : ", ").append(NAMES[i]).append(' ').append(values[i]);
+        }
+        return text.toString();
     }
 }

@@ -629,7 +629,7 @@ final class Engine {
     private void handOver(Handler with) {
         Session session = arrivals.next();
         while (session != null) {
-            session.messages.own(with);
+            session.messages.listening.own(with);
             handlers.ready(session);
             session = arrivals.next();
         }

@@ -144,14 +144,14 @@ final class Handlers {
 
     private void serve(Session session) {
         Messages messages = session.messages;
-        Handler with = messages.handler();
+        Handler with = messages.listening.handler();
         if (with == null) {
             return;
         }
-        if (messages.takeOpened()) {
+        if (messages.listening.takeOpened()) {
             call(session, with, true);
         }
-        if (messages.takePathChange()) {
+        if (messages.listening.takePathChange()) {
             tellPath(session, with);
         }
         int left = window;
@@ -162,9 +162,9 @@ final class Handlers {
         }
         if (left == 0) {
             ready(session); // after the other channels
-        } else if (messages.takeEnd()) {
+        } else if (messages.listening.takeEnd()) {
             call(session, with, false);
-            if (messages.isOwned()) {
+            if (messages.listening.isOwned()) {
                 engine.bury(session);
             }
         }
@@ -190,7 +190,7 @@ final class Handlers {
 
     private void tellPath(Session session, Handler with) {
         try {
-            if (session.messages.isToldLost()) {
+            if (session.messages.listening.isToldLost()) {
                 with.pathLost(session.channel);
             } else {
                 with.pathBack(session.channel);

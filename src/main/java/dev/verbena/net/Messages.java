@@ -21,13 +21,6 @@ import org.jspecify.annotations.Nullable;
  * channel's lock guards all fields. Methods for the program take it; all others are called under it.
  */
 final class Messages {
-    /** What the handler knows of its channel. */
-    private enum Told {
-        NOTHING,
-        OPEN,
-        END
-    }
-
     private static final Latency NO_CALLS = new Latency(0, 0, 0, 0, 0, 0);
 
     private static final VarHandle ARRIVED = Fields.handle(MethodHandles.lookup(), "arrivedCount", int.class);
@@ -71,15 +64,8 @@ final class Messages {
     /** The messages that the peer may not have, of a channel that can outlive its connection; else null. */
     private @Nullable Kept kept;
 
-    private volatile @Nullable Handler handler;
-
-    /** True if the node closes the channel for its handler. */
-    private boolean owned;
-
-    private Told told = Told.OPEN;
-
-    /** True while the handler knows that the channel has lost its connection. */
-    private boolean toldLost;
+    /** The handler of the channel, if there is one, and what it was told. */
+    final Listening listening;
 
     private volatile int maxSize;
     final ChannelCounts counts = new ChannelCounts();
@@ -92,6 +78,7 @@ final class Messages {
         this.lock = lock;
         this.totals = new Totals(options.window());
         this.lookups = new Lookups(session, engine, this);
+        this.listening = new Listening(session, this, lock);
         this.stalls = new Stalls(session);
         this.calls = new Calls(session, engine, this, options.calls());
         this.pulls = new Pulls(session, engine, this, calls);
@@ -172,7 +159,7 @@ final class Messages {
     /** Ends the futures of calls, and has the handler look at its channel. */
     void finishFutures() {
         calls.finishFutures();
-        if (handler != null) {
+        if (listening.handler() != null) {
             engine.handlers.ready(session);
         }
     }
@@ -270,22 +257,8 @@ final class Messages {
     }
 
     private void tellPath() {
-        if (handler != null) {
+        if (listening.handler() != null) {
             engine.handlers.ready(session);
-        }
-    }
-
-    /** Returns true each time that the handler has to know of another state of the path: see {@link Session#isHealing}. */
-    boolean takePathChange() {
-        if (kept == null) { // else without the lock
-            return false;
-        }
-        try (var _ = lock.held()) {
-            boolean isTold = told == Told.OPEN
-                    && toldLost != session.isHealing()
-                    && !session.state().hasEnded();
-            toldLost ^= isTold;
-            return isTold;
         }
     }
 
@@ -353,7 +326,7 @@ final class Messages {
     }
 
     private void arrivalChanged() {
-        if (handler == null) {
+        if (listening.handler() == null) {
             engine.wake(arrival);
         } else {
             engine.handlers.ready(session);
@@ -456,13 +429,13 @@ final class Messages {
     /** Takes a message for a program that polls. Without the lock, finds out that there is none. */
     @Nullable
     Message pollReceive() {
-        boolean nothing = session.isOpen() && handler == null && (int) ARRIVED.getOpaque(this) == 0;
+        boolean nothing = session.isOpen() && listening.handler() == null && (int) ARRIVED.getOpaque(this) == 0;
         return nothing ? null : takeArrived(true);
     }
 
     private @Nullable Message takeArrived(boolean reuse) {
         try (var _ = lock.held()) {
-            if (handler != null) {
+            if (listening.handler() != null) {
                 throw new IllegalStateException("The handler of the " + session.channel + " gets its messages");
             }
             return nextArrived(reuse);
@@ -688,62 +661,6 @@ final class Messages {
     }
 
     // Handlers
-
-    /** Gives the messages to a handler from now on. Returns false if they have one already. */
-    boolean handle(Handler with) {
-        try (var _ = lock.held()) {
-            if (handler != null) {
-                return false;
-            }
-            handler = with;
-            return true;
-        }
-    }
-
-    /** Gives the channel to a handler, which gets all of its events. */
-    void own(Handler with) {
-        try (var _ = lock.held()) {
-            handler = with;
-            owned = true;
-            told = Told.NOTHING;
-        }
-    }
-
-    boolean isOwned() {
-        return owned;
-    }
-
-    /** Returns true once, if the handler has to know that the channel is open. */
-    boolean takeOpened() {
-        try (var _ = lock.held()) {
-            if (told != Told.NOTHING) {
-                return false;
-            }
-            told = Told.OPEN;
-            return !session.isClosing();
-        }
-    }
-
-    /** Returns true once, when the channel has ended and the handler has had all messages. */
-    boolean takeEnd() {
-        try (var _ = lock.held()) {
-            if (told == Told.END || arrivedCount > 0 || session.cause() == null || session.isClosing()) {
-                return false;
-            }
-            told = Told.END;
-            return true;
-        }
-    }
-
-    /** Returns true if what the handler was told last is that the connection is lost. */
-    boolean isToldLost() {
-        return toldLost;
-    }
-
-    @Nullable
-    Handler handler() {
-        return handler;
-    }
 
     /** Takes the next message for the handler; null if there is none, or the channel is closed. */
     @Nullable

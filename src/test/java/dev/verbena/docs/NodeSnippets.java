@@ -42,6 +42,14 @@ final class NodeSnippets {
         return options;
     }
 
+    static NodeOptions heals() {
+        // @start region="heal"
+        NodeOptions options =
+                NodeOptions.defaults().heal(Duration.ofSeconds(30)).alive(Duration.ofMillis(500));
+        // @end
+        return options;
+    }
+
     static String client(InetSocketAddress own, InetSocketAddress server, Duration timeout)
             throws InterruptedException {
         // @start region="client"

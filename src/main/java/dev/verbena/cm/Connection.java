@@ -21,7 +21,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ForkJoinPool;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -111,8 +110,7 @@ public final class Connection implements AutoCloseable {
      * Connects to a server. If the server sends first, use {@link #to}, and post a receive before connecting.
      *
      * @param server the server's address
-     * @param timeout the longest time to wait in each step, for the address, the route and the answer; {@link #openWithin} has
-     *     one deadline for all
+     * @param timeout the longest time to wait for the address, the route and the answer together
      * @param arena the arena that closes the connection
      * @return an established connection
      * @throws ConnectionException if the server can't be found, or rejects
@@ -128,8 +126,7 @@ public final class Connection implements AutoCloseable {
      * Connects to a server. If the server sends first, use {@link #to}, and post a receive before connecting.
      *
      * @param server the server's address
-     * @param timeout the longest time to wait in each step, for the address, the route and the answer; {@link #openWithin} has
-     *     one deadline for all
+     * @param timeout the longest time to wait for the address, the route and the answer together
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
      * @return an established connection
@@ -140,9 +137,11 @@ public final class Connection implements AutoCloseable {
     public static Connection open(
             InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
-        Connection connection = to(server, timeout, options, arena);
+        Objects.requireNonNull(timeout, "timeout"); // before anything is made
+        Deadline deadline = Deadline.after(timeout);
+        Connection connection = to(server, deadline, options, arena);
         return CmFailures.orUndo(connection::close, () -> {
-            connection.connect(timeout);
+            connection.connect(deadline.left());
             return connection;
         });
     }
@@ -152,11 +151,11 @@ public final class Connection implements AutoCloseable {
      * {@link #connect(Duration)}.
      *
      * @param server the server's address
-     * @param timeout the longest time to wait in each step, for the address and the route; {@link #toWithin} has one deadline
-     *     for all
+     * @param timeout the longest time to wait for the address and the route together
      * @param arena the arena that closes the connection
      * @return a connection that is not established yet
      * @throws ConnectionException if no machine answers for the address
+     * @throws VerbsTimeoutException if the time is over
      * @throws InterruptedException if the thread was interrupted
      */
     public static Connection to(InetSocketAddress server, Duration timeout, VerbsArena arena)
@@ -169,79 +168,33 @@ public final class Connection implements AutoCloseable {
      * {@link #connect(Duration)}.
      *
      * @param server the server's address
-     * @param timeout the longest time to wait in each step, for the address and the route; {@link #toWithin} has one deadline
-     *     for all
+     * @param timeout the longest time to wait for the address and the route together
      * @param options the sizes of its queues, and the objects to share with other connections
      * @param arena the arena that closes the connection
      * @return a connection that is not established yet
      * @throws ConnectionException if no machine answers for the address
+     * @throws VerbsTimeoutException if the time is over
      * @throws InterruptedException if the thread was interrupted
      */
     public static Connection to(
             InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         Objects.requireNonNull(timeout, "timeout"); // before anything is made
-        StackRoom.forLinking();
-        return to(server, () -> timeout, options, arena);
-    }
-
-    /**
-     * Connects to a server as {@link #open(InetSocketAddress, Duration, ConnectionResources, VerbsArena)} does, with one
-     * deadline for all steps together.
-     *
-     * @param server the server's address
-     * @param timeout the longest time to wait in all
-     * @param options the sizes of its queues, and the objects to share with other connections
-     * @param arena the arena that closes the connection
-     * @return an established connection
-     * @throws ConnectionException if the server can't be found, or rejects
-     * @throws VerbsTimeoutException if the time is over
-     * @throws InterruptedException if the thread was interrupted
-     */
-    public static Connection openWithin(
-            InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
-            throws InterruptedException {
-        Objects.requireNonNull(timeout, "timeout"); // before anything is made
-        Deadline deadline = Deadline.after(timeout);
-        Connection connection = to(server, deadline::left, options, arena);
-        return CmFailures.orUndo(connection::close, () -> {
-            connection.connect(deadline.left());
-            return connection;
-        });
-    }
-
-    /**
-     * Finds the route to a server as {@link #to(InetSocketAddress, Duration, ConnectionResources, VerbsArena)} does, with one
-     * deadline for all steps together.
-     *
-     * @param server the server's address
-     * @param timeout the longest time to wait in all
-     * @param options the sizes of its queues, and the objects to share with other connections
-     * @param arena the arena that closes the connection
-     * @return a connection that is not established yet
-     * @throws ConnectionException if no machine answers for the address
-     * @throws VerbsTimeoutException if the time is over
-     * @throws InterruptedException if the thread was interrupted
-     */
-    public static Connection toWithin(
-            InetSocketAddress server, Duration timeout, ConnectionResources options, VerbsArena arena)
-            throws InterruptedException {
-        Objects.requireNonNull(timeout, "timeout"); // before anything is made
-        StackRoom.forLinking();
-        return to(server, Deadline.after(timeout)::left, options, arena);
+        return to(server, Deadline.after(timeout), options, arena);
     }
 
     private static Connection to(
-            InetSocketAddress server, Supplier<Duration> timeout, ConnectionResources options, VerbsArena arena)
+            InetSocketAddress server, Deadline deadline, ConnectionResources options, VerbsArena arena)
             throws InterruptedException {
         Objects.requireNonNull(server, "server"); // before anything is made
         Objects.requireNonNull(options, "options");
+        StackRoom.forLinking();
         EventChannel channel = EventChannel.createShared(arena);
         return CmFailures.orUndo(channel::close, () -> {
             ConnectionId id = channel.createId(PortSpace.TCP);
             return CmFailures.orUndo(id::close, () -> {
-                id.resolveAddress(server, timeout.get());
-                id.resolveRoute(timeout.get());
+                id.resolveAddress(server, deadline.left());
+                id.resolveRoute(deadline.left());
                 return of(channel, id, PrivateData.NONE, options);
             });
         });

@@ -117,10 +117,10 @@ class FailedStepsTest {
     }
 
     @Test
-    void openWithinHasOneDeadlineForAllSteps() throws Exception {
+    void openHasOneDeadlineForAllSteps() throws Exception {
         InetSocketAddress unanswered = ids.listener(1).localAddress().orElseThrow();
-        assertThatThrownBy(() -> Connection.openWithin(
-                        unanswered, Duration.ofMillis(300), ConnectionResources.defaults(), ids.arena))
+        assertThatThrownBy(() ->
+                        Connection.open(unanswered, Duration.ofMillis(300), ConnectionResources.defaults(), ids.arena))
                 .isInstanceOf(VerbsTimeoutException.class)
                 .hasMessageNotContaining("Waited 300 ms");
     }

@@ -149,7 +149,7 @@ final class Transport extends SocketImpl {
             Duration longest = Duration.ofMillis(timeout == 0 ? HANDSHAKE : timeout);
             QueueCapabilities sizes =
                     QueueCapabilities.of(WRITES + MESSAGES, RECEIVES).inlineSize(MESSAGE);
-            connection = Connection.toWithin(server, longest, ConnectionResources.of(sizes), arena);
+            connection = Connection.to(server, longest, ConnectionResources.of(sizes), arena);
             memory = connection.register(arena.allocate(STAGING + RECEIVES * MESSAGE), AccessFlag.LOCAL_WRITE);
             MemorySegment received = arena.allocate((int) getOption(SO_RCVBUF));
             ring = connection.register(received, AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);

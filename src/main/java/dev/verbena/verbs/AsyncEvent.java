@@ -205,7 +205,7 @@ public sealed interface AsyncEvent {
         UNKNOWN(-1, Source.UNKNOWN, "an event that this release does not know");
 
         /** The kind of thing that an event is about. */
-        public enum Source {
+        enum Source {
             /** The device as a whole. */
             DEVICE,
             /** A port of the device. */
@@ -243,12 +243,7 @@ public sealed interface AsyncEvent {
             return code;
         }
 
-        /**
-         * Returns the kind of thing that events of this type are about.
-         *
-         * @return the kind
-         */
-        public Source source() {
+        Source source() {
             return source;
         }
 

@@ -101,16 +101,6 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
     }
 
     /**
-     * Returns a copy for an extended queue with these flags and no others ({@code flags}).
-     *
-     * @param flags the flags
-     * @return a changed copy
-     */
-    public CompletionQueueOptions flags(Collection<Flag> flags) {
-        return with(EXTENDED, true).with(FLAGS, EnumCodec.copy(Flag.class, flags));
-    }
-
-    /**
      * Returns a copy for an extended queue that only one thread uses ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED}). The
      * arena of the queue must be confined, and the arenas of the queue pairs that report to the queue too.
      *
@@ -156,11 +146,11 @@ public final class CompletionQueueOptions extends Options<CompletionQueueOptions
     private CompletionQueueOptions with(Flag flag) {
         EnumSet<Flag> more = EnumSet.of(flag);
         more.addAll(FLAGS.of(this));
-        return flags(more);
+        return with(EXTENDED, true).with(FLAGS, EnumCodec.copy(Flag.class, more));
     }
 
     /** A property of an extended completion queue ({@code enum ibv_create_cq_attr_flags}). */
-    public enum Flag {
+    enum Flag {
         /**
          * Only one thread uses the queue and the queue pairs that report to it, so that the driver needs no locks. All of
          * them belong to confined arenas ({@code IBV_CREATE_CQ_ATTR_SINGLE_THREADED}).

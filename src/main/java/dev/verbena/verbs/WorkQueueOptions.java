@@ -8,6 +8,7 @@ import dev.verbena.internal.raw.rdma_h;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -83,8 +84,8 @@ public final class WorkQueueOptions extends Options<WorkQueueOptions> {
      * @param flags the flags; none by default
      * @return a changed copy
      */
-    public WorkQueueOptions flags(Collection<Flag> flags) {
-        return with(FLAGS, EnumCodec.copy(Flag.class, flags));
+    public WorkQueueOptions flags(Flag... flags) {
+        return with(FLAGS, EnumCodec.copy(Flag.class, List.of(flags)));
     }
 
     /** Allocates a {@code struct ibv_wq_init_attr} with these options, for a queue of a domain. */

@@ -105,7 +105,7 @@ class QueueRulesTest {
     void optionsOfAWorkQueueReachC() {
         WorkQueueOptions options = WorkQueueOptions.of(loopback.left.queue, 4);
         loopback.domain.createWorkQueue(
-                options.flags(Set.of(WorkQueueOptions.Flag.SCATTER_FCS, WorkQueueOptions.Flag.DELAY_DROP)));
+                options.flags(WorkQueueOptions.Flag.SCATTER_FCS, WorkQueueOptions.Flag.DELAY_DROP));
         assertThat(Fenced.noted("ibv_create_wq.create_flags"))
                 .isEqualTo(WorkQueueOptions.Flag.SCATTER_FCS.bit | WorkQueueOptions.Flag.DELAY_DROP.bit);
         assertThat(Fenced.noted("ibv_create_wq.comp_mask")).isEqualTo(rdma_h.IBV_WQ_INIT_ATTR_FLAGS());

@@ -251,7 +251,7 @@ final class Taking {
         }
         ContextNode context = pair.domain.context;
         AsyncEvent.Type type = RAISED[step.b() % RAISED.length];
-        boolean ofPort = type.source() == AsyncEvent.Type.Source.PORT;
+        boolean ofPort = type == AsyncEvent.Type.PORT_ACTIVE;
         world.say(step, () -> type + " of " + (ofPort ? context : pair));
         if (ofPort) {
             Fenced.raise(context.context, type.code());

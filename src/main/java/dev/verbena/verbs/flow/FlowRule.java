@@ -5,7 +5,6 @@ import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Options;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.flow.access.FlowAccess;
-import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -94,8 +93,8 @@ public final class FlowRule extends Options<FlowRule> {
      * @param values the flags; none by default
      * @return a changed copy
      */
-    public FlowRule flags(Collection<Flag> values) {
-        return with(FLAGS, EnumCodec.copy(Flag.class, values));
+    public FlowRule flags(Flag... values) {
+        return with(FLAGS, EnumCodec.copy(Flag.class, List.of(values)));
     }
 
     /**

@@ -63,7 +63,7 @@ class FlowRuleTest {
         FlowRule rule = FlowRule.of(FlowMatch.ethernet(), FlowMatch.udp().destinationPort(4791), FlowAction.tag(0x1234))
                 .port(2)
                 .priority(7)
-                .flags(Set.of(FlowRule.Flag.EGRESS));
+                .flags(FlowRule.Flag.EGRESS);
         MemorySegment written = write(rule);
 
         assertThat(ibv_flow_attr.num_of_specs(written)).isEqualTo((byte) 3);

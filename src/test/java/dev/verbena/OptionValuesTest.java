@@ -163,7 +163,7 @@ class OptionValuesTest {
         samples.put(
                 AddressVector.class,
                 List.of(AddressVector.of(1).serviceLevel(3), AddressVector.of(1).serviceLevel(4)));
-        Gid gid = Gid.of(new byte[16]);
+        Gid gid = Gid.from(new byte[16]);
         samples.put(GlobalRoute.class, List.of(new GlobalRoute(gid, 1, 2, 3, 4), new GlobalRoute(gid, 5, 6, 7, 8)));
         samples.put(
                 SocketAddress.class,
@@ -566,7 +566,7 @@ class OptionValuesTest {
         "QueuePairAttributes.alternateTimeoutCode, 0, 31",
         "QueuePairAttributes.minRnrTimerCode, 0, 31",
         "QueuePairAttributes.retryCount, 0, 7",
-        "QueuePairAttributes.rnrRetry, 0, 7",
+        "QueuePairAttributes.rnrRetryCount, 0, 7",
         "QueuePairAttributes.receivePsn, 0, 16777215",
         "QueuePairAttributes.sendPsn, 0, 16777215",
         "QueuePairAttributes.maxReadAtomic, 0, 255",
@@ -757,7 +757,7 @@ class OptionValuesTest {
         "pathMtu, PATH_MTU",
         "timeout, TIMEOUT",
         "retryCount, RETRY_COUNT",
-        "rnrRetry, RNR_RETRY",
+        "rnrRetryCount, RNR_RETRY",
         "receivePsn, RQ_PSN",
         "sendPsn, SQ_PSN",
         "maxReadAtomic, MAX_READ_ATOMIC",

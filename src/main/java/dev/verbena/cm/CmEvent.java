@@ -127,7 +127,7 @@ public sealed interface CmEvent {
     record Request(ConnectionId id, Type type, int typeCode, int status, ConnectRequest request) implements CmEvent {}
 
     /**
-     * An event that a program {@linkplain ConnectionId#post posted} itself.
+     * An event that a program {@linkplain ConnectionId#postEvent posted} itself.
      *
      * @param id the id that the event belongs to
      * @param type {@link Type#USER}
@@ -181,7 +181,7 @@ public sealed interface CmEvent {
         ADDRESS_INFO_RESOLVED(16, "RDMA_CM_EVENT_ADDRINFO_RESOLVED", "the service was found"),
         /** There is no such service, for {@link ConnectionId#resolveAddressInfo}. */
         ADDRESS_INFO_ERROR(17, "RDMA_CM_EVENT_ADDRINFO_ERROR", "the service was not found"),
-        /** A program has {@linkplain ConnectionId#post posted} the event. */
+        /** A program has {@linkplain ConnectionId#postEvent posted} the event. */
         USER(18, "RDMA_CM_EVENT_USER", "the program has posted the event"),
         /** An event for the connection manager's library itself. */
         INTERNAL(19, "RDMA_CM_EVENT_INTERNAL", "for the connection manager itself"),

@@ -279,7 +279,7 @@ public final class Connection implements AutoCloseable {
      *
      * @return the bytes, padded with zeros; none at the client
      */
-    public PrivateData request() {
+    public PrivateData privateData() {
         return request;
     }
 

@@ -1177,7 +1177,7 @@ public final class ConnectionId extends VerbsObject {
      * @throws VerbsException if the kernel is older than 6.17
      */
     @CName("rdma_write_cm_event")
-    public void post(int status, long argument) {
+    public void postEvent(int status, long argument) {
         id.lifetime.checkOpen();
         Failures.require(RdmaCm.WRITE_CM_EVENT, toString());
         id.call(RdmaCm.WRITE_CM_EVENT, this, CmEvent.Type.USER.code(), status, argument);

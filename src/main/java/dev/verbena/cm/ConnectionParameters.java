@@ -217,7 +217,7 @@ public final class ConnectionParameters extends Options<ConnectionParameters> {
     }
 
     static MemorySegment write(PrivateData data, Arena scratch) {
-        return data.size() == 0 ? MemorySegment.NULL : scratch.allocateFrom(ValueLayout.JAVA_BYTE, data.toArray());
+        return data.size() == 0 ? MemorySegment.NULL : scratch.allocateFrom(ValueLayout.JAVA_BYTE, data.toBytes());
     }
 
     static ConnectionParameters read(MemorySegment from) {

@@ -61,7 +61,7 @@ public final class IbAddress extends SocketAddress {
      * @return the GID
      */
     public Gid gid() {
-        return Gid.of(gid);
+        return Gid.from(gid);
     }
 
     /**

@@ -74,7 +74,7 @@ public final class PrivateData {
      *
      * @return a copy
      */
-    public byte[] toArray() {
+    public byte[] toBytes() {
         return bytes.clone();
     }
 

@@ -75,7 +75,7 @@ final class SocketAddresses {
             return Optional.empty();
         }
         return Optional.of(new IbAddress(
-                Gid.of(from.asSlice(IB_GID, 16).toArray(ValueLayout.JAVA_BYTE)),
+                Gid.from(from.asSlice(IB_GID, 16).toArray(ValueLayout.JAVA_BYTE)),
                 Short.toUnsignedInt(from.get(BIG_ENDIAN_SHORT, IB_PKEY)),
                 from.get(BIG_ENDIAN_INT, IB_FLOW),
                 from.get(BIG_ENDIAN_LONG, IB_SERVICE),

@@ -444,7 +444,7 @@ final class RdmaCarrier extends Carrier {
 
     /** Returns the channel's name in the private data of a peer that goes on; null in others. */
     private static @Nullable UUID claim(PrivateData data) {
-        byte[] bytes = data.toArray();
+        byte[] bytes = data.toBytes();
         if (bytes.length < CLAIM.length + Wire.CLAIM_BYTES
                 || !Arrays.equals(bytes, 0, CLAIM.length, CLAIM, 0, CLAIM.length)) {
             return null;
@@ -651,7 +651,7 @@ final class RdmaCarrier extends Carrier {
 
     /** Returns the reason in the private data of a node that refuses; null for others. */
     static @Nullable EndReason refusal(PrivateData data) {
-        byte[] bytes = data.toArray();
+        byte[] bytes = data.toBytes();
         for (int i = 0; i < REFUSAL.length - 2; i++) {
             if (i >= bytes.length || bytes[i] != REFUSAL[i]) {
                 return null;

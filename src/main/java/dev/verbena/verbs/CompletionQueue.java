@@ -573,7 +573,7 @@ public final class CompletionQueue extends ContextObject {
                     + ": close it, or reset it and connect it again";
         }
         return "Was the work request posted and signaled? For a receive, has the peer sent? For a send, has the peer posted "
-                + "a receive? While it has none, the adapter tries again, for ever with the default rnrRetry(7), and "
+                + "a receive? While it has none, the adapter tries again, for ever with the default rnrRetryCount(7), and "
                 + "reports no status";
     }
 

@@ -105,7 +105,7 @@ final class ConnectSteps {
         if (type != QueuePairType.UC && type != QueuePairType.XRC_RECV) {
             attributes = attributes
                     .retryCount(RETRIES)
-                    .rnrRetry(RNR_RETRIES)
+                    .rnrRetryCount(RNR_RETRIES)
                     .maxReadAtomic(Math.min(MOST_READS, device.maxInitiatedReadAtomic()));
         }
         return attributes.overriddenBy(asked);

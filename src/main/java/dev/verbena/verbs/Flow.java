@@ -64,7 +64,7 @@ public final class Flow extends ContextObject {
      *
      * @return the queue pair
      */
-    public QueuePair target() {
+    public QueuePair queuePair() {
         lifetime.checkOpen();
         return target;
     }

@@ -447,7 +447,7 @@ public final class QueuePairAttributes {
      * @param value 0 to 7; 7 is without limit
      * @return a changed copy
      */
-    public QueuePairAttributes rnrRetry(int value) {
+    public QueuePairAttributes rnrRetryCount(int value) {
         return with(Attribute.RNR_RETRY, Checks.checkRange("RNR retry count", value, 7));
     }
 
@@ -456,7 +456,7 @@ public final class QueuePairAttributes {
      *
      * @return 0 to 7; 7 is without limit
      */
-    public int rnrRetry() {
+    public int rnrRetryCount() {
         return Attribute.RNR_RETRY.read(values);
     }
 
@@ -675,7 +675,7 @@ public final class QueuePairAttributes {
             case PATH_MTU -> pathMtu();
             case TIMEOUT -> timeoutCode() == 0 ? "without limit" : timeout();
             case RETRY_COUNT -> retryCount();
-            case RNR_RETRY -> rnrRetry();
+            case RNR_RETRY -> rnrRetryCount();
             case RQ_PSN -> receivePsn();
             case SQ_PSN -> sendPsn();
             case MAX_READ_ATOMIC -> maxReadAtomic();

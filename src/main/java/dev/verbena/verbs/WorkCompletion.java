@@ -248,7 +248,7 @@ public final class WorkCompletion {
     }
 
     /**
-     * Returns whether the first 40 bytes of the receive hold a routing header: {@link Grh#read} reads it.
+     * Returns whether the first 40 bytes of the receive hold a routing header: {@link Grh#from} reads it.
      *
      * @return true for all datagrams on RoCE
      */

@@ -64,7 +64,7 @@ public enum WorkStatus {
     RNR_RETRY_EXCEEDED(
             rdma_h.IBV_WC_RNR_RETRY_EXC_ERR,
             "the peer had no receive posted, even after retries",
-            "post receives before the peer sends, or raise rnrRetry (7 means for ever)"),
+            "post receives before the peer sends, or raise rnrRetryCount (7 means for ever)"),
     /** A reliable datagram domain was violated ({@code IBV_WC_LOC_RDD_VIOL_ERR}). */
     LOCAL_RDD_VIOLATION(rdma_h.IBV_WC_LOC_RDD_VIOL_ERR, "a reliable datagram domain was violated", ""),
     /** The peer found the reliable datagram invalid ({@code IBV_WC_REM_INV_RD_REQ_ERR}). */

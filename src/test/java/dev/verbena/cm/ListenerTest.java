@@ -85,7 +85,7 @@ class ListenerTest {
         assertThat(listener.pollConnection()).isNull();
         Connection client = requesting();
         Connection server = polled(listener::pollConnection);
-        assertThat(server.request().text()).startsWith("please");
+        assertThat(server.privateData().text()).startsWith("please");
         assertThat(server.id().arena()).isSameAs(arena);
         assertThat(listener.pollConnection()).isNull();
         establish(server, client);

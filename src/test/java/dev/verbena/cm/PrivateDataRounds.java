@@ -69,7 +69,7 @@ final class PrivateDataRounds implements AutoCloseable {
     }
 
     private void assertArrived(PrivateData arrived, int sent, int most) {
-        assertThat(arrived.toArray()).isEqualTo(Arrays.copyOf(data(sent).toArray(), padded ? most : sent));
+        assertThat(arrived.toBytes()).isEqualTo(Arrays.copyOf(data(sent).toBytes(), padded ? most : sent));
     }
 
     private static void close(ConnectionId id) {

@@ -69,7 +69,7 @@ final class DatagramSnippets {
 
     static Gid sender(MemoryRegion buffer) {
         // @start region="header"
-        Grh header = Grh.read(buffer.segment());
+        Grh header = Grh.from(buffer.segment());
         System.out.println("from " + header.source());
         // @end
         return header.source();

@@ -245,7 +245,7 @@ class SnippetsTest {
             Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
             ConnectionSnippets.greet(
                     Connection.to(listener.address(), DEADLINE, arena).id(), DEADLINE);
-            assertThat(accepted.get(DEADLINE.toSeconds(), SECONDS).request().text())
+            assertThat(accepted.get(DEADLINE.toSeconds(), SECONDS).privateData().text())
                     .isEqualTo("hello");
         }
     }

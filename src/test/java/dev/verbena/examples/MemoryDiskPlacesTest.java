@@ -69,7 +69,7 @@ class MemoryDiskPlacesTest {
             refused = catchThrowableOfType(ConnectionException.class, () -> queues.add(new RawHost(ADDRESS, 0, 0, 16)));
         }
         assertThat(refused).isNotNull();
-        assertThat(refused.privateData().toArray()[2]).isEqualTo((byte) NO_RESOURCES);
+        assertThat(refused.privateData().toBytes()[2]).isEqualTo((byte) NO_RESOURCES);
         assertThat(queues).hasSizeBetween(OF_A_HOST, OF_ALL - 1);
     }
 }

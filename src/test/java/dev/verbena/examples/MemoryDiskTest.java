@@ -80,7 +80,7 @@ class MemoryDiskTest {
     private static int reasonOf(int format, int queue, int depth) {
         ConnectionException rejected = catchThrowableOfType(
                 ConnectionException.class, () -> new RawHost(target.address, format, queue, depth).close());
-        return rejected.privateData().toArray()[2];
+        return rejected.privateData().toBytes()[2];
     }
 
     @Test

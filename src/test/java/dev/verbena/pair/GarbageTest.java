@@ -33,7 +33,7 @@ class GarbageTest {
             peer.say("" + node.address().getPort());
             for (int i = 0; i < GarbageGreetings.COUNT; i++) {
                 try (Connection request = listener.awaitConnection(DEADLINE)) {
-                    assertThat(request.request().toArray()).startsWith(GarbageGreetings.garbage(i));
+                    assertThat(request.privateData().toBytes()).startsWith(GarbageGreetings.garbage(i));
                     request.reject(PrivateData.NONE);
                 }
             }

@@ -165,7 +165,7 @@ class DatagramTest {
         left.done();
         right.done();
 
-        Grh header = Grh.read(right.buffer.segment());
+        Grh header = Grh.from(right.buffer.segment());
         assertThat(header.source()).isEqualTo(left.pair.endpoint().gid());
         assertThat(header.destination()).isEqualTo(right.pair.endpoint().gid());
         assertThat(header.version()).isEqualTo(header.source().isIpv4Mapped() ? 4 : 6);

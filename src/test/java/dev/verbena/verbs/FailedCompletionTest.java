@@ -192,9 +192,10 @@ class FailedCompletionTest {
     @ValueSource(ints = {0, 3})
     @Fault("no-receive")
     void sendWithoutReceiveFailsAfterItsRetries(int retries) throws Exception {
-        connect(QueuePairAttributes.none().rnrRetry(retries));
+        connect(QueuePairAttributes.none().rnrRetryCount(retries));
         left.pair.postSend(10, left.buffer.slice(0, 4));
-        assertThat(failure(10, Operation.SEND, RNR_RETRY_EXCEEDED).toString()).contains("post receives", "rnrRetry");
+        assertThat(failure(10, Operation.SEND, RNR_RETRY_EXCEEDED).toString())
+                .contains("post receives", "rnrRetryCount");
     }
 
     @Test
@@ -213,7 +214,7 @@ class FailedCompletionTest {
     @Test
     @Fault("late-receive")
     void sendWithEndlessRetriesWaitsForAReceive() throws Exception {
-        connect(QueuePairAttributes.none().rnrRetry(7));
+        connect(QueuePairAttributes.none().rnrRetryCount(7));
         left.pair.postSend(10, left.buffer.slice(0, 4));
         left.pair.postSend(11, left.buffer.slice(0, 8));
         assertThatExceptionOfType(VerbsTimeoutException.class)
@@ -375,7 +376,7 @@ class FailedCompletionTest {
 
     @Test
     void failedOperationKeepsItsImmediateVariant() throws Exception {
-        connect(QueuePairAttributes.none().rnrRetry(0));
+        connect(QueuePairAttributes.none().rnrRetryCount(0));
         left.pair.postSendImmediate(50, left.buffer.slice(0, 8), 1);
         failure(50, Operation.SEND_WITH_IMMEDIATE, RNR_RETRY_EXCEEDED);
     }

@@ -47,7 +47,7 @@ class ForgottenReceiveTest {
         assertTimesOut(
                 loopback.left.queue,
                 "For a receive, has the peer sent? For a send, has the peer posted a receive?",
-                "rnrRetry(7), and reports no status");
+                "rnrRetryCount(7), and reports no status");
     }
 
     @Test

@@ -88,7 +88,7 @@ class QueuePairStateTest {
         assertThat(found.minRnrTimerCode()).isEqualTo(12);
         assertThat(found.timeoutCode()).isEqualTo(14);
         assertThat(found.retryCount()).isEqualTo(6);
-        assertThat(found.rnrRetry()).isEqualTo(7);
+        assertThat(found.rnrRetryCount()).isEqualTo(7);
         assertThat(found.maxReadAtomic()).isEqualTo(16);
         assertThat(found.maxDestinationReadAtomic()).isEqualTo(16);
         GlobalRoute route = found.addressVector().globalRoute();
@@ -105,7 +105,7 @@ class QueuePairStateTest {
                 .minRnrTimerCode(3)
                 .timeoutCode(9)
                 .retryCount(2)
-                .rnrRetry(1)
+                .rnrRetryCount(1)
                 .maxReadAtomic(4)
                 .maxDestinationReadAtomic(8);
         left.connect(right.endpoint(), how.addressVector(shaped(left, right)));
@@ -117,7 +117,7 @@ class QueuePairStateTest {
         assertThat(found.minRnrTimerCode()).isEqualTo(3);
         assertThat(found.timeoutCode()).isEqualTo(9);
         assertThat(found.retryCount()).isEqualTo(2);
-        assertThat(found.rnrRetry()).isEqualTo(1);
+        assertThat(found.rnrRetryCount()).isEqualTo(1);
         assertThat(found.maxReadAtomic()).isEqualTo(4);
         assertThat(found.maxDestinationReadAtomic()).isEqualTo(8);
         GlobalRoute route = found.addressVector().globalRoute();

@@ -55,7 +55,7 @@ class SharedReceiveQueueTest {
     private QueuePair[] connected() {
         QueuePair sender = domain.createQueuePair(QueuePair.rc(sent).inlineSize(32));
         QueuePair receiver = domain.createQueuePair(QueuePair.rc(sent, received).sharedReceiveQueue(shared));
-        sender.connect(receiver.endpoint(), QueuePairAttributes.none().rnrRetry(0));
+        sender.connect(receiver.endpoint(), QueuePairAttributes.none().rnrRetryCount(0));
         receiver.connect(sender.endpoint());
         return new QueuePair[] {sender, receiver};
     }

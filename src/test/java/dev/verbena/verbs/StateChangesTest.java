@@ -141,7 +141,7 @@ class StateChangesTest {
         assertThat(found.state()).isEqualTo(QueuePairState.RTS);
         assertThat(found.pathMtu()).isEqualTo(Mtu.BYTES_1024);
         assertThat(found.retryCount()).isEqualTo(6);
-        assertThat(found.rnrRetry()).as("for ever").isEqualTo(7);
+        assertThat(found.rnrRetryCount()).as("for ever").isEqualTo(7);
         assertThat(found.timeoutCode()).isEqualTo(14);
         assertThat(found.minRnrTimerCode()).isEqualTo(12);
         assertThat(found.maxReadAtomic()).as("as the device allows").isEqualTo(12);

@@ -619,7 +619,7 @@ class StructsForCTest {
         assertThat(ibv_flow_spec_counter_action.size(count)).isEqualTo((short) ibv_flow_spec_counter_action.sizeof());
         assertThat(count.get(ValueLayout.JAVA_LONG_UNALIGNED, ibv_flow_spec_counter_action.counters$offset()))
                 .isEqualTo(counters.address());
-        assertThat(flow.target()).isSameAs(pair);
+        assertThat(flow.queuePair()).isSameAs(pair);
         assertThat(flow.rule()).isEqualTo(rule);
         assertThatExceptionOfType(ResourceBusyException.class)
                 .isThrownBy(counters::close)
@@ -627,7 +627,7 @@ class StructsForCTest {
         flow.close();
         counters.close();
         assertThatIllegalStateException().isThrownBy(flow::rule);
-        assertThatIllegalStateException().isThrownBy(flow::target);
+        assertThatIllegalStateException().isThrownBy(flow::queuePair);
     }
 
     @ParameterizedTest

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 /** The text and the defaults of values: each field is shown as it was set, and only where it says something. */
 class ValueTextTest {
-    private static final Gid GID = Gid.of(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 9, 9, 1});
+    private static final Gid GID = Gid.from(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 9, 9, 1});
 
     @Test
     void addressVectorShowsFieldsThatAreNotZero() {

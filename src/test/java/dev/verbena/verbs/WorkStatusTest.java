@@ -82,7 +82,7 @@ class WorkStatusTest {
         assertThat(failed(5, Operation.RECEIVE, first).toString())
                 .contains("RECEIVE on QP 17 failed: WORK_REQUEST_FLUSHED")
                 .contains("first failure was #7 SEND on QP 17 failed: RNR_RETRY_EXCEEDED")
-                .contains("rnrRetry");
+                .contains("rnrRetryCount");
     }
 
     @Test

@@ -66,7 +66,7 @@ public final class MemoryDisk {
 
     /** Answers a host's request to connect a queue, whose private data tells the queue's number and depth. */
     private void answer(ConnectRequest request) {
-        MemorySegment wanted = MemorySegment.ofArray(request.privateData().toArray());
+        MemorySegment wanted = MemorySegment.ofArray(request.privateData().toBytes());
         try {
             unless(wanted.byteSize() >= 32, BAD_LENGTH);
             unless(u16(wanted, 0) == 0, BAD_FORMAT);

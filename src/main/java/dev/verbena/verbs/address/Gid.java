@@ -32,7 +32,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
      * @param bytes 16 bytes in network order
      * @return the GID
      */
-    public static Gid of(byte[] bytes) {
+    public static Gid from(byte[] bytes) {
         if (bytes.length != BYTES) {
             throw new IllegalArgumentException("GID must have 16 bytes, got " + bytes.length);
         }
@@ -48,7 +48,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
     public static Gid of(InetAddress address) {
         byte[] bytes = address.getAddress();
         return bytes.length == BYTES
-                ? of(bytes)
+                ? from(bytes)
                 : new Gid(
                         0,
                         IPV4_MAPPED
@@ -65,7 +65,7 @@ public record Gid(long subnetPrefix, long interfaceId) {
     public static Gid parse(String text) {
         try {
             if (text.indexOf(':') < 0) {
-                return of(HexFormat.of().parseHex(text));
+                return from(HexFormat.of().parseHex(text));
             }
             return of(InetAddress.ofLiteral(text));
         } catch (IllegalArgumentException e) {

@@ -63,7 +63,7 @@ public final class Grh {
      * @throws IllegalArgumentException if the 40 bytes are neither kind of header
      * @throws IndexOutOfBoundsException if there are fewer than 40 bytes
      */
-    public static Grh read(MemorySegment received) {
+    public static Grh from(MemorySegment received) {
         int first = received.get(INT, 0);
         boolean version6 = first >>> 28 == 6;
         int second = received.get(INT, IPV4);

@@ -49,7 +49,7 @@ class GidTest {
     void toBytesIsInNetworkOrder() {
         byte[] bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, 10, 9, 9, 1};
         assertThat(MAPPED.toBytes()).isEqualTo(bytes);
-        assertThat(Gid.of(bytes)).isEqualTo(MAPPED);
+        assertThat(Gid.from(bytes)).isEqualTo(MAPPED);
     }
 
     @Test
@@ -84,10 +84,10 @@ class GidTest {
     @Test
     void ofRefusesOtherLengths() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Gid.of(new byte[15]))
+                .isThrownBy(() -> Gid.from(new byte[15]))
                 .withMessageContaining("15");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Gid.of(new byte[17]))
+                .isThrownBy(() -> Gid.from(new byte[17]))
                 .withMessageContaining("17");
     }
 

@@ -51,7 +51,7 @@ class GrhTest {
 
     @Test
     void headerOfVersion6IsReadFieldByField() {
-        Grh header = Grh.read(version6());
+        Grh header = Grh.from(version6());
         assertThat(header.version()).isEqualTo(6);
         assertThat(header.trafficClass()).isEqualTo(0xa5);
         assertThat(header.flowLabel()).isEqualTo(0xf1234);
@@ -67,7 +67,7 @@ class GrhTest {
 
     @Test
     void headerOfVersion4IsReadFieldByField() {
-        Grh header = Grh.read(version4(new byte[Grh.BYTES], IPV4));
+        Grh header = Grh.from(version4(new byte[Grh.BYTES], IPV4));
         assertThat(header.version()).isEqualTo(4);
         assertThat(header.trafficClass()).isEqualTo(0x3c);
         assertThat(header.flowLabel()).isZero();
@@ -84,17 +84,17 @@ class GrhTest {
     void headerOfVersion4IsToldByItsChecksumFromARestOfVersion6() {
         byte[] rest = version6().toArray(ValueLayout.JAVA_BYTE);
         MemorySegment received = version4(rest, IPV4);
-        assertThat(Grh.read(received).version()).isEqualTo(4);
+        assertThat(Grh.from(received).version()).isEqualTo(4);
         for (int wrong = 20; wrong < Grh.BYTES; wrong++) {
             byte[] bytes = received.toArray(ValueLayout.JAVA_BYTE);
             bytes[wrong] ^= 1;
-            assertThat(Grh.read(MemorySegment.ofArray(bytes)).version())
+            assertThat(Grh.from(MemorySegment.ofArray(bytes)).version())
                     .as("byte %d is wrong", wrong)
                     .isEqualTo(6);
         }
         byte[] longer = IPV4.clone();
         longer[0] = 0x46;
-        assertThat(Grh.read(version4(rest, longer)).version()).isEqualTo(6);
+        assertThat(Grh.from(version4(rest, longer)).version()).isEqualTo(6);
     }
 
     /** Sums of 16-bit words that carry once, twice, or not at all. */
@@ -105,7 +105,7 @@ class GrhTest {
             byte[] header = new byte[20];
             java.util.Arrays.fill(header, (byte) fill);
             header[0] = 0x45;
-            assertThat(Grh.read(version4(rest, header)).version())
+            assertThat(Grh.from(version4(rest, header)).version())
                     .as("%x", fill)
                     .isEqualTo(4);
         }
@@ -114,12 +114,12 @@ class GrhTest {
     @Test
     void otherBytesAreNoHeader() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Grh.read(MemorySegment.ofArray(new byte[Grh.BYTES])))
+                .isThrownBy(() -> Grh.from(MemorySegment.ofArray(new byte[Grh.BYTES])))
                 .withMessageContaining("neither");
         assertThatIllegalArgumentException().isThrownBy(() -> {
             byte[] bytes = new byte[Grh.BYTES];
             bytes[20] = 0x55;
-            Grh.read(MemorySegment.ofArray(bytes));
+            Grh.from(MemorySegment.ofArray(bytes));
         });
     }
 
@@ -129,10 +129,10 @@ class GrhTest {
         for (int i : new int[] {0, 2, 4, 6, 7, 8, 39}) {
             byte[] bytes = version6().toArray(ValueLayout.JAVA_BYTE);
             bytes[i] ^= 1;
-            different.add(Grh.read(MemorySegment.ofArray(bytes)));
+            different.add(Grh.from(MemorySegment.ofArray(bytes)));
         }
-        Grh header = Grh.read(version6());
-        assertThat(header).isEqualTo(Grh.read(version6())).hasSameHashCodeAs(Grh.read(version6()));
+        Grh header = Grh.from(version6());
+        assertThat(header).isEqualTo(Grh.from(version6())).hasSameHashCodeAs(Grh.from(version6()));
         assertThat(different).doesNotContain(header).doesNotHaveDuplicates();
         assertThat(different.stream().map(Grh::hashCode)).doesNotContain(header.hashCode());
     }

@@ -53,7 +53,7 @@ record PerftestKeys(Endpoint endpoint, int reads, long address, int key) {
                         number(text.group(3)),
                         number(text.group(4)),
                         number(text.group(1)),
-                        Gid.of(HEX.parseHex(gid.substring(0, gid.length() - 1)))),
+                        Gid.from(HEX.parseHex(gid.substring(0, gid.length() - 1)))),
                 number(text.group(2)),
                 Long.parseUnsignedLong(text.group(6), 16),
                 number(text.group(5)));

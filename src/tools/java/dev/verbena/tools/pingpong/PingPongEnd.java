@@ -194,7 +194,7 @@ final class PingPongEnd {
                 .minRnrTimerCode(12)
                 .timeoutCode(14)
                 .retryCount(7)
-                .rnrRetry(7)
+                .rnrRetryCount(7)
                 .maxReadAtomic(1)
                 .maxDestinationReadAtomic(1);
     }

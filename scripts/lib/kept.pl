@@ -92,8 +92,8 @@ sub keep {
     my (%clients, %running); # by number: the ports of clients, and the commands whose status has not come
     my ($last, $used) = (0, time + START_LIMIT);
     while (!$end && -S 'socket') {
-        if (%running || %clients) { $used = time }
-        if (time - $used >= $idle) { last }
+        if (%running) { $used = time }
+        if (time - $used >= $idle && !%clients) { last }
         my ($read) = ready(
             1,
             [$server, $guest->{in}, map { $_->{in} } values %clients],

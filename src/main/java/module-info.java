@@ -9,6 +9,7 @@
 module dev.verbena {
     requires jdk.jfr;
     requires jdk.net;
+    requires static java.management; // for NodeMXBean, where the program has it
     requires static org.jspecify; // not transitive: a module that uses this one would need it on its path
 
     exports dev.verbena;

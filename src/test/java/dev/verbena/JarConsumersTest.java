@@ -177,7 +177,8 @@ class JarConsumersTest {
                             .map(found -> found.group(1)))
                     .containsExactlyInAnyOrderElementsOf(exports(built));
             assertThat(manifest.getValue("Import-Package").split(","))
-                    .allMatch(name -> name.matches("java\\..*|javax\\.crypto.*|jdk\\.jfr|jdk\\.net"));
+                    .allMatch(name -> name.matches(
+                            "java\\..*|javax\\.crypto.*|javax\\.management;resolution:=optional|jdk\\.jfr|jdk\\.net"));
         }
     }
 

@@ -81,6 +81,8 @@ final class Engine {
 
     final Connector connector = new Connector(this);
 
+    private final ManagedNode managed = new ManagedNode(this);
+
     /** The channels that have ended, and that the node closes. */
     private final Set<Session> over = ConcurrentHashMap.newKeySet();
 
@@ -184,6 +186,7 @@ final class Engine {
             if (background) {
                 startThread("progress", this::makeProgress);
             }
+            RecordedNodes.add(this);
         } catch (Throwable t) {
             undo(t, this::close);
             throw t;
@@ -530,6 +533,7 @@ final class Engine {
             checkRoom();
             lastTick = now;
             tick(now);
+            managed.tick();
         }
     }
 
@@ -885,6 +889,7 @@ final class Engine {
         try (var _ = table.held()) {
             closing = true;
         }
+        managed.close();
         accepting.wakeAll();
         connector.wakeAll();
         closeChannels(); // while the node's threads still hear the peers

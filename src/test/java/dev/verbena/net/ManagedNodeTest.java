@@ -1,0 +1,191 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.tools.attach.VirtualMachine;
+import dev.verbena.VerbsArena;
+import dev.verbena.support.Await;
+import dev.verbena.support.ChildJvm;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.lang.reflect.RecordComponent;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import javax.management.JMX;
+import javax.management.MBeanServerConnection;
+import javax.management.ObjectName;
+import javax.management.openmbean.CompositeData;
+import javax.management.remote.JMXConnector;
+import javax.management.remote.JMXConnectorFactory;
+import javax.management.remote.JMXServiceURL;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import strangers.LonelyNode;
+
+/** What management agents and flight recordings show of a node. */
+@Timeout(120)
+class ManagedNodeTest {
+    private static final NodeOptions TCP = NodeOptions.defaults().transport(Transport.TCP);
+    private static final InetSocketAddress OWN = new InetSocketAddress("127.0.0.1", 0);
+
+    /** A node whose handler throws, and another one that has called it. */
+    private record Failed(Node server, Node client) {
+        static Failed open(VerbsArena arena) throws InterruptedException {
+            Node server = Node.open(OWN, TCP, arena);
+            Node client = Node.open(OWN, TCP, arena);
+            server.listen((_, _) -> {
+                throw new IllegalArgumentException("of the test");
+            });
+            Channel channel = client.connect(server.address(), DEADLINE);
+            try {
+                channel.call(channel.message(DEADLINE), DEADLINE).close();
+                throw new AssertionError("the call has not failed");
+            } catch (CallException expected) {
+                return new Failed(server, client);
+            }
+        }
+    }
+
+    private static ObjectName name(String address) throws Exception {
+        return new ObjectName("dev.verbena:type=Node,address=\"" + address + "\"");
+    }
+
+    private static NodeMXBean bean(MBeanServerConnection server, String address) throws Exception {
+        ObjectName name = name(address);
+        Await.until("the bean is there", () -> {
+            try {
+                return server.isRegistered(name);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        return JMX.newMXBeanProxy(server, name, NodeMXBean.class);
+    }
+
+    @Test
+    void beanHasWhatTheNodeHasUntilItIsClosed() throws Exception {
+        MBeanServerConnection server = ManagementFactory.getPlatformMBeanServer();
+        String address;
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Failed nodes = Failed.open(arena);
+            address = Engine.text(nodes.client().address());
+            NodeMXBean bean = bean(server, address);
+            assertThat(bean.getDescription()).isEqualTo(nodes.client().toString());
+            assertThat(bean.getStatistics()).isEqualTo(nodes.client().statistics());
+            assertThat(bean.getLatency()).isEqualTo(nodes.client().latency());
+            assertThat(bean.getHandlerLatency()).isEqualTo(nodes.client().handlerLatency());
+            assertThat(bean.getHandlerFailure()).isEmpty();
+            assertThat(bean.getPinnedBytesOfProcess()).isEqualTo(VerbsArena.pinnedBytes());
+            assertThat(bean.getChannels()).singleElement().satisfies(open -> {
+                Channel channel = nodes.client().channels().getFirst();
+                assertThat(open.channel())
+                        .isEqualTo("to " + Engine.text(nodes.server().address()));
+                assertThat(open.statistics()).isEqualTo(channel.statistics());
+                assertThat(open.latency()).isEqualTo(channel.latency());
+                assertThat(open.handlerLatency()).isEqualTo(channel.handlerLatency());
+            });
+        }
+        assertThat(server.isRegistered(name(address))).isFalse();
+    }
+
+    /** Opens nodes, prints the address of the one whose handler has thrown, and ends when its input does. */
+    static final class Managed {
+        public static void main(String[] arguments) throws Exception {
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                System.out.println(Engine.text(Failed.open(arena).server().address()));
+                while (System.in.read() >= 0) {
+                    Thread.onSpinWait();
+                }
+            }
+        }
+    }
+
+    /** An agent makes the MBean server, long after the node was opened. */
+    @Test
+    void otherProcessSeesWhichCallsHaveFailedAndWhy() throws Exception {
+        Process process = ChildJvm.with("--enable-native-access=ALL-UNNAMED").startOnClassPath(Managed.class);
+        try {
+            String address = new BufferedReader(new InputStreamReader(process.getInputStream())).readLine();
+            VirtualMachine machine = VirtualMachine.attach(String.valueOf(process.pid()));
+            try (JMXConnector agent =
+                    JMXConnectorFactory.connect(new JMXServiceURL(machine.startLocalManagementAgent()))) {
+                MBeanServerConnection server = agent.getMBeanServerConnection();
+                NodeMXBean bean = bean(server, address);
+                assertThat(bean.getStatistics())
+                        .returns(1L, NodeStatistics::handlerFailures)
+                        .returns(1L, NodeStatistics::served);
+                assertThat(bean.getHandlerFailure()).isEqualTo("java.lang.IllegalArgumentException: of the test");
+                CompositeData plain = (CompositeData) server.getAttribute(name(address), "Statistics");
+                assertThat(plain.get("handlerFailures"))
+                        .as("without our classes")
+                        .isEqualTo(1L);
+            } finally {
+                machine.detach();
+            }
+            process.getOutputStream().close();
+            assertThat(process.waitFor(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(process.exitValue()).isZero();
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void programWithoutTheModuleRuns(boolean onModulePath) {
+        ChildJvm child = ChildJvm.with(
+                "--limit-modules=jdk.jfr,jdk.net",
+                "--enable-native-access=" + (onModulePath ? "dev.verbena" : "ALL-UNNAMED"));
+        ChildJvm.Result ran =
+                onModulePath ? child.runOnModulePath(LonelyNode.class) : child.runOnClassPath(LonelyNode.class);
+        assertThat(ran.successfulOutput().strip()).isEqualTo("false 0");
+    }
+
+    @Test
+    void recordingHasTheCountersOfEachNode() throws Exception {
+        CompletableFuture<RecordedEvent> ofClient = new CompletableFuture<>();
+        CompletableFuture<RecordedEvent> ofServer = new CompletableFuture<>();
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RecordingStream recording = new RecordingStream()) {
+            Failed nodes = Failed.open(arena); // before the recorder
+            recording.enable("dev.verbena.NodeStatistics").withPeriod(Duration.ofMillis(20));
+            recording.setReuse(false);
+            String client = Engine.text(nodes.client().address());
+            String server = Engine.text(nodes.server().address());
+            recording.onEvent("dev.verbena.NodeStatistics", event -> {
+                String node = event.getString("node");
+                if (node.equals(client)) {
+                    ofClient.complete(event);
+                } else if (node.equals(server)) {
+                    ofServer.complete(event);
+                }
+            });
+            recording.startAsync();
+            RecordedEvent calling = ofClient.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+            RecordedEvent serving = ofServer.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+            assertThat(calling.getLong("calls")).isOne();
+            assertThat(calling.getLong("faults")).isOne();
+            assertThat(calling.getString("slowestChannel")).isEqualTo("to " + server);
+            assertThat(calling.getString("mostStalledChannel")).isEmpty();
+            Latency calls = nodes.client().latency();
+            assertThat(calling.getDuration("callP99").toNanos()).isEqualTo(calls.p99Nanos());
+            assertThat(serving.getLong("handlerFailures")).isOne();
+            for (RecordComponent counter : NodeStatistics.class.getRecordComponents()) {
+                String field = counter.getName().replace("stalledNanos", "stalled");
+                assertThat(serving.getLong(field))
+                        .as(field)
+                        .isEqualTo(counter.getAccessor().invoke(nodes.server().statistics()));
+            }
+        }
+    }
+}

@@ -446,6 +446,7 @@ final class EventReader {
         ConnectionEvent event = new ConnectionEvent();
         if (event.shouldCommit()) {
             event.type = taken.type().toString();
+            event.id = Long.toHexString(taken.id());
             event.status = taken.status();
             event.local = local;
             event.peer = peer;

@@ -7,6 +7,7 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.failures.Calls;
+import dev.verbena.internal.jfr.ProgramPlace;
 import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.internal.jfr.RegistrationEvent;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -204,6 +205,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
                 event.device = made.domainOfDevice().context.name();
                 event.size = made.length;
                 event.access = made.access.toString();
+                event.place = ProgramPlace.ofThisThread();
                 event.commit();
             }
             return made;

@@ -35,6 +35,7 @@ class RecordedConnectionsTest {
                 NodePair nodes = new NodePair()) {
             recording.enable("dev.verbena.WorkFailure");
             recording.enable("dev.verbena.ConnectionEvent");
+            recording.enable("dev.verbena.Registration").withoutThreshold();
             recording.start();
             server = Engine.text(nodes.server.address());
             NodePair.Ends ends = nodes.connect();
@@ -49,6 +50,18 @@ class RecordedConnectionsTest {
             assertThat(event.getString("status")).isEqualTo("REMOTE_ACCESS_ERROR");
             assertThat(event.getString("channel")).isEqualTo("to " + server);
         });
+        assertThat(named(events, "Registration"))
+                .filteredOn(event -> event.getLong("size") == 64)
+                .singleElement()
+                .satisfies(event -> assertThat(event.getString("place"))
+                        .matches(".*RecordedConnectionsTest\\.eventsName.*\\(RecordedConnectionsTest\\.java:\\d+\\)"));
+        assertThat(named(events, "ConnectionEvent").stream()
+                        .filter(event -> event.getString("peer").equals(server))
+                        .map(event -> event.getString("id"))
+                        .distinct())
+                .as("all events of one connection")
+                .hasSize(1)
+                .doesNotContain("", "0");
         assertThat(named(events, "ConnectionEvent"))
                 .filteredOn(event -> event.getString("type").equals("ROUTE_RESOLVED"))
                 .singleElement()

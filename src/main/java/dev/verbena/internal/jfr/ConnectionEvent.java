@@ -17,6 +17,10 @@ public final class ConnectionEvent extends Event {
     @Label("Type")
     public String type = "";
 
+    @Label("Id")
+    @Description("The number of the connection id in this process; of a request, that of the new id")
+    public String id = "";
+
     @Label("Status")
     @Description("0, a negative errno, or the reason of a rejection")
     public int status;

@@ -22,4 +22,8 @@ public final class RegistrationEvent extends Event {
 
     @Label("Access")
     public String access = "";
+
+    @Label("Place")
+    @Description("The method and line of the program; empty in a thread of the library")
+    public String place = "";
 }

@@ -13,7 +13,7 @@ final class Lookups {
     private final Session session;
     private final Engine engine;
     private final Messages messages;
-    private final ArrayDeque<Buffer> waiting = new ArrayDeque<>();
+    private final ArrayDeque<Buffer> waiting = new ArrayDeque<>(1); // grows: most channels have none
 
     Lookups(Session session, Engine engine, Messages messages) {
         this.session = session;

@@ -90,7 +90,7 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
     private final int mark;
 
     /** The futures of what was not sent. */
-    private final ArrayDeque<ChannelFuture<R>> unsent = new ArrayDeque<>();
+    private final ArrayDeque<ChannelFuture<R>> unsent = new ArrayDeque<>(1); // grows: most channels have none
 
     /** The objects by number. The numbers behind have not been used. */
     private final List<T> made = new ArrayList<>();

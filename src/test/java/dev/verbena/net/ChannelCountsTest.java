@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** What each channel counts. {@link StatisticsTest} has the counters of nodes. */
 @FencedTest
-class CountersTest extends ConnectedTest {
+class ChannelCountsTest extends ConnectedTest {
     private ChannelStatistics client() {
         return ends.client().statistics();
     }

@@ -72,7 +72,7 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
-    static class CountsTest extends CountersTest {}
+    static class CountsTest extends ChannelCountsTest {}
 
     @FencedTest
     @Over(Over.Wire.SEALED_IWARP)

@@ -47,7 +47,7 @@ final class OverTcpTest {
 
     @FencedTest
     @Over(Over.Wire.TCP)
-    static class CountsTest extends CountersTest {}
+    static class CountsTest extends ChannelCountsTest {}
 
     @FencedTest
     @Over(Over.Wire.TCP)

@@ -1,6 +1,8 @@
 package dev.verbena.net;
 
 import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -197,6 +199,15 @@ public final class ChannelStatistics {
     @Override
     public int hashCode() {
         return Arrays.hashCode(values);
+    }
+
+    /** Returns all counters by name. */
+    Map<String, Long> byName() {
+        Map<String, Long> all = new TreeMap<>();
+        for (int i = 0; i < values.length; i++) {
+            all.put(NAMES[i], values[i]);
+        }
+        return all;
     }
 
     /** Returns the names and the values of all counters. */

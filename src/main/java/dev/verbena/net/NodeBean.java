@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import java.lang.management.ManagementFactory;
 import java.util.List;
+import java.util.Map;
 import javax.management.InstanceAlreadyExistsException;
 import javax.management.InstanceNotFoundException;
 import javax.management.JMException;
@@ -57,8 +58,8 @@ final class NodeBean implements NodeMXBean {
     }
 
     @Override
-    public NodeStatistics getStatistics() {
-        return node.statistics();
+    public Map<String, Long> getStatistics() {
+        return node.statistics().byName();
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * A {@link Node} as a management agent sees it, by the name {@code dev.verbena:type=Node,address="10.9.9.1:7174"}. Each node
@@ -19,9 +20,9 @@ public interface NodeMXBean {
     /**
      * Returns the counters of the node.
      *
-     * @return the counters, as {@link Node#statistics} returns them
+     * @return the counters of {@link Node#statistics} by the names of its methods
      */
-    NodeStatistics getStatistics();
+    Map<String, Long> getStatistics();
 
     /**
      * Returns the times of the calls that the node has made.
@@ -62,13 +63,14 @@ public interface NodeMXBean {
      * A channel that is open.
      *
      * @param channel the direction and the peer's address, such as {@code to 10.9.9.1:7174}
-     * @param statistics its counters
+     * @param statistics the counters of {@link Channel#statistics} by the names of its methods
      * @param latency the times of the calls that this side has made
      * @param handlerLatency the times that the handler has taken
      */
-    record OpenChannel(String channel, ChannelStatistics statistics, Latency latency, Latency handlerLatency) {
+    record OpenChannel(String channel, Map<String, Long> statistics, Latency latency, Latency handlerLatency) {
         static OpenChannel of(Channel open) {
-            return new OpenChannel(open.session().toText(), open.statistics(), open.latency(), open.handlerLatency());
+            return new OpenChannel(
+                    open.session().toText(), open.statistics().byName(), open.latency(), open.handlerLatency());
         }
     }
 }

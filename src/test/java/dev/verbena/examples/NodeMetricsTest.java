@@ -89,7 +89,8 @@ class NodeMetricsTest {
     void allCountersArePublishedInSixtyLines() throws IOException {
         String text = Files.readString(SOURCE);
         assertThat(text.lines().count()).isLessThanOrEqualTo(60);
-        assertThat(Arrays.stream(NodeStatistics.class.getRecordComponents()))
+        assertThat(Arrays.stream(NodeStatistics.class.getMethods()).filter(each -> each.getReturnType() == long.class))
+                .isNotEmpty()
                 .allSatisfy(counter -> assertThat(text).contains(counter.getName()));
     }
 }

@@ -7,6 +7,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
+import dev.verbena.support.ChildJvm;
 import dev.verbena.support.VethWire;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.net.NetworkInterface;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.zip.CRC32;
 import org.jspecify.annotations.Nullable;
 
@@ -172,6 +174,7 @@ final class CutWire implements AutoCloseable {
     private final Thread thread;
     private final ByteArrayOutputStream seen = new ByteArrayOutputStream();
     private volatile Tampering tampering = NONE;
+    private volatile Predicate<Packet> loss = packet -> false;
     private volatile @Nullable Throwable failure;
     private volatile boolean over;
 
@@ -218,6 +221,9 @@ final class CutWire implements AutoCloseable {
     private void carry(boolean toServer, MemorySegment memory) {
         int length = call(READ, toServer ? client : server, memory, (long) LARGEST, 0);
         Packet packet = new Packet(toServer, memory.asSlice(0, length).toArray(ValueLayout.JAVA_BYTE));
+        if (loss.test(packet)) {
+            return;
+        }
         for (Packet each : packet.isReliable() ? tampering.of(packet) : List.of(packet)) {
             synchronized (seen) {
                 seen.writeBytes(each.frame);
@@ -230,6 +236,31 @@ final class CutWire implements AutoCloseable {
     /** Changes what happens to packets from now on. */
     void tamper(Tampering changed) {
         tampering = changed;
+    }
+
+    /** Loses packets from now on, those by which connections are made too. */
+    void lose(Predicate<Packet> changed) {
+        loss = changed;
+    }
+
+    /** Runs the tests of a class in a process of its own, because librdmacm keeps devices open: they can't be removed. */
+    static void runTests(Class<?> tests) throws Exception {
+        VethWire.layCut();
+        try {
+            ChildJvm.with("--enable-native-access=ALL-UNNAMED")
+                    .runAlone(
+                            "-cp",
+                            ChildJvm.classPath(),
+                            "org.junit.platform.console.ConsoleLauncher",
+                            "execute",
+                            "--disable-banner",
+                            "--disable-ansi-colors",
+                            "--details=tree",
+                            "--select-class=" + tests.getName())
+                    .successfulOutput();
+        } finally {
+            VethWire.remove();
+        }
     }
 
     /** Returns all packets of both sides since the last call. */

@@ -1,0 +1,204 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.net.CutWire.Packet;
+import dev.verbena.support.Await;
+import dev.verbena.support.VethWire;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Channels between two adapters whose wire loses packets for a while. {@link HealOnDeviceTest} runs these tests. */
+class HealOnDevice {
+    private static final int READ = 0x0c; // the opcode of the request
+
+    private static final NodeOptions HEALS = NodePair.SMALL
+            .operations(4)
+            .heal(Duration.ofSeconds(30))
+            .alive(Duration.ofMillis(200))
+            .closeTimeout(Duration.ZERO)
+            .handshakeTimeout(DEADLINE);
+
+    private static CutWire wire;
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    private final VerbsArena arena = VerbsArena.ofShared();
+
+    /** What the wire loses. */
+    enum Cut {
+        BOTH_WAYS(packet -> true),
+        TO_SERVER(Packet::toServer),
+        TO_CLIENT(packet -> !packet.toServer());
+
+        private final Predicate<Packet> lost;
+
+        Cut(Predicate<Packet> lost) {
+            this.lost = lost;
+        }
+    }
+
+    @BeforeAll
+    static void begin() throws Exception {
+        wire = new CutWire();
+    }
+
+    @AfterAll
+    static void end() {
+        wire.close();
+    }
+
+    @AfterEach
+    void close() {
+        wire.lose(packet -> false);
+        threads.shutdownNow();
+        arena.close();
+    }
+
+    private Node openClient() {
+        return NodePair.open(HEALS, new InetSocketAddress(VethWire.FIRST, 0), arena);
+    }
+
+    private NodePair.Ends connect(Node client, Node server) throws Exception {
+        Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
+        Channel made = client.connect(server.address(), DEADLINE);
+        return new NodePair.Ends(made, NodePair.end(accepted));
+    }
+
+    private static void awaitLoss(NodePair.Ends ends) {
+        Await.until(
+                "one side has no connection",
+                () -> ends.client().session().isHealing()
+                        || ends.server().session().isHealing());
+    }
+
+    /** Sends 0, 1, 2... until a word to end, and then -1. */
+    private static Void sendUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
+        for (long i = 0; !over.get(); i++) {
+            NodePair.send(channel, i);
+        }
+        NodePair.send(channel, -1);
+        return null;
+    }
+
+    /** Receives numbers up to -1, and answers requests. Returns how many requests there were. */
+    private static int receive(Channel channel) throws InterruptedException {
+        int requests = 0;
+        long expected = 0;
+        while (true) {
+            try (Message message = channel.receive(DEADLINE)) {
+                long number = message.segment().get(ValueLayout.JAVA_LONG, 0);
+                if (message.isRequest()) {
+                    requests++;
+                    Message reply = message.reply().length(Long.BYTES);
+                    reply.segment().set(ValueLayout.JAVA_LONG, 0, number);
+                    reply.send();
+                } else if (number == -1) {
+                    return requests;
+                } else {
+                    assertThat(number).isEqualTo(expected++);
+                }
+            }
+        }
+    }
+
+    /** Calls until a word to end. Returns how many times. */
+    private static int callUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
+        int calls = 0;
+        for (; !over.get(); calls++) {
+            Message request = channel.message(DEADLINE).length(Long.BYTES);
+            request.segment().set(ValueLayout.JAVA_LONG, 0, calls);
+            try (Message reply = channel.call(request, DEADLINE)) {
+                assertThat(reply.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(calls);
+            }
+        }
+        return calls;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void nothingIsLostAndNothingComesTwice(Cut cut) throws Exception {
+        Node server = NodePair.open(HEALS, new InetSocketAddress(VethWire.SECOND, 0), arena);
+        MemorySegment table = arena.allocate(2 * Long.BYTES, Long.BYTES);
+        table.set(ValueLayout.JAVA_LONG, 0, 7);
+        server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)
+                .inTheClear();
+        Node client = openClient();
+        NodePair.Ends ends = connect(client, server);
+        RemoteMemory remote = ends.client().remote("table", DEADLINE);
+        LocalMemory mine = client.register(arena.allocate(Long.BYTES, Long.BYTES), AccessFlag.LOCAL_WRITE)
+                .slice(0, Long.BYTES);
+        AtomicBoolean over = new AtomicBoolean();
+        Future<Integer> atServer = threads.submit(() -> receive(ends.server()));
+        Future<Integer> atClient = threads.submit(() -> receive(ends.client()));
+        Future<Void> toServer = threads.submit(() -> sendUntil(over, ends.client()));
+        Future<Void> toClient = threads.submit(() -> sendUntil(over, ends.server()));
+        AtomicBoolean callsEnd = new AtomicBoolean();
+        Future<Integer> called = threads.submit(() -> callUntil(callsEnd, ends.client()));
+        AtomicBoolean isCut = new AtomicBoolean();
+        wire.lose(
+                packet -> { // from the first request to read or write
+                    if (packet.isReliable() && (packet.opcode() == READ || packet.opcode() == CutWire.WRITE)) {
+                        isCut.set(true);
+                    }
+                    return isCut.get() && cut.lost.test(packet);
+                });
+        Future<?> read = threads.submit(() -> {
+            ends.client().read(mine, remote.slice(0, Long.BYTES), DEADLINE);
+            return null;
+        });
+        Future<?> write = threads.submit(() -> {
+            ends.client().writeLong(remote.slice(Long.BYTES, Long.BYTES), 9, DEADLINE);
+            return null;
+        });
+        awaitLoss(ends);
+        wire.lose(packet -> false);
+        NodePair.end(read);
+        NodePair.end(write);
+        assertThat(isCut).isTrue();
+        assertThat(mine.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(7);
+        assertThat(table.get(ValueLayout.JAVA_LONG, Long.BYTES)).isEqualTo(9);
+        callsEnd.set(true);
+        int calls = NodePair.end(called);
+        over.set(true);
+        NodePair.end(toServer);
+        NodePair.end(toClient);
+        NodePair.end(atClient);
+        assertThat(NodePair.end(atServer)).isEqualTo(calls);
+        assertThat(ends.client().statistics().reconnects()).isPositive();
+    }
+
+    @Test
+    void peerThatWasStartedAgainMeanwhileIsAnother() throws Exception {
+        VerbsArena first = VerbsArena.ofShared();
+        Node server = NodePair.open(HEALS, new InetSocketAddress(VethWire.SECOND, 0), first);
+        InetSocketAddress address = server.address();
+        Channel channel = connect(openClient(), server).client();
+        wire.lose(packet -> true);
+        first.close();
+        Await.until("the client has no connection", () -> channel.session().isHealing());
+        NodePair.open(HEALS, address, arena);
+        wire.lose(packet -> false);
+        assertThat(NodePair.endOf(channel))
+                .hasMessageContaining("The peer does not have this channel any more")
+                .extracting(ChannelException::reason)
+                .isEqualTo(EndReason.LOST);
+    }
+}

@@ -1,0 +1,215 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import dev.verbena.VerbsTimeoutException;
+import dev.verbena.support.Await;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Peers that claim channels which are not theirs, or say that they have had what they have not. */
+class HealClaimsTest extends TcpTest {
+    private static final int CHANNELS = 8;
+    private static final NodeOptions HEALS =
+            NodePair.SMALL.heal(DEADLINE).maxChannels(CHANNELS).closeTimeout(Duration.ZERO);
+
+    private final UUID id = UUID.randomUUID();
+    private final List<TcpPeer> peers = new ArrayList<>();
+
+    @AfterEach
+    void leave() throws IOException {
+        for (TcpPeer peer : peers) {
+            peer.close();
+        }
+    }
+
+    /** Sends a message with totals of any number. */
+    private static void say(TcpPeer peer, int kind, int granted, int sent, int received, long bytes)
+            throws IOException {
+        Wire.writeHeader(peer.whole(), kind, 0, granted, sent, received);
+        peer.sendWhole(Wire.HEADER_BYTES + bytes);
+    }
+
+    /** Connects, and greets with a claim. */
+    private TcpPeer greets(Wire.Claim claim, int granted, int sent, int received) throws IOException {
+        TcpPeer peer = new TcpPeer(nodes.server.address());
+        peers.add(peer);
+        new Wire.Greeting(WINDOW, 256, 4, new byte[0], claim).writeWholeTo(peer.memory());
+        say(peer, Wire.GREETING, granted, sent, received, Wire.GREETING_BYTES + Wire.CLAIM_BYTES);
+        return peer;
+    }
+
+    private TcpPeer claims(UUID which, int granted, int sent, int received) throws IOException {
+        return greets(new Wire.Claim(true, which), granted, sent, received);
+    }
+
+    /** Connects a peer that begins a channel which can outlive its connection. */
+    private TcpPeer begins(NodeOptions options) throws Exception {
+        use(options);
+        TcpPeer peer = greets(new Wire.Claim(false, id), 0, 0, 0);
+        channel = nodes.server.accept(DEADLINE);
+        assertThat(peer.awaitMessage().kind()).isEqualTo(Wire.GREETING);
+        return peer;
+    }
+
+    /** Sends a number to the node, which receives it. */
+    private void assertReceives(TcpPeer peer, int sent, int received) throws Exception {
+        assertReceives(peer, sent, received, 0);
+    }
+
+    private void assertReceives(TcpPeer peer, int sent, int received, int granted) throws Exception {
+        peer.memory().set(ValueLayout.JAVA_LONG_UNALIGNED, 0, sent);
+        say(peer, Wire.DATA, granted, sent, received, Long.BYTES);
+        assertThat(NodePair.receive(channel)).isEqualTo(sent);
+    }
+
+    /** Waits for the next message of the node's program, which is to have a sequence number, and that number as its bytes. */
+    private static void assertGets(TcpPeer peer, int sequence) throws IOException {
+        Peer.Got got = peer.awaitMessage();
+        while (got.kind() == Wire.GRANT) {
+            got = peer.awaitMessage();
+        }
+        assertThat(got.kind()).isEqualTo(Wire.DATA);
+        assertThat(Wire.sequence(peer.whole().asSlice(Peer.SIZE / 2))).isEqualTo(sequence);
+        assertThat(peer.received().get(ValueLayout.JAVA_LONG_UNALIGNED, 0)).isEqualTo(sequence);
+    }
+
+    private static void assertRefused(TcpPeer peer, EndReason reason) throws IOException {
+        assertThat(EndReason.of(peer.awaitGoodbye())).isEqualTo(reason);
+        peer.awaitEnd();
+    }
+
+    /** The node has one connection, that of the channel. */
+    private void assertHasOneConnection() {
+        Engine engine = channel.session().engine;
+        Await.until(
+                "no other connection is left",
+                () -> IntStream.range(0, 4 * CHANNELS).filter(engine.rails::has).count() == 1);
+    }
+
+    @Test
+    void channelThatTheNodeDoesNotHaveIsLost() throws Exception {
+        TcpPeer first = begins(HEALS);
+        TcpPeer stranger = claims(UUID.randomUUID(), 0, 0, 0);
+        assertThat(stranger.awaitGoodbye()).isEqualTo(EndReason.LOST.code);
+        stranger.awaitEnd();
+        assertReceives(first, 1, 0);
+        assertHasOneConnection();
+    }
+
+    @Test
+    void nameOfAnotherChannelCanNotBeginOne() throws Exception {
+        TcpPeer first = begins(HEALS);
+        assertRefused(greets(new Wire.Claim(false, id), 0, 0, 0), EndReason.PROTOCOL_ERROR);
+        assertReceives(first, 1, 0);
+        assertHasOneConnection();
+    }
+
+    /** The node has sent two messages, and the peer has said so; it has got one. */
+    @ParameterizedTest(name = "granted {0}, sent {1}, received {2}")
+    @CsvSource({"3, 1, 2", "-1, 1, 2", "0, 0, 2", "0, 1, 1", "0, 1, 3"})
+    void wrongTotalsAreRefusedAndTheChannelKeepsItsConnection(int granted, int sent, int received) throws Exception {
+        TcpPeer first = begins(HEALS);
+        NodePair.send(channel, 1);
+        NodePair.send(channel, 2);
+        assertGets(first, 1);
+        assertGets(first, 2);
+        assertReceives(first, 1, 2);
+        assertRefused(claims(id, granted, sent, received), EndReason.PROTOCOL_ERROR);
+        assertReceives(first, 2, 2);
+        assertThat(channel.statistics().reconnects()).isZero();
+        assertHasOneConnection();
+    }
+
+    @Test
+    void peerOfTheChannelGetsWhatItHasNotReceivedInOrderAndOnce() throws Exception {
+        TcpPeer first = begins(HEALS);
+        for (int i = 1; i <= 3; i++) {
+            NodePair.send(channel, i);
+            assertGets(first, i);
+        }
+        assertReceives(first, 1, 1);
+        TcpPeer next = claims(id, 0, 1, 1);
+        assertThat(next.awaitMessage().kind()).isEqualTo(Wire.GREETING);
+        assertGets(next, 2);
+        assertGets(next, 3);
+        NodePair.send(channel, 4);
+        assertGets(next, 4);
+        assertReceives(next, 2, 4);
+        first.awaitEnd();
+        assertThat(channel.statistics().reconnects()).isEqualTo(1);
+        assertHasOneConnection();
+    }
+
+    @Test
+    void claimThatWasRightOnceIsRefusedLater() throws Exception {
+        begins(HEALS);
+        TcpPeer next = claims(id, 0, 0, 0);
+        assertThat(next.awaitMessage().kind()).isEqualTo(Wire.GREETING);
+        assertReceives(next, 1, 0);
+        assertRefused(claims(id, 0, 0, 0), EndReason.PROTOCOL_ERROR);
+        assertReceives(next, 2, 0);
+        assertHasOneConnection();
+    }
+
+    @Test
+    void recordedClaimUnderASecretIsThatOfAStranger() throws Exception {
+        use(HEALS.secret("of the claims, of both nodes".getBytes(StandardCharsets.UTF_8)));
+        try (TamperingProxy proxy = new TamperingProxy(nodes.server.address(), TamperingProxy.NONE)) {
+            Channel client = nodes.client.connect(proxy.address(), DEADLINE);
+            channel = nodes.server.accept(DEADLINE);
+            HealTest.cut(client);
+            HealTest.awaitPath(new NodePair.Ends(client, channel));
+            Await.until("the client is back", () -> client.statistics().reconnects() == 1);
+            byte[] recorded = proxy.recorded(1);
+            TcpFrame header = new TcpFrame();
+            assertThat(header.readFrom(ByteBuffer.wrap(recorded))).isTrue();
+            byte[] claim = Arrays.copyOf(recorded, TcpFrame.BYTES + header.length);
+            assertThat(Wire.resumes(MemorySegment.ofArray(claim).asSlice(TcpFrame.BYTES + Wire.HEADER_BYTES)))
+                    .isTrue();
+            TcpPeer thief = new TcpPeer(nodes.server.address());
+            peers.add(thief);
+            thief.write(claim);
+            assertRefused(thief, EndReason.WRONG_SECRET);
+            NodePair.send(client, 7);
+            assertThat(NodePair.receive(channel)).isEqualTo(7);
+            assertThat(channel.statistics().reconnects()).isEqualTo(1);
+            assertThat(nodes.server.attacks().strangers()).isEqualTo(1);
+        }
+    }
+
+    /** The peer grants credits, so that only the memory of messages bounds what the node keeps for it. */
+    @Test
+    void peerThatNeverSaysWhatItHasReceivedEndsWhatIsSentToIt() throws Exception {
+        TcpPeer peer = begins(HEALS);
+        AtomicInteger sent = new AtomicInteger();
+        assertThatExceptionOfType(VerbsTimeoutException.class).isThrownBy(() -> {
+            while (sent.get() < 100) {
+                Message next = channel.message(SHORT).length(Long.BYTES);
+                next.segment().set(ValueLayout.JAVA_LONG, 0, sent.incrementAndGet());
+                channel.send(next, DEADLINE);
+                assertGets(peer, sent.get());
+                say(peer, Wire.GRANT, sent.get(), 0, 0, 0);
+            }
+        });
+        assertReceives(peer, 1, 1, sent.get());
+        NodePair.send(channel, sent.get() + 1);
+        assertGets(peer, sent.get() + 1);
+    }
+}

@@ -169,16 +169,16 @@ final class Healing {
     String wrongClaim(Rail by, Totals.Said said) {
         try (var _ = session.lock.held()) {
             return by.with().carrier == session.rail.with().carrier
-                    ? session.messages.totals.resume(said)
+                    ? session.messages.totals.wrong(said)
                     : "It goes on over another transport";
         }
     }
 
     /** Goes on over the connection of a peer that claims the channel. The caller is the thread that makes progress. */
-    void claim(Rail by) {
+    void claim(Rail by, Totals.Said said) {
         try (var _ = session.lock.held()) {
             begins("The peer has made another connection"); // unless this side knew already
-            if (session.isHealing()) {
+            if (session.isHealing() && session.messages.totals.resume(said) == null) {
                 session.messages.openAgain(Objects.requireNonNull(by.link()), session.memory());
                 goOn(by);
             } else { // it has ended meanwhile

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * is no receipt: the peer's program may never see the message. The channel's lock guards an instance.
  *
  * <p>A message with bytes keeps its buffer. So there is a place for each: the peer has receives for at most {@code window}
- * messages with credits, and for each call there are a reply, a request for a piece, and a piece.
+ * messages with credits, and for each call there are a reply, a request for a piece, and a piece. A peer that says less than
+ * it has gets no more pieces.
  */
 final class Kept {
     /** A request to post again, with its place in the order of all requests. */
@@ -32,12 +33,17 @@ final class Kept {
 
     Kept(NodeOptions options) {
         int most = options.window() + 3 * options.calls();
-        int size = Integer.highestOneBit(most) << 1;
+        int size = Integer.highestOneBit(most) << 2; // the places of pieces do not take those of messages with bytes
         mask = size - 1;
         buffers = new Buffer[size];
         kinds = new int[size];
         calls = new int[size];
         orders = new long[size];
+    }
+
+    /** Returns true if there is no place for one more message: the peer asks for pieces, and does not say what it has. */
+    boolean isFull(int newest) {
+        return newest - oldest + 1 >= buffers.length;
     }
 
     /** Returns the place of the next request, message or operation, in the order of all. */

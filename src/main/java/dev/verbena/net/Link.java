@@ -48,7 +48,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     private final LocalMemory[] sealed;
 
     /** The same memory: a segment that is made when it is used is an object. */
-    private final MemorySegment[] heads;
+    private final @Nullable MemorySegment[] heads;
 
     private int nextBare;
 
@@ -75,7 +75,6 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         heads = new MemorySegment[bare.length];
         for (int i = 0; i < bare.length; i++) {
             bare[i] = bare(i, Wire.HEADER_BYTES);
-            heads[i] = bare(i, BARE_DISTANCE).segment();
         }
         for (int i = 0; i < sealed.length; i++) {
             sealed[i] = bare(i, BARE_DISTANCE);
@@ -125,7 +124,12 @@ abstract sealed class Link permits RdmaLink, TcpLink {
 
     /** Returns the place of the header, and of the tag, of the message that {@link #nextBare} returns next. */
     final MemorySegment nextHead() {
-        return heads[nextBare];
+        MemorySegment known = heads[nextBare];
+        if (known == null) {
+            known = bare(nextBare, BARE_DISTANCE).segment();
+            heads[nextBare] = known;
+        }
+        return known;
     }
 
     /**

@@ -204,6 +204,12 @@ final class Messages {
         mostPlain = options.sends() + options.window();
     }
 
+    /** Returns true if a message about a piece can be kept, or has not to be. */
+    boolean canKeepPiece() {
+        Kept all = kept;
+        return all == null || !all.isFull(totals.sent() + options.window() + options.calls());
+    }
+
     /** Keeps a message that was sent, if the channel can outlive its connection. */
     void keep(@Nullable Buffer buffer, int kind, int call) {
         Kept all = kept;

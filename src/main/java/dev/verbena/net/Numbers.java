@@ -93,7 +93,7 @@ abstract class Numbers<T extends Numbers.Pending<R>, R> {
     private final ArrayDeque<ChannelFuture<R>> unsent = new ArrayDeque<>(1); // grows: most channels have none
 
     /** The objects by number. The numbers behind have not been used. */
-    private final List<T> made = new ArrayList<>();
+    private final List<T> made = new ArrayList<>(1);
 
     private int[] free = {};
     private int freeCount;

@@ -375,7 +375,9 @@ final class Rail {
 
     /** Sends a message about a piece of a transfer. Returns false if others have to be acknowledged before. */
     boolean trySendAboutPiece(int kind, int number) {
-        if (controlRoom <= RESERVED_SENDS || session.state() == SessionState.HEALING) {
+        if (controlRoom <= RESERVED_SENDS
+                || session.state() == SessionState.HEALING
+                || !session.messages.canKeepPiece()) {
             return false;
         }
         try {

@@ -156,7 +156,7 @@ final class Rails {
         } else if (visitor.givesAway(rail)) {
             engine.arrivals.remove(visitor);
             rail.session = healing.session;
-            healing.claim(rail);
+            healing.claim(rail, said);
             engine.giveUp(visitor);
         }
     }

@@ -159,18 +159,24 @@ final class Totals {
     /** Reads what the peer says when it goes on over another connection. Returns null, or what is wrong with it. */
     @Nullable
     String resume(Said said) {
+        String wrong = wrong(said);
+        if (wrong == null) {
+            grantedByPeer = said.granted;
+            receivedByPeer = said.received;
+        }
+        return wrong;
+    }
+
+    /** Returns null, or what is wrong with what the peer says. */
+    @Nullable
+    String wrong(Said said) {
         int more = said.granted - grantedByPeer;
         boolean isWrong = more < 0
                 || more > used - grantedByPeer
                 || said.sent - received < 0
                 || said.received - receivedByPeer < 0
                 || sent - said.received < 0;
-        if (isWrong) {
-            return "It goes on after " + said + ", and this side has " + this;
-        }
-        grantedByPeer = said.granted;
-        receivedByPeer = said.received;
-        return null;
+        return isWrong ? "It goes on after " + said + ", and this side has " + this : null;
     }
 
     /** Returns for example {@code granted 16 of 20, sent 20, 18 received, received 7}. */

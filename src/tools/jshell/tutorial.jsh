@@ -41,7 +41,7 @@ left.modify(QueuePairAttributes.to(QueuePairState.INIT).pkeyIndex(0).port(1).acc
 left.state()
 left.modify(QueuePairAttributes.to(QueuePairState.RTR).addressVector(left.pathTo(peer)).pathMtu(context.port(1).activeMtu()).destinationQueuePair(peer.queuePairNumber()).receivePsn(peer.packetSequenceNumber()).maxDestinationReadAtomic(1).minRnrTimer(Duration.ofNanos(640_000)))
 left.state()
-left.modify(QueuePairAttributes.to(QueuePairState.RTS).sendPsn(left.endpoint().packetSequenceNumber()).timeout(Duration.ofMillis(67)).retryCount(6).rnrRetry(7).maxReadAtomic(1))
+left.modify(QueuePairAttributes.to(QueuePairState.RTS).sendPsn(left.endpoint().packetSequenceNumber()).timeout(Duration.ofMillis(67)).retryCount(6).rnrRetryCount(7).maxReadAtomic(1))
 left.state()
 // One call does the same for the other queue pair.
 right.connect(left.endpoint())

@@ -34,16 +34,11 @@ final class Buffer {
 
     final int index;
 
-    /** The memory with the header and the seal. */
+    /** The memory that is posted: that with the header and the seal, or that of a sealed copy. */
     final LocalMemory whole;
 
     /** The memory of the header, the message and the seal. */
     final MemorySegment all;
-
-    /** The memory that is sent: the same, or that of a sealed copy. */
-    final MemorySegment sent;
-
-    private final LocalMemory posted;
 
     /** True from the time when the message was posted until the adapter has acknowledged it. */
     boolean onWire;
@@ -77,7 +72,7 @@ final class Buffer {
     private @Nullable MemorySegment memory;
 
     /** The number of bytes of the header and of the seal. */
-    private final int around;
+    private final byte around;
 
     /**
      * Makes a buffer.
@@ -86,22 +81,20 @@ final class Buffer {
      * @param room the number of bytes behind the message that its seal needs
      */
     Buffer(int index, LocalMemory whole, int room) {
-        this(index, whole, room, whole);
+        this(index, whole, room, whole.segment());
     }
 
     /**
      * Makes a buffer.
      *
-     * @param posted the memory that is sent, of the same size
+     * @param all the memory of the program, of the same size
      */
-    Buffer(int index, LocalMemory whole, int room, LocalMemory posted) {
+    Buffer(int index, LocalMemory whole, int room, MemorySegment all) {
         this.index = index;
         this.whole = whole;
-        this.around = Wire.HEADER_BYTES + room;
-        this.all = whole.segment();
-        this.posted = posted;
-        this.sent = posted == whole ? all : posted.segment();
-        this.slice = posted;
+        this.around = (byte) (Wire.HEADER_BYTES + room);
+        this.all = all;
+        this.slice = whole;
         this.length = (int) whole.length() - around;
     }
 
@@ -178,7 +171,7 @@ final class Buffer {
     LocalMemory slice() {
         LocalMemory known = slice;
         if (known.length() != length + around) {
-            known = posted.slice(0, length + around);
+            known = whole.slice(0, length + around);
             slice = known;
         }
         return known;

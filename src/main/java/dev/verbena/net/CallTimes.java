@@ -45,7 +45,7 @@ final class CallTimes {
             return 0;
         }
         left = sampled ? SAMPLE : 0;
-        return System.nanoTime() & ~1L | (sampled ? 1 : 0);
+        return (System.nanoTime() & ~1L) | (sampled ? 1 : 0);
     }
 
     /** Ends a call that is measured. */
@@ -69,13 +69,13 @@ final class CallTimes {
     private static int step(long nanos) {
         long within = Math.clamp(nanos, 1L << LOWEST, (2L << HIGHEST) - 1);
         int power = Long.SIZE - 1 - Long.numberOfLeadingZeros(within);
-        return (power - LOWEST) * STEPS + (int) (within >>> power - STEP_BITS) - STEPS;
+        return (power - LOWEST) * STEPS + (int) (within >>> (power - STEP_BITS)) - STEPS;
     }
 
     /** Returns the longest time of a step. */
     private static long end(int step) {
         int power = step / STEPS + LOWEST;
-        return (step % STEPS + STEPS + 1L << power - STEP_BITS) - 1;
+        return ((step % STEPS + STEPS + 1L) << (power - STEP_BITS)) - 1;
     }
 
     private void add(int step, int times) {

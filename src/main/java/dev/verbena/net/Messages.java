@@ -106,7 +106,9 @@ final class Messages {
         }
         for (int i = 0; i < sends.length; i++) {
             LocalMemory whole = on.piece(piece++, size);
-            sends[i] = new Buffer(i, whole, room, Sizes.sealsCopies(options) ? on.piece(piece++, size) : whole);
+            sends[i] = Sizes.sealsCopies(options)
+                    ? new Buffer(i, on.piece(piece++, size), room, whole.segment())
+                    : new Buffer(i, whole, room);
             idle[sends.length - 1 - i] = sends[i];
         }
         idleCount = sends.length;

@@ -325,7 +325,7 @@ final class Rail {
     void send(Link on, Buffer buffer) {
         Seal by = seal;
         if (by != null) {
-            by.seal(buffer.all, buffer.length(), buffer.sent);
+            by.seal(buffer.all, buffer.length(), buffer.whole.segment());
         }
         try {
             on.send(buffer.index, buffer.slice());

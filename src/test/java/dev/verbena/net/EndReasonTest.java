@@ -29,9 +29,16 @@ class EndReasonTest {
         }
     }
 
+    /** Who goes on with a channel that the peer does not have is told so. Between is the code to use RDMA. */
+    @Test
+    void lostHasTheCodeBehindThatOfRdma() {
+        assertThat(EndReason.LOST.code).isEqualTo(Wire.USE_RDMA + 1).isEqualTo(12);
+        assertThat(EndReason.of(12)).isEqualTo(EndReason.LOST);
+    }
+
     @Test
     void otherReasonsAreNeverSent() {
-        assertThat(Stream.of(EndReason.values()).filter(reason -> !SENT.contains(reason)))
+        assertThat(Stream.of(EndReason.values()).filter(reason -> !SENT.contains(reason) && reason != EndReason.LOST))
                 .allSatisfy(reason -> assertThat(reason.code).isEqualTo(-1));
         assertThat(EndReason.of(SENT.size())).isEqualTo(EndReason.PEER_FAILED);
         assertThat(EndReason.of(4095)).isEqualTo(EndReason.PEER_FAILED);

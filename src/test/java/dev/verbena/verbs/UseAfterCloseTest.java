@@ -52,7 +52,7 @@ class UseAfterCloseTest {
             Map.entry(Export.class, Set.of("name", "access", "hasKeysOfChannels", "inTheClear", "isInTheClear")),
             Map.entry(
                     Connection.class,
-                    Set.of("id", "domain", "completionQueue", "queuePair", "request", "peer", "ended")),
+                    Set.of("id", "domain", "completionQueue", "queuePair", "privateData", "peer", "ended")),
             Map.entry(Listener.class, Set.of("id")),
             Map.entry(ConnectRequest.class, Set.of("peer", "privateData", "parameters")),
             Map.entry(LocalMemory.class, Set.of("region", "length", "slice")),

@@ -168,11 +168,11 @@ class HealOnDevice {
             ends.client().writeLong(remote.slice(Long.BYTES, Long.BYTES), 9, DEADLINE);
             return null;
         });
+        Await.until("the wire is cut", isCut::get); // a slow machine may look like a loss before
         awaitLoss(ends);
         wire.lose(packet -> false);
         NodePair.end(read);
         NodePair.end(write);
-        assertThat(isCut).isTrue();
         assertThat(mine.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(7);
         assertThat(table.get(ValueLayout.JAVA_LONG, Long.BYTES)).isEqualTo(9);
         callsEnd.set(true);

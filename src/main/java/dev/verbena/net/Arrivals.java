@@ -52,10 +52,11 @@ final class Arrivals {
      * Makes a channel for a peer that connects. If there are as many as may be, one gives way: the oldest one whose peer has
      * left or was refused, or else the oldest one whose peer has not greeted. Returns null if there is none.
      *
-     * @param resumes true if the peer says that it goes on with a channel, which counts already
+     * @param claims true if the peer says that it goes on with a channel, which counts already
      */
     @Nullable
-    Session admit(InetSocketAddress peer, boolean resumes) {
+    Session admit(InetSocketAddress peer, boolean claims) {
+        boolean resumes = claims && engine.options.heals();
         Session session = enter(peer, resumes);
         while (session == null && makesRoom(hasRoomOf(peer, resumes) ? null : peer.getAddress())) {
             session = enter(peer, resumes);

@@ -137,7 +137,7 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         /** Disconnects. No request is carried out afterwards. Does nothing if there is no connection. */
         abstract void disconnect();
 
-        /** Forgets the channel, which is closed. */
+        /** Forgets the connection, whose channel is closed or has another one. Doing this twice does no harm. */
         abstract void forget();
     }
 

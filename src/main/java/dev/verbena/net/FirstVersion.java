@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
  * ends.
  */
 final class FirstVersion {
-    /** What ends a channel with such a peer. */
+    /** The end of a channel with such a peer. */
     static final String SPOKEN = "It speaks version 1, this side version " + Wire.VERSION;
 
     private static final int HELLO = 0x5642_4e54; // "VBNT"

@@ -149,10 +149,10 @@ final class Handlers {
             return;
         }
         if (messages.listening.takeOpened()) {
-            call(session, with, true);
+            call(session, with, Handler::opened);
         }
         if (messages.listening.takePathChange()) {
-            tellPath(session, with);
+            call(session, with, messages.listening.isToldLost() ? Handler::pathLost : Handler::pathBack);
         }
         int left = window;
         Message message = messages.nextForHandler();
@@ -163,7 +163,7 @@ final class Handlers {
         if (left == 0) {
             ready(session); // after the other channels
         } else if (messages.listening.takeEnd()) {
-            call(session, with, false);
+            call(session, with, Handler::closed);
             if (messages.listening.isOwned()) {
                 engine.bury(session);
             }
@@ -188,26 +188,14 @@ final class Handlers {
         message.close();
     }
 
-    private void tellPath(Session session, Handler with) {
-        try {
-            if (session.messages.listening.isToldLost()) {
-                with.pathLost(session.channel);
-            } else {
-                with.pathBack(session.channel);
-            }
-        } catch (Throwable thrown) {
-            handlerFailed(session, with, null, thrown);
-        }
-        afterHandler();
+    /** A method of a handler that concerns its channel alone. */
+    private interface Word {
+        void to(Handler handler, Channel channel) throws Exception;
     }
 
-    private void call(Session session, Handler with, boolean opened) {
+    private void call(Session session, Handler with, Word word) {
         try {
-            if (opened) {
-                with.opened(session.channel);
-            } else {
-                with.closed(session.channel);
-            }
+            word.to(with, session.channel);
         } catch (Throwable thrown) {
             handlerFailed(session, with, null, thrown);
         }

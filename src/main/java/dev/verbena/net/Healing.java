@@ -74,11 +74,11 @@ final class Healing {
         pause = FIRST_PAUSE_NANOS;
         attempts = 0;
         failure = details;
-        record("LOST", details);
         session.rail.retire();
         session.messages.pathLost();
         session.operations.pathLost();
         session.changes.wakeAll();
+        record("LOST", details);
         return true;
     }
 
@@ -178,19 +178,27 @@ final class Healing {
     void claim(Rail by, Totals.Said said) {
         try (var _ = session.lock.held()) {
             begins("The peer has made another connection"); // unless this side knew already
-            if (session.isHealing() && session.messages.totals.resume(said) == null) {
-                session.messages.openAgain(Objects.requireNonNull(by.link()), session.memory());
-                goOn(by);
-            } else { // it has ended meanwhile
+            if (!session.isHealing() || session.messages.totals.resume(said) != null) { // it has ended meanwhile
                 by.retire();
+                return;
             }
+            try {
+                session.messages.openAgain(Objects.requireNonNull(by.link()), session.memory());
+            } catch (RuntimeException | Error refused) { // for lack of memory: the peer tries again
+                by.retire();
+                throw refused;
+            }
+            goOn(by);
         }
     }
 
     /** Sends again what the peer does not have, in the order of the first time. */
     private void goOn(Rail by) {
         Messages messages = session.messages;
+        Rail last = session.rail;
         session.rail = by;
+        last.forget();
+        session.operations.pathLost(); // what was given up meanwhile, or could not be told for lack of memory
         by.up();
         session.happen(SessionState.Event.HEALED, null);
         messages.counts.reconnects++;

@@ -9,9 +9,8 @@ import org.jspecify.annotations.Nullable;
  * connection sends them again over the next one, with the numbers that they had. An acknowledgement of the peer's adapter
  * is no receipt: the peer's program may never see the message. The channel's lock guards an instance.
  *
- * <p>A message with bytes keeps its buffer. So there is a place for each: the peer has receives for at most {@code window}
- * messages with credits, and for each call there are a reply, a request for a piece, and a piece. A peer that says less than
- * it has gets no more pieces.
+ * <p>A message with bytes keeps its buffer, and there is a place for each buffer. Messages without bytes, which are about
+ * pieces, have at least as many places. A peer that says less than it has gets no more messages once its places are taken.
  */
 final class Kept {
     /** A request to post again, with its place in the order of all requests. */
@@ -32,8 +31,7 @@ final class Kept {
     private long requests;
 
     Kept(NodeOptions options) {
-        int most = options.window() + 3 * options.calls();
-        int size = Integer.highestOneBit(most) << 2; // the places of pieces do not take those of messages with bytes
+        int size = Integer.highestOneBit(Sizes.buffers(options) + 2 * options.calls()) << 2;
         mask = size - 1;
         buffers = new Buffer[size];
         kinds = new int[size];

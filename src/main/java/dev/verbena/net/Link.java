@@ -170,6 +170,11 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         return key | place;
     }
 
+    /** Has the adapter use no memory of the requests any more: all of them end. Over TCP, the end of the connection does that. */
+    void stop() {
+        // See RdmaLink.
+    }
+
     /** Posts a message, which begins with its header. */
     abstract void send(int place, LocalMemory message);
 

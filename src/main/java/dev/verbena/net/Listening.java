@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The handler of a channel, and what it was told. The channel's lock guards all changes, and the methods take it. */
 final class Listening {
-    /** What the handler knows of its channel. */
+    /** The last thing that the handler was told of its channel. */
     private enum Told {
         NOTHING,
         OPEN,

@@ -3,7 +3,7 @@ package dev.verbena.net;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * What others see of a node: adds it to the MBean server and to flight recordings once there are any. To make them would take
+ * The node as others see it: adds it to the MBean server and to flight recordings once there are any. To make them would take
  * a program's start longer than all of this library.
  */
 final class ManagedNode {

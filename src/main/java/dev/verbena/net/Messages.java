@@ -209,7 +209,7 @@ final class Messages {
     /** Returns true if a message about a piece can be kept, or has not to be. */
     boolean canKeepPiece() {
         Kept all = kept;
-        return all == null || !all.isFull(totals.sent() + options.window() + options.calls());
+        return all == null || !all.isFull(totals.sent() + sends.length);
     }
 
     /** Keeps a message that was sent, if the channel can outlive its connection. */

@@ -95,27 +95,7 @@ final class NodeCounts {
 
     /** Returns the counters of the node, with those of all of its channels. */
     NodeStatistics statistics(ChannelStatistics sum, long pinnedBytes) {
-        return new NodeStatistics(
-                sum.sent(),
-                sum.received(),
-                sum.sentBytes(),
-                sum.receivedBytes(),
-                sum.calls(),
-                sum.faults(),
-                sum.abandoned(),
-                sum.served(),
-                handlerFailures.get(), // those in a channel that its handler has closed before, too
-                sum.transfersSent(),
-                sum.transfersReceived(),
-                sum.operations(),
-                sum.operationBytes(),
-                sum.stalls(),
-                sum.stalledNanos(),
-                sum.reconnects(),
-                opened.get(),
-                ended.get(),
-                strangers.get(),
-                pinnedBytes);
+        return new NodeStatistics(sum, handlerFailures.get(), opened.get(), ended.get(), strangers.get(), pinnedBytes);
     }
 
     Node.Attacks attacks() {

@@ -55,6 +55,10 @@ final class Rail {
     /** True once the channel needs this connection no more, and goes on. */
     private volatile boolean retired;
 
+    /** The next one of those to free: see {@link Rails}. */
+    @Nullable
+    Rail nextRetired;
+
     private volatile RailState state = RailState.CONNECTING;
     private volatile Carrier.@Nullable Connection connection;
     private volatile @Nullable Link link;
@@ -574,13 +578,27 @@ final class Rail {
      */
     void retire() {
         retired = true;
-        down();
-        engine.rails.retire(this);
+        try {
+            Link on = link;
+            if (on != null) {
+                on.stop(); // first: the end of a connection may wait for the peer
+            }
+            down();
+        } finally {
+            engine.rails.retire(this);
+        }
     }
 
-    /** Frees what this connection has. The caller holds no lock. */
+    /** Frees what this connection has. The channel's last one keeps the channel's domain. The caller holds no lock. */
     void free() {
         closeArena();
+        if (session.rail != this) {
+            forget();
+        }
+    }
+
+    /** Forgets the connection, which the channel needs no more. Doing this twice does no harm. */
+    void forget() {
         Carrier.Connection own = connection;
         if (own != null) {
             own.forget();

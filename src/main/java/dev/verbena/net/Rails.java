@@ -4,7 +4,6 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
@@ -28,11 +27,8 @@ final class Rails {
 
     private final ConcurrentLinkedQueue<Claimed> claims = new ConcurrentLinkedQueue<>();
 
-    /** The connections that channels have lost. */
-    private final ConcurrentLinkedQueue<Rail> retired = new ConcurrentLinkedQueue<>();
-
-    /** True while a thread frees these. */
-    private final AtomicBoolean freeing = new AtomicBoolean();
+    /** The first one of the connections that channels have lost, which are linked. The table's lock guards the links. */
+    private volatile @Nullable Rail retired;
 
     Rails(Engine engine, int places) {
         this.engine = engine;
@@ -86,29 +82,48 @@ final class Rails {
 
     // Those that were lost
 
-    /** Notes that a channel needs a connection no more. The caller holds the channel's lock. */
+    /** Notes that a channel needs a connection no more. The caller holds the channel's lock. Allocates nothing. */
     void retire(Rail rail) {
         try (var _ = engine.table.held()) {
             remove(rail);
+            rail.nextRetired = retired;
+            retired = rail;
         }
-        retired.add(rail);
         engine.someEnded = true;
         engine.carrier.wake();
     }
 
-    /** Frees the connections that channels need no more. The caller holds no lock. */
+    /** Frees the connections that channels need no more. One that C refuses to free is tried again later. */
     void freeRetired() {
-        if (retired.isEmpty() || !freeing.compareAndSet(false, true)) {
-            return; // another thread does
-        }
-        try {
-            for (Rail rail = retired.peek(); rail != null; rail = retired.peek()) {
+        Rail next = takeRetired();
+        while (next != null) {
+            Rail rail = next;
+            next = rail.nextRetired;
+            try {
                 rail.free();
-                retired.poll(); // last: memory may be missing
-                rail.session.tick(System.nanoTime()); // looks for another one at once
+            } catch (RuntimeException | Error refused) {
+                putBack(rail);
             }
-        } finally {
-            freeing.set(false);
+            rail.session.tick(System.nanoTime()); // looks for another one at once
+        }
+    }
+
+    /** Takes all that are to be freed. */
+    private @Nullable Rail takeRetired() {
+        if (retired == null) {
+            return null; // without the lock
+        }
+        try (var _ = engine.table.held()) {
+            Rail first = retired;
+            retired = null;
+            return first;
+        }
+    }
+
+    private void putBack(Rail rail) {
+        try (var _ = engine.table.held()) {
+            rail.nextRetired = retired;
+            retired = rail;
         }
     }
 
@@ -156,8 +171,11 @@ final class Rails {
         } else if (visitor.givesAway(rail)) {
             engine.arrivals.remove(visitor);
             rail.session = healing.session;
-            healing.claim(rail, said);
-            engine.giveUp(visitor);
+            try {
+                healing.claim(rail, said);
+            } finally {
+                engine.giveUp(visitor);
+            }
         }
     }
 }

@@ -592,8 +592,9 @@ final class RdmaCarrier extends Carrier {
 
         @Override
         void forget() {
-            known.remove(id);
-            endTransfer(); // that of the channel itself
+            if (known.remove(id) != null) {
+                endTransfer(); // that of the channel itself
+            }
         }
     }
 

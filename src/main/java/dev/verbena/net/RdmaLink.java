@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsException;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.lifetime.ObjectLifetime;
@@ -94,6 +95,15 @@ final class RdmaLink extends Link {
     void serves(long keyOfRail, String channel) {
         super.serves(keyOfRail, channel);
         verbs.serves(pair, channel);
+    }
+
+    @Override
+    void stop() {
+        try {
+            pair.fail();
+        } catch (VerbsException | IllegalStateException gone) {
+            // The device was removed, or the queue pair is closed.
+        }
     }
 
     @Override

@@ -44,7 +44,7 @@ final class Session {
     /** The connection that messages travel over. Of a channel that has lost it and has no other, it is the last one. */
     volatile Rail rail;
 
-    /** What lets this channel outlive its connection; null if one of the nodes has no {@link NodeOptions#heal}. */
+    /** The search for another connection; null if one of the nodes has no {@link NodeOptions#heal}. */
     volatile @Nullable Healing healing;
 
     final Messages messages;

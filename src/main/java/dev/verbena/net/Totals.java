@@ -149,7 +149,7 @@ final class Totals {
         Wire.writeHeader(message, Wire.kind(message), Wire.call(message), granted, sequence, received);
     }
 
-    /** What a side says in the last header of its greetings. */
+    /** The totals in the last header of the greetings of a side. */
     record Said(int granted, int sent, int received) {
         static Said in(MemorySegment message) {
             return new Said(Wire.granted(message), Wire.sequence(message), Wire.received(message));

@@ -84,7 +84,7 @@ class NodeMetricsTest {
                         assertThat(each.getValue()).as(meter.getId().toString()).isNotNegative());
     }
 
-    /** Who reads the example finds all counters in it, on one page. */
+    /** The example has all counters, on one page. */
     @Test
     void allCountersArePublishedInSixtyLines() throws IOException {
         String text = Files.readString(SOURCE);

@@ -17,7 +17,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
-/** What each channel counts. {@link StatisticsTest} has the counters of nodes. */
+/** The counters of each channel. {@link StatisticsTest} has the counters of nodes. */
 @FencedTest
 class ChannelCountsTest extends ConnectedTest {
     private ChannelStatistics client() {

@@ -29,7 +29,7 @@ class EndReasonTest {
         }
     }
 
-    /** Who goes on with a channel that the peer does not have is told so. Between is the code to use RDMA. */
+    /** The peer that goes on with a channel which this side does not have is told so. Between is the code to use RDMA. */
     @Test
     void lostHasTheCodeBehindThatOfRdma() {
         assertThat(EndReason.LOST.code).isEqualTo(Wire.USE_RDMA + 1).isEqualTo(12);

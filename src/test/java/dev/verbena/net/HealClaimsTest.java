@@ -22,6 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Peers that claim channels which are not theirs, or say that they have had what they have not. */
 class HealClaimsTest extends TcpTest {
@@ -194,22 +195,28 @@ class HealClaimsTest extends TcpTest {
         }
     }
 
-    /** The peer grants credits, so that only the memory of messages bounds what the node keeps for it. */
-    @Test
-    void peerThatNeverSaysWhatItHasReceivedEndsWhatIsSentToIt() throws Exception {
-        TcpPeer peer = begins(HEALS);
-        AtomicInteger sent = new AtomicInteger();
+    /** Sends numbers while there is memory. The peer grants credits, and says no more than before. Returns the last number. */
+    private int fill(TcpPeer peer, int from, int sentByPeer) throws Exception {
+        AtomicInteger sent = new AtomicInteger(from);
         assertThatExceptionOfType(VerbsTimeoutException.class).isThrownBy(() -> {
-            while (sent.get() < 100) {
+            while (sent.get() < from + 200) {
                 Message next = channel.message(SHORT).length(Long.BYTES);
                 next.segment().set(ValueLayout.JAVA_LONG, 0, sent.incrementAndGet());
                 channel.send(next, DEADLINE);
                 assertGets(peer, sent.get());
-                say(peer, Wire.GRANT, sent.get(), 0, 0, 0);
+                say(peer, Wire.GRANT, sent.get(), sentByPeer, from, 0);
             }
         });
-        assertReceives(peer, 1, 1, sent.get());
-        NodePair.send(channel, sent.get() + 1);
-        assertGets(peer, sent.get() + 1);
+        return sent.get();
+    }
+
+    /** Only the memory of messages bounds what the node keeps for such a peer, and all of it comes back. */
+    @ParameterizedTest
+    @ValueSource(ints = {4, 64})
+    void peerThatNeverSaysWhatItHasReceivedEndsWhatIsSentToIt(int sends) throws Exception {
+        TcpPeer peer = begins(HEALS.sends(sends));
+        int most = fill(peer, 0, 0);
+        assertReceives(peer, 1, most, most);
+        assertThat(fill(peer, most, 1)).isEqualTo(2 * most);
     }
 }

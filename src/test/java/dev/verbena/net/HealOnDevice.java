@@ -42,7 +42,7 @@ class HealOnDevice {
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final VerbsArena arena = VerbsArena.ofShared();
 
-    /** What the wire loses. */
+    /** The packets that the wire loses. */
     enum Cut {
         BOTH_WAYS(packet -> true),
         TO_SERVER(Packet::toServer),

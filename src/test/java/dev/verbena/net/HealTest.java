@@ -306,6 +306,31 @@ class HealTest {
     }
 
     @Test
+    void operationsThatAreGivenUpMeanwhileGiveTheirNumbersBack() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        MemorySegment table = nodes.arena.allocate(Long.BYTES, Long.BYTES);
+        nodes.client.export("table", table, AccessFlag.REMOTE_WRITE).inTheClear();
+        RemoteMemory number = ends.server().remote("table", DEADLINE);
+        try (Silence _ = new Silence(ends.client())) {
+            List<Long> tickets = new ArrayList<>();
+            try (var _ = ends.server().session().lock.held()) { // no completion is handled meanwhile
+                for (int i = 0; i < 4; i++) {
+                    tickets.add(ends.server().tryWriteLong(number, i));
+                }
+                cut(ends.server());
+            }
+            assertThat(tickets).doesNotContain(0L);
+            for (long ticket : tickets) {
+                assertThatExceptionOfType(VerbsTimeoutException.class)
+                        .isThrownBy(() -> ends.server().await(ticket, Duration.ZERO));
+            }
+        }
+        for (int i = 0; i < 4; i++) {
+            ends.server().writeLong(number, i, DEADLINE);
+        }
+    }
+
+    @Test
     void interruptEndsAWaitAndNotTheChannel() throws Exception {
         NodePair.Ends ends = nodes.connect();
         try (Silence _ = new Silence(ends.client())) {

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import strangers.LonelyNode;
 
-/** What management agents and flight recordings show of a node. */
+/** A node as management agents and flight recordings show it. */
 @Timeout(120)
 class ManagedNodeTest {
     private static final NodeOptions TCP = NodeOptions.defaults().transport(Transport.TCP);

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What C gets of the options for a fleet whose switches have several queues: class, level, MTU and completion vector. */
+/** The options as C gets them for a fleet whose switches have several queues: class, level, MTU and completion vector. */
 @FencedTest
 class PathOptionsTest extends ConnectedTest {
     private static final int CLASS = 26 << 2;

@@ -4,7 +4,7 @@ import static dev.verbena.tools.perf.PerfPlan.check;
 import static dev.verbena.tools.perf.PerfPlan.checkRange;
 
 /**
- * How much a measurement sends at once, for how long, and in which class.
+ * The traffic of a measurement: the amount that it sends at once, for which time, and in which class.
  *
  * @param seconds the time of each measurement; 0 if the number of messages ends it
  * @param bothWays true if both ends send when the bandwidth is measured

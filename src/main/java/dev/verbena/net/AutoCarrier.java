@@ -14,6 +14,7 @@ import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +47,7 @@ final class AutoCarrier extends Carrier {
         for (int tries = 1; ; tries++) {
             TcpCarrier tcp = new TcpCarrier(engine, own, options, arena);
             try {
-                RdmaCarrier.Place place = find(tcp.address(), arena);
+                RdmaCarrier.Place place = find(tcp.address(), options, arena);
                 return place == null ? tcp : new AutoCarrier(new RdmaCarrier(engine, place, options, arena), tcp);
             } catch (IOException failure) {
                 tcp.close();
@@ -62,9 +63,9 @@ final class AutoCarrier extends Carrier {
     }
 
     /** Takes the address of a device. Returns null if there is no device, or if the libraries of RDMA are missing. */
-    private static RdmaCarrier.@Nullable Place find(InetSocketAddress own, VerbsArena arena) {
+    private static RdmaCarrier.@Nullable Place find(InetSocketAddress own, NodeOptions options, VerbsArena arena) {
         try {
-            return RdmaCarrier.Place.at(own, arena);
+            return RdmaCarrier.Place.at(own, options, arena);
         } catch (RdmaUnavailableException noLibrary) {
             return null;
         } catch (VerbsException refused) {
@@ -81,8 +82,8 @@ final class AutoCarrier extends Carrier {
     }
 
     @Override
-    InetSocketAddress address() {
-        return rdma.address();
+    List<InetSocketAddress> addresses() {
+        return rdma.addresses();
     }
 
     @Override
@@ -160,7 +161,7 @@ final class AutoCarrier extends Carrier {
     }
 
     @Override
-    void connect(Rail rail) {
+    void connect(Rail rail, Ways.Way way) {
         throw new IllegalStateException("A connection belongs to one of the two transports");
     }
 
@@ -168,7 +169,7 @@ final class AutoCarrier extends Carrier {
     private final class Asking implements Attempt {
         @Override
         public void begin(Session session) {
-            tcp.connect(session.rail, true);
+            tcp.connect(session.rail, new Ways.Way(0, session.peer), true);
         }
 
         @Override
@@ -201,7 +202,7 @@ final class AutoCarrier extends Carrier {
 
         @Override
         public void begin(Session session) {
-            rdma.connect(session.rail);
+            rdma.connect(session.rail, new Ways.Way(0, session.peer));
         }
 
         @Override

@@ -57,6 +57,9 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     /** Memory of a sealed transfer that is over, for the next one. */
     final AtomicReference<Staging.@Nullable Memory> idle = new AtomicReference<>();
 
+    /** The longest time of a connect from an address of this node, if the node has another one to try. */
+    private static final Duration PATIENCE = Duration.ofSeconds(3);
+
     /** A step of a call that connects. */
     interface Attempt {
         /** Begins to connect a channel. */
@@ -147,8 +150,13 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     /** Returns the number of bytes that the device pins for the node. */
     abstract long pinnedBytes();
 
-    /** Returns the address of the listener. */
-    abstract InetSocketAddress address();
+    /** Returns the addresses of the listeners: that of the node, and those of {@link NodeOptions#paths}. */
+    abstract List<InetSocketAddress> addresses();
+
+    /** Returns the address of the node. */
+    final InetSocketAddress address() {
+        return addresses().getFirst();
+    }
 
     /** Returns the context of the device. */
     abstract Context context();
@@ -171,10 +179,42 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     abstract void start();
 
     /** Returns the first step to connect to a peer. */
-    abstract Attempt attempt();
+    Attempt attempt() {
+        return new From(0);
+    }
+
+    /** Connects from one of this node's addresses, or else from the next one. */
+    final class From implements Attempt {
+        private final int own;
+
+        From(int own) {
+            this.own = own;
+        }
+
+        private boolean isLast() {
+            return own == addresses().size() - 1;
+        }
+
+        @Override
+        public void begin(Session session) {
+            connect(session.rail, new Ways.Way(own, session.peer));
+        }
+
+        @Override
+        public Duration patience() {
+            return isLast() ? Deadline.FOREVER : PATIENCE;
+        }
+
+        @Override
+        public @Nullable Attempt next(Session failed, boolean late) {
+            ChannelException why = failed.cause(); // null if C has refused to begin
+            boolean mayHelp = late || why == null || why.reason() == EndReason.UNREACHABLE;
+            return !isLast() && mayHelp ? new From(own + 1) : null;
+        }
+    }
 
     /** Begins to connect. */
-    abstract void connect(Rail rail);
+    abstract void connect(Rail rail, Ways.Way way);
 
     /**
      * Hands completions and events to the channels. Only the thread that makes progress calls this.

@@ -152,7 +152,7 @@ final class Engine {
         this.rails = new Rails(this, places);
         try {
             carrier = switch (options.transport()) {
-                case RDMA -> new RdmaCarrier(this, RdmaCarrier.Place.at(own, arena), options, arena);
+                case RDMA -> new RdmaCarrier(this, RdmaCarrier.Place.at(own, options, arena), options, arena);
                 case TCP -> new TcpCarrier(this, own, options, arena);
                 case AUTO -> AutoCarrier.open(this, own, options, arena);
             };

@@ -2,6 +2,8 @@ package dev.verbena.net;
 
 import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -53,7 +55,12 @@ final class Greetings {
     /** Returns the claim of this side; null if the channel can't outlive its connection. */
     private Wire.@Nullable Claim claim() {
         Healing healing = rail.session.healing;
-        return healing == null ? null : new Wire.Claim(rail.resumes, healing.id);
+        return healing == null ? null : new Wire.Claim(rail.resumes, healing.id, paths());
+    }
+
+    /** Returns the addresses of this node, by which the peer may connect again; none if it has one only. */
+    private List<InetSocketAddress> paths() {
+        return options.paths().isEmpty() ? List.of() : rail.with().carrier.addresses();
     }
 
     private void send(Link on, byte[] bytes) {
@@ -69,7 +76,7 @@ final class Greetings {
 
     private Introduction begin() {
         Introduction begun =
-                new Introduction(options, rail.transport(), rail.with().asks(), claim());
+                new Introduction(options, rail.transport(), rail.with().asks(), claim(), paths());
         introduction = begun;
         return begun;
     }
@@ -209,7 +216,8 @@ final class Greetings {
 
     /** Returns what is wrong with the answer of a peer to a claim; else null. */
     private @Nullable String wrongAgain(Wire.@Nullable Claim claim) {
-        return Objects.equals(claim, claim()) ? null : "It goes on with another channel";
+        Wire.Claim own = claim();
+        return own != null && own.isOf(claim) ? null : "It goes on with another channel";
     }
 
     /** Returns the channel that the peer goes on with, once it has proved that it may. */

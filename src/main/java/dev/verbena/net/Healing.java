@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.jfr.Recorder;
+import java.net.InetSocketAddress;
 import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
@@ -18,6 +19,11 @@ import org.jspecify.annotations.Nullable;
 final class Healing {
     private static final long FIRST_PAUSE_NANOS = 50_000_000;
     private static final long LONGEST_PAUSE_NANOS = 2_000_000_000L;
+
+    /** The shortest and the longest time on another path than the preferred one, before that is tried again. */
+    private static final long FIRST_STAY_NANOS = 5_000_000_000L;
+
+    private static final long LONGEST_STAY_NANOS = 300_000_000_000L;
 
     /** The longest time of one attempt: the kernel sends a lost request again after four seconds only. */
     private static final long ATTEMPT_NANOS = 1_500_000_000L;
@@ -42,6 +48,22 @@ final class Healing {
     /** The connection that is being made; null while there is none. */
     private volatile @Nullable Rail next;
 
+    /** The paths to try, for the side that connects. */
+    private @Nullable Ways ways;
+
+    /** The path of the next attempt, and the number of paths that were tried since the last pause. */
+    private Ways.@Nullable Way way;
+
+    private int tried;
+
+    /** The number of times that the peer has refused for good since the loss. */
+    private int refused;
+
+    /** The time since which the channel has this path, and how long it stays there at least if it prefers another one. */
+    private long takenAt;
+
+    private long stay = FIRST_STAY_NANOS;
+
     private long lostAt;
     private long nextAt;
     private long attemptEnds;
@@ -64,6 +86,16 @@ final class Healing {
         return next;
     }
 
+    /** Notes the addresses of the peer, for the side that connects. */
+    void paths(List<InetSocketAddress> ofPeer) {
+        ways = new Ways(session.rail.with().carrier.addresses(), session.peer, ofPeer);
+        takenAt = System.nanoTime();
+    }
+
+    private Ways ways() {
+        return Objects.requireNonNull(ways);
+    }
+
     /** Begins, if the channel can: the connection is lost. Returns false if it can't. */
     boolean begins(String details) {
         if (!session.happen(SessionState.Event.PATH_LOST, null)) {
@@ -71,6 +103,9 @@ final class Healing {
         }
         lostAt = System.nanoTime();
         nextAt = lostAt;
+        if (!session.incoming) {
+            chooseFirst();
+        }
         pause = FIRST_PAUSE_NANOS;
         attempts = 0;
         failure = details;
@@ -80,6 +115,16 @@ final class Healing {
         session.changes.wakeAll();
         record("LOST", details);
         return true;
+    }
+
+    /** Begins with the path behind the one that was lost. */
+    private void chooseFirst() {
+        way = ways().after(session.rail.way());
+        tried = 0;
+        refused = 0;
+        if (isPreferred() && lostAt - takenAt > LONGEST_STAY_NANOS) {
+            stay = FIRST_STAY_NANOS;
+        }
     }
 
     /** Looks at the clock. */
@@ -95,11 +140,26 @@ final class Healing {
         if (session.incoming) {
             return; // the peer connects
         }
+        lookAfterAttempt(now);
+    }
+
+    private void lookAfterAttempt(long now) {
         Rail trying = next;
         if (trying == null && now - nextAt >= 0) {
             attempt(now);
         } else if (trying != null && now - attemptEnds > 0) {
             failed(EndReason.UNREACHABLE, "The peer has not answered", null);
+        }
+    }
+
+    private boolean isPreferred() {
+        return session.rail.way().equals(ways().preferred());
+    }
+
+    /** Tries the preferred path, if the channel has been on another one for a while. */
+    void tickOpen(long now) {
+        if (session.isOpen() && !session.incoming && ways().count() > 1 && !isPreferred()) {
+            lookAfterAttempt(now);
         }
     }
 
@@ -113,7 +173,7 @@ final class Healing {
         try {
             made = engine.rails.lay(session);
             next = made;
-            session.rail.with().carrier.connect(made);
+            session.rail.with().carrier.connect(made, Objects.requireNonNull(way));
         } catch (RuntimeException | Error refused) { // for lack of memory or descriptors, for example
             if (made == null) {
                 engine.connector.end();
@@ -128,16 +188,31 @@ final class Healing {
     void failed(EndReason reason, String details, @Nullable Throwable why) {
         giveUp();
         failure = details;
-        if (FINAL.contains(reason)) {
+        if (!session.isHealing()) {
+            stayLonger(); // the channel has a path
+        } else if (FINAL.contains(reason) && ++refused >= ways().count()) {
             session.endLocked(SessionState.Event.LOST, reason, details, why);
         } else {
             schedule();
         }
     }
 
+    /** Tries the next path at once, and after a pause once all of them were tried. */
     private void schedule() {
-        nextAt = System.nanoTime() + pause;
-        pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+        tried++;
+        way = ways().after(Objects.requireNonNull(way));
+        nextAt = System.nanoTime();
+        if (tried % ways().count() == 0) {
+            nextAt += pause;
+            pause = Math.min(2 * pause, LONGEST_PAUSE_NANOS);
+        }
+    }
+
+    /** Tries the preferred path after a while. */
+    private void stayLonger() {
+        way = ways().preferred();
+        nextAt = System.nanoTime() + stay;
+        stay = Math.min(2 * stay, LONGEST_STAY_NANOS);
     }
 
     /** Gives up the attempt that is under way, if there is one. */
@@ -151,6 +226,23 @@ final class Healing {
     }
 
     // The next connection
+
+    /**
+     * Leaves the last connection, if the channel still has it, for one over the preferred path. So the totals in the greeting
+     * hold. Returns false if the channel has ended or is being closed.
+     */
+    boolean leavesLast(Link by) {
+        if (!session.isHealing()) {
+            Ways.Way last = session.rail.way();
+            if (session.state() != SessionState.OPEN || !begins("The channel takes its first path again")) {
+                giveUp();
+                return false;
+            }
+            way = ways().before(last); // if this fails, the last path comes next
+        }
+        session.begin(by);
+        return true;
+    }
 
     /** Goes on over a connection that this side has made. */
     void resume(Rail by, Totals.Said said) {
@@ -197,6 +289,10 @@ final class Healing {
         Messages messages = session.messages;
         Rail last = session.rail;
         session.rail = by;
+        takenAt = System.nanoTime();
+        if (!session.incoming && !isPreferred()) {
+            stayLonger();
+        }
         last.forget();
         session.operations.pathLost(); // what was given up meanwhile, or could not be told for lack of memory
         by.up();

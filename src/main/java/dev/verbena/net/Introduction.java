@@ -4,8 +4,10 @@ import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.internal.noise.NoiseHandshake.Pattern;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -36,14 +38,23 @@ final class Introduction {
     /** The channel that this side can go on with later; null if it can't. */
     private Wire.@Nullable Claim claim;
 
+    private final List<InetSocketAddress> paths;
+
     /**
      * Begins the greetings of one side.
      *
      * @param asks true to connect only if the peer has no RDMA
      * @param claim the channel, for the side that connects, if it can go on with the channel later; else null
+     * @param paths the addresses of this side, if it has several
      */
-    Introduction(NodeOptions options, Transport transport, boolean asks, Wire.@Nullable Claim claim) {
+    Introduction(
+            NodeOptions options,
+            Transport transport,
+            boolean asks,
+            Wire.@Nullable Claim claim,
+            List<InetSocketAddress> paths) {
         this.claim = claim;
+        this.paths = paths;
         this.options = options;
         this.secrets = options.secrets();
         this.transport = transport;
@@ -118,7 +129,7 @@ final class Introduction {
         System.arraycopy(token, 0, payload, 1, token.length);
         NoiseHandshake begun = begin(true, head, key);
         handshake = begun;
-        byte[] whole = claim == null ? payload : joined(payload, claim.idBytes());
+        byte[] whole = claim == null ? payload : joined(payload, claim.toBytes());
         byte[] greeting = joined(head, Objects.requireNonNull(begun.write(whole))); // has no product of keys
         Arrays.fill(key, (byte) 0);
         return greeting;
@@ -147,8 +158,11 @@ final class Introduction {
         NoiseHandshake begun = begin(false, Arrays.copyOf(bytes, Wire.GREETING_BYTES), key);
         byte[] payload = begun.read(Arrays.copyOfRange(bytes, Wire.GREETING_BYTES, bytes.length));
         Arrays.fill(key, (byte) 0);
-        int most = TOKEN_BYTES + (Wire.heals(greeting) ? Wire.CLAIM_BYTES : 0);
-        if (payload == null || payload.length != most || payload[0] < 0 || payload[0] > Wire.MAX_TOKEN) {
+        if (payload == null || payload.length < TOKEN_BYTES || payload[0] < 0 || payload[0] > Wire.MAX_TOKEN) {
+            return null;
+        }
+        Wire.Claim made = Wire.Claim.of(greeting, MemorySegment.ofArray(payload).asSlice(TOKEN_BYTES));
+        if (payload.length != TOKEN_BYTES + (made == null ? 0 : made.bytes())) {
             return null;
         }
         Wire.Greeting limits = Wire.readGreeting(greeting);
@@ -157,7 +171,6 @@ final class Introduction {
         }
         handshake = begun;
         byte[] token = Arrays.copyOfRange(payload, 1, 1 + payload[0]);
-        Wire.Claim made = Wire.Claim.of(greeting, MemorySegment.ofArray(payload).asSlice(TOKEN_BYTES));
         claim = options.heals() ? made : null;
         return new Wire.Greeting(limits.window(), limits.messageSize(), limits.calls(), token, made);
     }
@@ -173,7 +186,8 @@ final class Introduction {
         head(head, 0);
         NoiseHandshake begun = begun();
         byte[] limits = Arrays.copyOf(head, LIMITS_BYTES);
-        byte[] message = begun.write(claim == null ? limits : joined(limits, claim.idBytes()));
+        byte[] message = begun.write(
+                claim == null ? limits : joined(limits, claim.answeredBy(paths).toBytes()));
         return message == null ? null : joined(Arrays.copyOf(head, HEAD), message);
     }
 
@@ -185,14 +199,18 @@ final class Introduction {
     private Wire.@Nullable Greeting readSecond(MemorySegment greeting) {
         byte[] bytes = greeting.toArray(ValueLayout.JAVA_BYTE);
         byte[] payload = begun().read(Arrays.copyOfRange(bytes, HEAD, bytes.length));
-        int most = LIMITS_BYTES + (Wire.heals(greeting) ? Wire.CLAIM_BYTES : 0);
-        if (payload == null || payload.length != most) {
+        if (payload == null || payload.length < LIMITS_BYTES) {
             return null;
         }
-        byte[] whole = new byte[Wire.GREETING_BYTES + Wire.CLAIM_BYTES]; // as in the clear
+        int rest = payload.length - LIMITS_BYTES;
+        byte[] whole = new byte[Wire.GREETING_BYTES + rest]; // as in the clear
         System.arraycopy(payload, 0, whole, 0, LIMITS_BYTES);
-        System.arraycopy(payload, LIMITS_BYTES, whole, Wire.GREETING_BYTES, most - LIMITS_BYTES);
+        System.arraycopy(payload, LIMITS_BYTES, whole, Wire.GREETING_BYTES, rest);
         MemorySegment limits = MemorySegment.ofArray(whole);
+        Wire.Claim made = Wire.Claim.of(limits, limits.asSlice(Wire.GREETING_BYTES));
+        if (rest != (made == null ? 0 : made.bytes())) {
+            return null;
+        }
         boolean matches = Arrays.equals(bytes, 0, HEAD, payload, 0, HEAD) // that in the clear could be changed
                 && Wire.protection(limits) == options.protection().code()
                 && isHere(limits);

@@ -86,12 +86,8 @@ public final class Node extends VerbsObject {
      */
     public static Node open(InetSocketAddress own, NodeOptions options, VerbsArena arena) {
         StackRoom.forLinking();
-        checkResolved(own);
+        checkOwn(own);
         Objects.requireNonNull(options, "options").check();
-        if (own.getAddress().isAnyLocalAddress()) {
-            throw new IllegalArgumentException("own address must be that of one device, got the wildcard address "
-                    + Engine.text(own) + ": open a node for each device");
-        }
         return ObjectLifetime.create(arena, lifetime -> {
             Node node = new Node(lifetime, new Engine(own, options), arena);
             node.engine.start(node);
@@ -143,6 +139,15 @@ public final class Node extends VerbsObject {
         if (peer.getAddress().isAnyLocalAddress() || peer.getPort() == 0) {
             throw new IllegalArgumentException(
                     "peer must be an address and port that a node listens at, got " + Engine.text(peer));
+        }
+    }
+
+    /** Throws if an address can't be that of a node. */
+    static void checkOwn(InetSocketAddress own) {
+        checkResolved(own);
+        if (own.getAddress().isAnyLocalAddress()) {
+            throw new IllegalArgumentException("own address must be that of one device, got the wildcard address "
+                    + Engine.text(own) + ": open a node for each device");
         }
     }
 

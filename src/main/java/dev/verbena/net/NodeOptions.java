@@ -5,6 +5,7 @@ import dev.verbena.internal.Options;
 import dev.verbena.verbs.device.Mtu;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -66,6 +67,7 @@ public final class NodeOptions extends Options<NodeOptions> {
     private static final Key<NodeOptions, Duration> ALIVE = KEYS.key("alive", Duration.ofSeconds(5));
     private static final Key<NodeOptions, Duration> MAX_STALL = KEYS.key("stall", Duration.ofMinutes(5));
     private static final Key<NodeOptions, Duration> HEAL = KEYS.key("heal", Duration.ZERO);
+    private static final Key<NodeOptions, List<InetSocketAddress>> PATHS = KEYS.key("paths", List.of());
     private static final Key<NodeOptions, Progress> PROGRESS = KEYS.key("progress", Progress.BACKGROUND);
     private static final Key<NodeOptions, Transport> TRANSPORT = KEYS.key("transport", Transport.RDMA);
     private static final Key<NodeOptions, @Nullable Integer> TRAFFIC_CLASS = KEYS.key("traffic class", null);
@@ -362,6 +364,29 @@ public final class NodeOptions extends Options<NodeOptions> {
     }
 
     /**
+     * Returns a copy with further addresses of the node, so that a channel which {@linkplain #heal heals} has several paths.
+     * The node listens at each of them too, and tells them to its peers.
+     *
+     * <p>A channel uses one path at a time. Its first path leads from the node's own address to the address that the program
+     * has connected to. When the path is lost, the node that has connected tries the others in turn: from each address of its
+     * own to each of the peer's. Once the channel has used another path for five seconds, that node tries the first one
+     * again, and takes it when it works. Nothing is lost then, and the program waits for one answer of the peer at most. Each
+     * further loss of the first path doubles these five seconds, up to five minutes.
+     *
+     * <p>A node that connects trusts the peer for this: it may connect to each address that the peer has told.
+     *
+     * @param further at most three addresses, with port 0 for any free port; none for one path alone
+     * @return a changed copy
+     */
+    public NodeOptions paths(InetSocketAddress... further) {
+        Checks.checkRange("number of further addresses", further.length, Wire.MAX_PATHS - 1);
+        for (InetSocketAddress each : further) {
+            Node.checkOwn(each);
+        }
+        return with(PATHS, List.of(further));
+    }
+
+    /**
      * Returns a copy with another thread that makes progress for the node.
      *
      * @param changed the way
@@ -508,6 +533,10 @@ public final class NodeOptions extends Options<NodeOptions> {
                             ? "protection " + protection() + " needs a secret: see NodeOptions.secret()"
                             : "protection NONE has no use for a secret: leave NodeOptions.secret() out, or choose another protection");
         }
+        if (!paths().isEmpty() && !heals()) {
+            throw new IllegalArgumentException(
+                    "paths " + paths() + " have no use without a time to change them: see NodeOptions.heal()");
+        }
     }
 
     int messageSize() {
@@ -553,6 +582,10 @@ public final class NodeOptions extends Options<NodeOptions> {
 
     boolean heals() {
         return !heal().isZero();
+    }
+
+    List<InetSocketAddress> paths() {
+        return PATHS.of(this);
     }
 
     Progress progress() {

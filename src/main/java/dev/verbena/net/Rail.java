@@ -52,6 +52,9 @@ final class Rail {
     /** True if a channel goes on over this connection, or is to. */
     boolean resumes;
 
+    /** The path, of a connection that this side has made. */
+    private Ways.@Nullable Way way;
+
     /** True once the channel needs this connection no more, and goes on. */
     private volatile boolean retired;
 
@@ -103,8 +106,14 @@ final class Rail {
     // Connecting: for the carriers
 
     /** Notes the connection that begins to be made. */
-    void connecting(Carrier.Connection made) {
+    void connecting(Carrier.Connection made, Ways.Way over) {
         connection = made;
+        way = over;
+    }
+
+    /** Returns the path. */
+    Ways.Way way() {
+        return Objects.requireNonNull(way);
     }
 
     /** Accepts a peer. Returns false if the channel has ended. */
@@ -135,7 +144,9 @@ final class Rail {
             }
             Link made = with.link(options, this);
             made.serves(key, session.toText());
-            session.begin(made);
+            if (incoming || !resumes) {
+                session.begin(made); // else the channel still has another connection
+            }
             made.prepared();
             link = made;
             return true;
@@ -148,6 +159,9 @@ final class Rail {
             Link on = link;
             if (!incoming && on != null && happen(RailState.Event.CONNECTED)) {
                 try {
+                    if (resumes && !Objects.requireNonNull(session.healing).leavesLast(on)) {
+                        return;
+                    }
                     greetings.send(on);
                 } catch (RuntimeException | Error failed) { // the program's secret could not be found, for example
                     end(Event.LOST, EndReason.FAILED, String.valueOf(failed.getMessage()), failed);

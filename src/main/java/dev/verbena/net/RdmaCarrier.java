@@ -27,9 +27,11 @@ import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -72,8 +74,8 @@ final class RdmaCarrier extends Carrier {
     private final VerbsAccess verbs = VerbsAccess.get();
     private final Engine engine;
     private final EventChannel events;
-    private final ConnectionId listener;
-    private final InetSocketAddress address;
+    private final List<ConnectionId> listeners;
+    private final List<InetSocketAddress> addresses;
     private final Context context;
     private final int backlog;
     private final String device;
@@ -98,25 +100,37 @@ final class RdmaCarrier extends Carrier {
     private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
     private final Map<ConnectionId, Rail> known = new ConcurrentHashMap<>();
 
-    /** An address of a device, which this process has taken. */
-    record Place(EventChannel events, ConnectionId listener, InetSocketAddress address) {
-        /** Takes an address. Leaves nothing behind if that fails. */
-        static Place at(InetSocketAddress own, VerbsArena arena) {
+    /** Addresses of devices, which this process has taken. */
+    record Place(EventChannel events, List<ConnectionId> listeners) {
+        /** Takes addresses. Leaves nothing behind if that fails. */
+        static Place at(InetSocketAddress own, NodeOptions options, VerbsArena arena) {
             EventChannel events = EventChannel.create(arena);
+            List<ConnectionId> listeners = new ArrayList<>();
             try {
-                ConnectionId listener = events.createId(PortSpace.TCP, arena);
-                try {
-                    listener.bind(own);
-                    checkDevice(listener, own);
-                    return new Place(events, listener, listener.localAddress().orElse(own));
-                } catch (Throwable t) {
-                    listener.close();
-                    throw t;
+                take(own, events, listeners, arena);
+                for (InetSocketAddress further : options.paths()) {
+                    take(further, events, listeners, arena);
                 }
+                return new Place(events, List.copyOf(listeners));
             } catch (Throwable t) {
+                listeners.forEach(ConnectionId::close);
                 events.close();
                 throw t;
             }
+        }
+
+        private static void take(
+                InetSocketAddress own, EventChannel events, List<ConnectionId> listeners, VerbsArena arena) {
+            ConnectionId listener = events.createId(PortSpace.TCP, arena);
+            listeners.add(listener);
+            listener.bind(own);
+            checkDevice(listener, own);
+        }
+
+        List<InetSocketAddress> addresses() {
+            return listeners.stream()
+                    .map(listener -> listener.localAddress().orElseThrow())
+                    .toList();
         }
     }
 
@@ -133,12 +147,13 @@ final class RdmaCarrier extends Carrier {
     RdmaCarrier(Engine engine, Place place, NodeOptions options, VerbsArena arena) {
         this.engine = engine;
         events = place.events;
-        listener = place.listener;
-        address = place.address;
-        context = listener.context();
+        listeners = place.listeners;
+        addresses = place.addresses();
+        context = listeners.getFirst().context();
         device = context.device().name();
         trafficClass = options.trafficClass();
-        trafficClass.ifPresent(listener::typeOfService); // iWARP has it from the listener
+        trafficClass.ifPresent(
+                chosen -> listeners.forEach(each -> each.typeOfService(chosen))); // iWARP has it from the listener
         Set<DeviceCapability> has = context.attributes().capabilities();
         windows = !options.heals() // a window belongs to one queue pair
                 && (has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B));
@@ -187,8 +202,8 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
-    InetSocketAddress address() {
-        return address;
+    List<InetSocketAddress> addresses() {
+        return addresses;
     }
 
     @Override
@@ -325,7 +340,7 @@ final class RdmaCarrier extends Carrier {
 
     @Override
     void start() {
-        listener.listen(backlog);
+        listeners.forEach(listener -> listener.listen(backlog));
         engine.startThread("events", this::fetchEvents);
     }
 
@@ -437,20 +452,19 @@ final class RdmaCarrier extends Carrier {
         if (!rail.resumes || healing == null) {
             return PARAMETERS;
         }
-        byte[] data = Arrays.copyOf(CLAIM, CLAIM.length + Wire.CLAIM_BYTES);
-        new Wire.Claim(true, healing.id).writeTo(MemorySegment.ofArray(data).asSlice(CLAIM.length));
+        byte[] data = Arrays.copyOf(CLAIM, CLAIM.length + Wire.NAME_BYTES);
+        Wire.writeName(healing.id, MemorySegment.ofArray(data).asSlice(CLAIM.length));
         return PARAMETERS.privateData(PrivateData.of(data));
     }
 
     /** Returns the channel's name in the private data of a peer that goes on; null in others. */
     private static @Nullable UUID claim(PrivateData data) {
         byte[] bytes = data.toBytes();
-        if (bytes.length < CLAIM.length + Wire.CLAIM_BYTES
+        if (bytes.length < CLAIM.length + Wire.NAME_BYTES
                 || !Arrays.equals(bytes, 0, CLAIM.length, CLAIM, 0, CLAIM.length)) {
             return null;
         }
-        MemorySegment id = MemorySegment.ofArray(bytes).asSlice(CLAIM.length);
-        return new UUID(id.get(Wire.LONG, 0), id.get(Wire.LONG, Long.BYTES));
+        return Wire.name(MemorySegment.ofArray(bytes).asSlice(CLAIM.length));
     }
 
     /** Sets the acknowledgement timeout. iWARP has none. */
@@ -599,21 +613,18 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
-    Attempt attempt() {
-        return session -> connect(session.rail);
-    }
-
-    @Override
-    void connect(Rail rail) {
+    void connect(Rail rail, Ways.Way way) {
         Session session = rail.session;
         ConnectionId id = events.createId(PortSpace.TCP, rail.arena);
         IdConnection connection = new IdConnection(id, rail.resumes ? session : null);
         known.put(id, rail);
-        rail.connecting(connection);
+        rail.connecting(connection, way);
         session.allocate(); // in the thread that waits for this channel
         trafficClass.ifPresent(id::typeOfService);
         try {
-            id.beginResolveAddress(new InetSocketAddress(address.getAddress(), 0), session.peer, RESOLVE_TIMEOUT);
+            InetSocketAddress own =
+                    new InetSocketAddress(addresses.get(way.own()).getAddress(), 0);
+            id.beginResolveAddress(own, way.peer(), RESOLVE_TIMEOUT);
         } catch (VerbsException refused) {
             connection.nobody = NO_WAY.contains(refused.errno()) || UNREACHABLE.contains(refused.errno());
             throw refused;

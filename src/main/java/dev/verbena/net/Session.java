@@ -102,7 +102,7 @@ final class Session {
         }
     }
 
-    /** Posts the receive of the peer's greeting, and all others if their memory is there. The caller holds the lock. */
+    /** Posts the receive of a greeting of the peer, and all others if their memory is there. The caller holds the lock. */
     void begin(Link on) {
         messages.begin(on);
         MemoryRegion own = memory;
@@ -491,6 +491,8 @@ final class Session {
             healing = made;
         } else if (!claim.id().equals(Objects.requireNonNull(healing).id)) {
             return "It speaks of another channel";
+        } else {
+            Objects.requireNonNull(healing).paths(claim.paths());
         }
         messages.keepAll();
         return null;
@@ -678,12 +680,11 @@ final class Session {
                     if (messages.stalls.isSince(Deadline.nanoseconds(options.maxStall()), now)) {
                         abort(EndReason.STALLED, "It has closed no messages for " + options.maxStall());
                     }
-                }
-                case HEALING -> {
                     if (mine != null) {
-                        mine.tick(now);
+                        mine.tickOpen(now);
                     }
                 }
+                case HEALING -> Objects.requireNonNull(mine).tick(now);
                 case CLOSING, DRAINING, LEFT -> rail.checkAlive(now);
                 case PARTING -> {
                     if (now - partBy > 0) {

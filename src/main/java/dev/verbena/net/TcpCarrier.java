@@ -63,10 +63,12 @@ final class TcpCarrier extends Carrier {
     private static final int VISITORS_PER_WAITING = 8;
 
     private final Engine engine;
-    private final InetSocketAddress address;
+    private final List<InetSocketAddress> addresses = new ArrayList<>();
     final Selector selector;
-    private final ServerSocketChannel listener;
-    private final SelectionKey accepting;
+
+    /** The listeners, one for each address. */
+    private final List<SelectionKey> accepting = new ArrayList<>();
+
     private final TcpMemory memory;
     private final SelectorProvider provider = provider();
     private final Waiters waiters = new Waiters();
@@ -157,24 +159,42 @@ final class TcpCarrier extends Carrier {
         try {
             selector = provider.openSelector();
             try {
-                listener = provider.openServerSocketChannel();
-                try {
-                    listener.configureBlocking(false);
-                    listener.setOption(StandardSocketOptions.SO_REUSEADDR, true);
-                    listener.bind(own, mostGuests);
-                    address = (InetSocketAddress) listener.getLocalAddress();
-                    accepting = listener.register(selector, SelectionKey.OP_ACCEPT);
-                } catch (Throwable t) {
-                    listener.close();
-                    throw t;
+                listen(own);
+                for (InetSocketAddress further : options.paths()) {
+                    listen(further);
                 }
             } catch (Throwable t) {
+                closeListeners();
                 selector.close();
                 throw t;
             }
         } catch (IOException e) {
             throw new ChannelException(
                     EndReason.FAILED, "node " + Engine.text(own), "It can't listen over TCP: " + e.getMessage(), e);
+        }
+    }
+
+    private void listen(InetSocketAddress own) throws IOException {
+        ServerSocketChannel listener = provider.openServerSocketChannel();
+        try {
+            listener.configureBlocking(false);
+            listener.setOption(StandardSocketOptions.SO_REUSEADDR, true);
+            listener.bind(own, mostGuests);
+            InetSocketAddress bound = (InetSocketAddress) listener.getLocalAddress();
+            accepting.add(listener.register(selector, SelectionKey.OP_ACCEPT));
+            addresses.add(bound);
+        } catch (IOException refused) {
+            listener.close();
+            throw new IOException("address " + Engine.text(own) + ": " + refused.getMessage(), refused);
+        } catch (Throwable t) {
+            listener.close();
+            throw t;
+        }
+    }
+
+    private void closeListeners() throws IOException {
+        for (SelectionKey each : accepting) {
+            each.channel().close();
         }
     }
 
@@ -201,7 +221,7 @@ final class TcpCarrier extends Carrier {
     void standBeside(RdmaCarrier rdma) throws IOException {
         beside = rdma;
         if (rdma.isOverTcp()) {
-            listener.close();
+            closeListeners();
             selector.selectNow(); // frees the port, which the device takes
         }
     }
@@ -216,8 +236,8 @@ final class TcpCarrier extends Carrier {
     }
 
     @Override
-    InetSocketAddress address() {
-        return address;
+    List<InetSocketAddress> addresses() {
+        return addresses;
     }
 
     @Override
@@ -258,13 +278,8 @@ final class TcpCarrier extends Carrier {
     // For all threads
 
     @Override
-    Attempt attempt() {
-        return session -> connect(session.rail);
-    }
-
-    @Override
-    void connect(Rail rail) {
-        connect(rail, false);
+    void connect(Rail rail, Ways.Way way) {
+        connect(rail, way, false);
     }
 
     /**
@@ -273,12 +288,13 @@ final class TcpCarrier extends Carrier {
      * @param asks true to connect only if the peer has no RDMA. Else the channel ends, and
      *     {@link TcpStream#isRedirected} tells
      */
-    void connect(Rail rail, boolean asks) {
+    void connect(Rail rail, Ways.Way way, boolean asks) {
         TcpStream stream = new TcpStream(this, memory, rail, asks);
-        rail.connecting(stream);
+        rail.connecting(stream, way);
         if (rail.prepare()) {
-            InetSocketAddress own = new InetSocketAddress(address.getAddress(), 0);
-            run(() -> stream.connect(own, selector));
+            InetSocketAddress own =
+                    new InetSocketAddress(addresses.get(way.own()).getAddress(), 0);
+            run(() -> stream.connect(own, way.peer(), selector));
         }
     }
 
@@ -521,7 +537,8 @@ final class TcpCarrier extends Carrier {
         for (Runnable work = putOff.poll(); work != null; work = putOff.poll()) {
             work.run();
         }
-        boolean ticks = !leaving.isEmpty() || !visitors.isEmpty() || isFull();
+        boolean ticks =
+                !leaving.isEmpty() || !visitors.isEmpty() || accepting.stream().anyMatch(TcpCarrier::isFull);
         if (millis == NOW) {
             selector.selectNow(ready);
         } else {
@@ -552,14 +569,16 @@ final class TcpCarrier extends Carrier {
                 late(visitor);
             }
         }
-        if (isFull()) {
-            accepting.interestOps(SelectionKey.OP_ACCEPT);
+        for (SelectionKey each : accepting) {
+            if (isFull(each)) {
+                each.interestOps(SelectionKey.OP_ACCEPT);
+            }
         }
     }
 
     /** Returns true if a peer could not be accepted for lack of descriptors. */
-    private boolean isFull() {
-        return accepting.isValid() && accepting.interestOps() == 0;
+    private static boolean isFull(SelectionKey listener) {
+        return listener.isValid() && listener.interestOps() == 0;
     }
 
     private void ready(SelectionKey key) {
@@ -568,16 +587,16 @@ final class TcpCarrier extends Carrier {
         } else if (key.attachment() instanceof TcpVisitor visitor) {
             ready(visitor);
         } else if (key.isValid() && key.isAcceptable()) {
-            accept();
+            accept(key);
         }
     }
 
-    private void accept() {
+    private void accept(SelectionKey from) {
         SocketChannel made;
         try {
-            made = listener.accept();
+            made = ((ServerSocketChannel) from.channel()).accept();
         } catch (IOException noDescriptors) {
-            accepting.interestOps(0); // and try again a little later
+            from.interestOps(0); // and try again a little later
             return;
         }
         if (made == null) {

@@ -182,7 +182,7 @@ final class TcpStream extends Carrier.Connection {
     // The life of the connection
 
     /** Begins to connect. */
-    void connect(InetSocketAddress own, Selector selector) {
+    void connect(InetSocketAddress own, InetSocketAddress peer, Selector selector) {
         if (state == State.CLOSED) {
             return; // the program has given up already
         }
@@ -192,7 +192,7 @@ final class TcpStream extends Carrier.Connection {
             made.configureBlocking(false);
             made.bind(own);
             tcp.setOptions(made);
-            boolean done = made.connect(rail.session.peer);
+            boolean done = made.connect(peer);
             selection = made.register(selector, SelectionKey.OP_CONNECT, this);
             if (done) {
                 connected();

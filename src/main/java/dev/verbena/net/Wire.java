@@ -3,7 +3,13 @@ package dev.verbena.net;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -80,8 +86,17 @@ final class Wire {
     /** The code of a goodbye over TCP to a side that connects only if its peer has no RDMA. */
     static final int USE_RDMA = 11;
 
-    /** The number of bytes of a claim: it follows the greeting. */
-    static final int CLAIM_BYTES = 16;
+    /** The number of bytes of a channel's name. */
+    static final int NAME_BYTES = 16;
+
+    /** The largest number of addresses of a side in a claim. */
+    static final int MAX_PATHS = 4;
+
+    /** The number of bytes of an address in a claim: that of IPv6, and the port. */
+    private static final int PATH_BYTES = 18;
+
+    /** The bytes before an address of IPv4. */
+    private static final byte[] MAPPED = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, (byte) 0xff, (byte) 0xff};
 
     private static final int MAGIC = 0x5642_4e41; // "VBNA"
 
@@ -92,6 +107,8 @@ final class Wire {
 
     /** The place of the length in the description of memory. */
     static final long LENGTH_IN_EXPORT = 12;
+
+    private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
     private static final long VERSION_AT = 4;
     private static final long PROTECTION_AT = 5;
@@ -184,7 +201,7 @@ final class Wire {
 
         /** Returns the number of bytes in the clear. */
         int bytes() {
-            return claim == null ? GREETING_BYTES : GREETING_BYTES + CLAIM_BYTES;
+            return claim == null ? GREETING_BYTES : GREETING_BYTES + claim.bytes();
         }
 
         /** Writes this greeting in the clear, with its claim. */
@@ -212,29 +229,91 @@ final class Wire {
     }
 
     /**
-     * The name of a channel that can outlive its connection.
+     * What a side says of a channel that can outlive its connection. It follows the greeting.
      *
      * @param resumes true to go on with the channel, false to begin it
-     * @param id bytes that the side which connects has chosen at random
+     * @param id the name of the channel: bytes that the side which connects has chosen at random
+     * @param paths the addresses of this side, if it has several
      */
-    record Claim(boolean resumes, UUID id) {
-        /** Writes the id. */
-        void writeTo(MemorySegment to) {
-            to.set(LONG, 0, id.getMostSignificantBits());
-            to.set(LONG, Long.BYTES, id.getLeastSignificantBits());
+    record Claim(boolean resumes, UUID id, List<InetSocketAddress> paths) {
+        /** Returns the number of bytes. */
+        int bytes() {
+            return NAME_BYTES + 1 + paths.size() * PATH_BYTES;
         }
 
-        byte[] idBytes() {
-            byte[] bytes = new byte[CLAIM_BYTES];
+        void writeTo(MemorySegment to) {
+            writeName(id, to);
+            to.set(ValueLayout.JAVA_BYTE, NAME_BYTES, (byte) paths.size());
+            long at = NAME_BYTES + 1;
+            for (InetSocketAddress path : paths) {
+                MemorySegment.copy(wide(path.getAddress()), 0, to, ValueLayout.JAVA_BYTE, at, PATH_BYTES - Short.BYTES);
+                to.set(SHORT, at + PATH_BYTES - Short.BYTES, (short) path.getPort());
+                at += PATH_BYTES;
+            }
+        }
+
+        byte[] toBytes() {
+            byte[] bytes = new byte[bytes()];
             writeTo(MemorySegment.ofArray(bytes));
             return bytes;
         }
 
-        /** Reads the claim of a greeting; null if there is none. The bytes are those of the id. */
-        static @Nullable Claim of(MemorySegment greeting, MemorySegment id) {
-            return heals(greeting) && id.byteSize() >= CLAIM_BYTES
-                    ? new Claim(Wire.resumes(greeting), new UUID(id.get(LONG, 0), id.get(LONG, Long.BYTES)))
-                    : null;
+        /** Returns what the other side says of the same channel. */
+        Claim answeredBy(List<InetSocketAddress> own) {
+            return new Claim(resumes, id, own);
+        }
+
+        /** Returns true if both sides speak of the same channel. */
+        boolean isOf(@Nullable Claim other) {
+            return other != null && resumes == other.resumes && id.equals(other.id);
+        }
+
+        /** Reads the claim of a greeting, which its memory follows; null if there is none, or if it is malformed. */
+        static @Nullable Claim of(MemorySegment greeting, MemorySegment claim) {
+            if (!heals(greeting) || claim.byteSize() <= NAME_BYTES) {
+                return null;
+            }
+            int count = claim.get(ValueLayout.JAVA_BYTE, NAME_BYTES);
+            if (count < 0 || count > MAX_PATHS || claim.byteSize() < NAME_BYTES + 1 + (long) count * PATH_BYTES) {
+                return null;
+            }
+            List<InetSocketAddress> paths = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                MemorySegment path = claim.asSlice(NAME_BYTES + 1 + (long) i * PATH_BYTES, PATH_BYTES);
+                paths.add(new InetSocketAddress(
+                        address(path.asSlice(0, PATH_BYTES - Short.BYTES)),
+                        Short.toUnsignedInt(path.get(SHORT, PATH_BYTES - Short.BYTES))));
+            }
+            return new Claim(Wire.resumes(greeting), name(claim), List.copyOf(paths));
+        }
+    }
+
+    /** Writes the name of a channel. */
+    static void writeName(UUID id, MemorySegment to) {
+        to.set(LONG, 0, id.getMostSignificantBits());
+        to.set(LONG, Long.BYTES, id.getLeastSignificantBits());
+    }
+
+    static UUID name(MemorySegment from) {
+        return new UUID(from.get(LONG, 0), from.get(LONG, Long.BYTES));
+    }
+
+    /** Returns the 16 bytes of an address: one of IPv4 is mapped. */
+    private static byte[] wide(InetAddress address) {
+        byte[] bytes = address.getAddress();
+        if (bytes.length == PATH_BYTES - Short.BYTES) {
+            return bytes;
+        }
+        byte[] mapped = Arrays.copyOf(MAPPED, MAPPED.length + bytes.length);
+        System.arraycopy(bytes, 0, mapped, MAPPED.length, bytes.length);
+        return mapped;
+    }
+
+    private static InetAddress address(MemorySegment bytes) {
+        try {
+            return InetAddress.getByAddress(bytes.toArray(ValueLayout.JAVA_BYTE));
+        } catch (UnknownHostException never) { // 16 bytes are one
+            throw new AssertionError(never);
         }
     }
 

@@ -51,19 +51,20 @@ class HealClaimsTest extends TcpTest {
     private TcpPeer greets(Wire.Claim claim, int granted, int sent, int received) throws IOException {
         TcpPeer peer = new TcpPeer(nodes.server.address());
         peers.add(peer);
-        new Wire.Greeting(WINDOW, 256, 4, new byte[0], claim).writeWholeTo(peer.memory());
-        say(peer, Wire.GREETING, granted, sent, received, Wire.GREETING_BYTES + Wire.CLAIM_BYTES);
+        Wire.Greeting greeting = new Wire.Greeting(WINDOW, 256, 4, new byte[0], claim);
+        greeting.writeWholeTo(peer.memory());
+        say(peer, Wire.GREETING, granted, sent, received, greeting.bytes());
         return peer;
     }
 
     private TcpPeer claims(UUID which, int granted, int sent, int received) throws IOException {
-        return greets(new Wire.Claim(true, which), granted, sent, received);
+        return greets(new Wire.Claim(true, which, List.of()), granted, sent, received);
     }
 
     /** Connects a peer that begins a channel which can outlive its connection. */
     private TcpPeer begins(NodeOptions options) throws Exception {
         use(options);
-        TcpPeer peer = greets(new Wire.Claim(false, id), 0, 0, 0);
+        TcpPeer peer = greets(new Wire.Claim(false, id, List.of()), 0, 0, 0);
         channel = nodes.server.accept(DEADLINE);
         assertThat(peer.awaitMessage().kind()).isEqualTo(Wire.GREETING);
         return peer;
@@ -117,7 +118,7 @@ class HealClaimsTest extends TcpTest {
     @Test
     void nameOfAnotherChannelCanNotBeginOne() throws Exception {
         TcpPeer first = begins(HEALS);
-        assertRefused(greets(new Wire.Claim(false, id), 0, 0, 0), EndReason.PROTOCOL_ERROR);
+        assertRefused(greets(new Wire.Claim(false, id, List.of()), 0, 0, 0), EndReason.PROTOCOL_ERROR);
         assertReceives(first, 1, 0);
         assertHasOneConnection();
     }

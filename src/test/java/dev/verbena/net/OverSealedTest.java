@@ -21,6 +21,10 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
+    static class SeveralPathsTest extends PathsTest {}
+
+    @FencedTest
+    @Over(Over.Wire.SEALED_RDMA)
     static class MessagesTest extends ChannelTest {
         @Override
         void sendThatDriverRefusesLeavesTheMessageToTheProgram() {} // the channel ends: a number of its seal is used

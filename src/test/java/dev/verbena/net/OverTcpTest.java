@@ -16,6 +16,10 @@ final class OverTcpTest {
 
     @FencedTest
     @Over(Over.Wire.TCP)
+    static class SeveralPathsTest extends PathsTest {}
+
+    @FencedTest
+    @Over(Over.Wire.TCP)
     static class MessagesTest extends ChannelTest {
         @Override
         void sendThatDriverRefusesLeavesTheMessageToTheProgram() {}

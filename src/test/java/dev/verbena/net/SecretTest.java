@@ -233,7 +233,7 @@ class SecretTest {
     // Peers that know the secret, and greet as no node does
 
     private static Introduction introduction() {
-        return new Introduction(SEALED, Transport.TCP, false, null);
+        return new Introduction(SEALED, Transport.TCP, false, null, List.of());
     }
 
     private static NoiseHandshake handshake(boolean first, byte[] head) {

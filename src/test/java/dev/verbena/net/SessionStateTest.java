@@ -140,7 +140,7 @@ class SessionStateTest {
                     OPTIONS,
                     session.rail);
             sessions.add(session);
-            session.rail.connecting(this);
+            session.rail.connecting(this, new Ways.Way(0, session.peer));
             assertThat(session.rail.prepare()).isTrue();
             for (Deed deed : path(state)) {
                 happen(deed);

@@ -90,7 +90,7 @@ class TcpStreamTest {
 
     private void begin(Session made, boolean asks) {
         session = made;
-        carrier.connect(session.rail, asks);
+        carrier.connect(session.rail, new Ways.Way(0, session.peer), asks);
         stream = (TcpStream) session.rail.connection();
     }
 
@@ -157,7 +157,7 @@ class TcpStreamTest {
             TcpStream late = new TcpStream(carrier, TcpMemory.create(session.arena), session.rail, false);
             late.disconnect();
             turn();
-            late.connect(OWN, selector);
+            late.connect(OWN, OWN, selector);
             assertThat(selector.keys()).isEmpty();
         }
         session.beginClose();
@@ -475,6 +475,7 @@ class TcpStreamTest {
     void channelThatAsksAndLacksMemoryFails() {
         Session lacking = new Session(engine, 0, OWN, false);
         lacking.arena.close();
-        assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> carrier.connect(lacking.rail, true));
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(() -> carrier.connect(lacking.rail, new Ways.Way(0, lacking.peer), true));
     }
 }

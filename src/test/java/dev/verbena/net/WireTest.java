@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 /** The bytes that nodes send to each other: nodes of other releases rely on them. */
@@ -79,5 +82,36 @@ class WireTest {
         assertThat(Wire.kind(message))
                 .as("of a header with a byte that must be 0")
                 .isEqualTo(-1);
+    }
+
+    @Test
+    void claimBehindTheGreetingHasNameAndAddresses() {
+        List<InetSocketAddress> paths =
+                List.of(new InetSocketAddress("10.1.2.3", 0x1c06), new InetSocketAddress("fd00::9", 0xffff));
+        Wire.Claim claim = new Wire.Claim(true, new UUID(1, 2), paths);
+        Wire.Greeting greeting = new Wire.Greeting(1, 64, 0, new byte[0], claim);
+        byte[] bytes = new byte[greeting.bytes()];
+        greeting.writeWholeTo(MemorySegment.ofArray(bytes));
+        String name = "0000000000000001" + "0000000000000002";
+        String mapped = "00".repeat(10) + "ffff" + "0a010203" + "1c06";
+        String wide = "fd00" + "00".repeat(13) + "09" + "ffff";
+        assertThat(HexFormat.of().formatHex(bytes, 64, bytes.length)).isEqualTo(name + "02" + mapped + wide);
+        Wire.Greeting read = Wire.readGreeting(MemorySegment.ofArray(bytes));
+        assertThat(read).isNotNull();
+        assertThat(read.claim()).isEqualTo(claim);
+    }
+
+    @Test
+    void claimWithMoreAddressesThanItHasBytesIsNone() {
+        Wire.Greeting greeting = new Wire.Greeting(
+                1, 64, 0, new byte[0], new Wire.Claim(false, new UUID(1, 2), List.of(new InetSocketAddress(1))));
+        MemorySegment message = MemorySegment.ofArray(new byte[greeting.bytes()]);
+        greeting.writeWholeTo(message);
+        for (int count : new int[] {2, 5, -1}) {
+            message.set(ValueLayout.JAVA_BYTE, 80, (byte) count);
+            Wire.Greeting read = Wire.readGreeting(message);
+            assertThat(read).isNotNull();
+            assertThat(read.claim()).as("%d addresses", count).isNull();
+        }
     }
 }

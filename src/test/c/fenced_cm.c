@@ -32,7 +32,7 @@ struct cm_id {
 	int backlog, waiting; /* of a listener: its requests that nobody has taken */
 	int is_request, connected, joined, sync;
 	unsigned taken, acknowledged;
-	int has_device;
+	struct cm_device *device;
 	uint32_t own_pair; /* the number of a queue pair that was not made on this id */
 };
 
@@ -51,46 +51,56 @@ static uint16_t next_port = FIRST_PORT;
 /* --- the device --- */
 
 static pthread_mutex_t cm_device = PTHREAD_MUTEX_INITIALIZER;
-static struct ibv_context *cm_verbs;
-static struct ibv_pd *cm_domain;
-static int cm_users;
+/* The devices that ids have: the second one has the addresses 10.9.8.0/24. */
+static struct cm_device {
+	struct ibv_device *ibv;
+	struct ibv_context *verbs;
+	struct ibv_pd *domain;
+	int users;
+} cm_devices[] = { { .ibv = &device }, { .ibv = &second_device } };
 
-static int use_device(void)
+static struct cm_device *cm_device_of(const struct sockaddr *address)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+	return &cm_devices[address && address->sa_family == AF_INET && ntohl(in->sin_addr.s_addr) >> 8 == 0x0a0908];
+}
+
+static int use_device(struct cm_device *it)
 {
 	pthread_mutex_lock(&cm_device);
-	if (!cm_users) {
-		cm_verbs = ibv_open_device(&device);
-		if (cm_verbs)
-			cm_domain = ibv_alloc_pd(cm_verbs);
+	if (!it->users) {
+		it->verbs = ibv_open_device(it->ibv);
+		if (it->verbs)
+			it->domain = ibv_alloc_pd(it->verbs);
 	}
-	int error = cm_verbs && cm_domain ? 0 : errno;
+	int error = it->verbs && it->domain ? 0 : errno;
 	if (!error) {
-		cm_users++;
-	} else if (cm_verbs) {
-		ibv_close_device(cm_verbs);
-		cm_verbs = NULL;
+		it->users++;
+	} else if (it->verbs) {
+		ibv_close_device(it->verbs);
+		it->verbs = NULL;
 	}
 	pthread_mutex_unlock(&cm_device);
 	return error;
 }
 
-static void leave_device(void)
+static void leave_device(struct cm_device *it)
 {
 	pthread_mutex_lock(&cm_device);
-	if (!--cm_users) {
-		ibv_dealloc_pd(cm_domain);
-		ibv_close_device(cm_verbs);
-		cm_verbs = NULL;
-		cm_domain = NULL;
+	if (!--it->users) {
+		ibv_dealloc_pd(it->domain);
+		ibv_close_device(it->verbs);
+		it->verbs = NULL;
+		it->domain = NULL;
 	}
 	pthread_mutex_unlock(&cm_device);
 }
 
-static void give_device(struct cm_id *id)
+static void give_device(struct cm_id *id, struct cm_device *it)
 {
-	id->has_device = 1;
-	id->ibv.verbs = cm_verbs;
-	id->ibv.pd = cm_domain;
+	id->device = it;
+	id->ibv.verbs = it->verbs;
+	id->ibv.pd = it->domain;
 	id->ibv.port_num = 1;
 }
 
@@ -99,18 +109,18 @@ API struct ibv_context **rdma_get_devices(int *count)
 	int error = enter("rdma_get_devices");
 	leave();
 	if (!error)
-		error = use_device();
+		error = use_device(cm_devices);
 	if (error) {
 		errno = error;
 		return NULL;
 	}
 	struct ibv_context **list = calloc(2, sizeof(*list));
 	if (!list) {
-		leave_device();
+		leave_device(cm_devices);
 		errno = ENOMEM;
 		return NULL;
 	}
-	list[0] = cm_verbs;
+	list[0] = cm_devices->verbs;
 	if (count)
 		*count = 1;
 	return list;
@@ -119,7 +129,7 @@ API struct ibv_context **rdma_get_devices(int *count)
 API void rdma_free_devices(struct ibv_context **list)
 {
 	free(list);
-	leave_device();
+	leave_device(cm_devices);
 }
 
 /* --- calls --- */
@@ -167,12 +177,12 @@ static struct cm_event *cm_raise(struct cm_id *id, enum rdma_cm_event_type type,
 	return event;
 }
 
-/* Raises the event of a removed device for all ids that have the device. */
-API void fenced_remove_device(void)
+/* Raises the event of a removed device for all ids that have the device of a number. */
+API void fenced_remove_device(int number)
 {
 	pthread_mutex_lock(&big);
 	for (struct cm_id *id = cm_ids; id; id = id->next)
-		if (id->has_device)
+		if (id->device == &cm_devices[number])
 			cm_raise(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, NULL, 0);
 	pthread_mutex_unlock(&big);
 }
@@ -341,11 +351,11 @@ static void cm_destroy(struct cm_id *id)
 		violate("rdma_destroy_id with a queue pair");
 	id->file->ids--;
 	struct cm_channel *own = id->sync ? id->file : NULL;
-	int has_device = id->has_device;
+	struct cm_device *has = id->device;
 	unmake(CM_ID, id, sizeof(*id));
 	leave();
-	if (has_device)
-		leave_device();
+	if (has)
+		leave_device(has);
 	if (own)
 		rdma_destroy_event_channel(&own->ibv);
 	pthread_mutex_lock(&big);
@@ -434,19 +444,20 @@ static int cm_is_group(const struct sockaddr *address)
 API int rdma_bind_addr(struct rdma_cm_id *which, struct sockaddr *address)
 {
 	struct cm_id *id = (struct cm_id *)which;
-	int missing = id->has_device ? 0 : use_device();
+	struct cm_device *its = cm_device_of(address);
+	int missing = id->device ? 0 : use_device(its);
 	int error = cm_enter("rdma_bind_addr", id);
 	if (!error)
 		error = missing;
 	if (error) {
 		leave();
-		if (!id->has_device && !missing)
-			leave_device();
+		if (!id->device && !missing)
+			leave_device(its);
 		errno = error;
 		return -1;
 	}
 	cm_set_source(id, address);
-	give_device(id);
+	give_device(id, its);
 	return cm_answer(0);
 }
 
@@ -466,7 +477,8 @@ API __be16 rdma_get_dst_port(struct rdma_cm_id *which) { return *cm_port(&which-
 API int rdma_resolve_addr(struct rdma_cm_id *which, struct sockaddr *source, struct sockaddr *destination, int timeout)
 {
 	struct cm_id *id = (struct cm_id *)which;
-	int missing = id->has_device ? 0 : use_device();
+	struct cm_device *its = id->device ? id->device : cm_device_of(source);
+	int missing = id->device ? 0 : use_device(its);
 	int bound = id->port != 0;
 	int error = cm_enter("rdma_resolve_addr", id);
 	if (!error)
@@ -475,8 +487,8 @@ API int rdma_resolve_addr(struct rdma_cm_id *which, struct sockaddr *source, str
 		error = ENETUNREACH;
 	if (error) {
 		leave();
-		if (!id->has_device && !missing)
-			leave_device();
+		if (!id->device && !missing)
+			leave_device(its);
 		errno = error;
 		return -1;
 	}
@@ -486,7 +498,7 @@ API int rdma_resolve_addr(struct rdma_cm_id *which, struct sockaddr *source, str
 		cm_set_source(id, source ? source : destination->sa_family == AF_INET6 ? (struct sockaddr *)&any6
 										       : (struct sockaddr *)&any);
 	memcpy(&id->ibv.route.addr.dst_addr, destination, cm_size(destination));
-	give_device(id);
+	give_device(id, its);
 	int failed = cm_fault("resolved");
 	cm_raise(id, failed ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, -failed, NULL, 0);
 	return cm_answer(0);
@@ -520,10 +532,11 @@ static uint32_t cm_pair(struct cm_id *id) { return id->ibv.qp ? id->ibv.qp->qp_n
 API int rdma_connect(struct rdma_cm_id *which, struct rdma_conn_param *param)
 {
 	struct cm_id *id = (struct cm_id *)which;
-	int missing = use_device(); /* for the id of the request */
+	struct cm_device *its = cm_device_of(&id->ibv.route.addr.dst_addr); /* that of the request */
+	int missing = use_device(its);
 	int error = cm_enter("rdma_connect", id);
 	if (!error)
-		error = missing ? missing : id->peer || !id->has_device ? EINVAL : 0;
+		error = missing ? missing : id->peer || !id->device ? EINVAL : 0;
 	struct cm_id *listener = error ? NULL : cm_listener(id);
 	struct cm_id *request = listener && listener->waiting < listener->backlog
 					? cm_new(listener->file, listener->ibv.ps, listener->ibv.context) : NULL;
@@ -532,7 +545,7 @@ API int rdma_connect(struct rdma_cm_id *which, struct rdma_conn_param *param)
 			cm_raise(id, RDMA_CM_EVENT_REJECTED, listener ? 28 : 8, NULL, 0);
 		leave();
 		if (!missing)
-			leave_device();
+			leave_device(its);
 		errno = error;
 		return error ? -1 : 0;
 	}
@@ -541,7 +554,7 @@ API int rdma_connect(struct rdma_cm_id *which, struct rdma_conn_param *param)
 	id->peer = request;
 	request->ibv.route.addr.src_storage = id->ibv.route.addr.dst_storage;
 	request->ibv.route.addr.dst_storage = id->ibv.route.addr.src_storage;
-	give_device(request);
+	give_device(request, its);
 	struct cm_event *event = cm_raise(listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, param ? param->private_data : NULL,
 					  param ? param->private_data_len : 0);
 	event->ibv.id = &request->ibv;

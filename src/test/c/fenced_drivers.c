@@ -158,6 +158,11 @@ static struct ibv_device device = {
 	.node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "fenced0", .dev_name = "uverbs0",
 };
 
+/* Ids of the connection manager alone have this device. */
+static struct ibv_device second_device = {
+	.node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "fenced1", .dev_name = "uverbs1",
+};
+
 /* The answer of a function that the driver does not have; 0 if it has the function. */
 static int refusal(const char *function)
 {

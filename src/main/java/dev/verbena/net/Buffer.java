@@ -35,7 +35,7 @@ final class Buffer {
     final int index;
 
     /** The memory that is posted: that with the header and the seal, or that of a sealed copy. */
-    final LocalMemory whole;
+    private LocalMemory whole;
 
     /** The memory of the header, the message and the seal. */
     final MemorySegment all;
@@ -96,6 +96,16 @@ final class Buffer {
         this.all = all;
         this.slice = whole;
         this.length = (int) whole.length() - around;
+    }
+
+    /** Takes the same memory as another device knows it. */
+    void move(LocalMemory to) {
+        whole = to;
+        slice = to;
+    }
+
+    LocalMemory whole() {
+        return whole;
     }
 
     /** Returns the message that {@link #lend} lends next. A new one may find no memory, so this comes before any change. */

@@ -97,6 +97,11 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         /** Returns true if no other peer can use memory that was registered here, whatever keys it guesses. */
         abstract boolean isApart();
 
+        /** Returns the number of the device. */
+        int device() {
+            return 0;
+        }
+
         /** Returns true if this side connects only if the peer has no RDMA. */
         boolean asks() {
             return false;
@@ -156,6 +161,11 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     /** Returns the address of the node. */
     final InetSocketAddress address() {
         return addresses().getFirst();
+    }
+
+    /** Returns the number of devices whose keys differ. */
+    int devices() {
+        return 1;
     }
 
     /** Returns the context of the device. */

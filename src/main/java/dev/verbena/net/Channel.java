@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Channel implements AutoCloseable {
     static final String NO_CREDIT = "The peer has not closed earlier messages";
-    private static final RemoteMemory NOTHING = new RemoteMemory(0, 0, 0);
+    private static final Link.Shown NOTHING = new Link.Shown(new RemoteMemory(0, 0, 0));
 
     private final Engine engine;
     private final Session session;
@@ -350,12 +350,11 @@ public final class Channel implements AutoCloseable {
         try (request) { // gives the message back if it was not sent
             request.segment().copyFrom(MemorySegment.ofArray(bytes));
             try (Message reply = calls.call(request, Wire.LOOKUP, null, deadline.left())) {
-                if (reply.length() != Wire.EXPORT_BYTES || reply.segment().get(ValueLayout.JAVA_BYTE, 12) < 0) {
+                if (reply.length() != session.descriptionBytes()
+                        || reply.segment().get(ValueLayout.JAVA_BYTE, 12) < 0) {
                     throw new CallException(session.toText(), "The description of the export is malformed");
                 }
-                RemoteMemory found = RemoteMemory.fromWide(reply.segment());
-                session.operations.found(found);
-                return found;
+                return session.operations.found(reply.segment());
             }
         }
     }
@@ -739,7 +738,7 @@ public final class Channel implements AutoCloseable {
     }
 
     private void checkAbout(byte[] about) {
-        int most = maxMessageSize() - engine.options.offerBytes();
+        int most = maxMessageSize() - offerBytes();
         if (about.length > most) {
             throw new IllegalArgumentException(
                     "about must have at most " + most + " bytes on this channel, got " + about.length);
@@ -749,7 +748,7 @@ public final class Channel implements AutoCloseable {
     /** Offers memory to the peer of this channel. With protection, its key is of no use to others. */
     private void offer(TransferMemory memory, byte[] about, Deadline deadline) throws InterruptedException {
         if (memory.region().access().contains(AccessFlag.REMOTE_READ)) {
-            offer(memory.region().remote(), about, deadline);
+            offer(session.checkCanSend().shown(memory.region()), about, deadline);
             return;
         }
         try (Export only = engine.exports.unnamed(memory.region(), memory.arena())) {
@@ -757,23 +756,28 @@ public final class Channel implements AutoCloseable {
         }
     }
 
-    private void offer(RemoteMemory data, byte[] about, Deadline deadline) throws InterruptedException {
-        try (Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
-            data.writeWideTo(describe(request, about));
+    private void offer(Link.Shown data, byte[] about, Deadline deadline) throws InterruptedException {
+        try (Message request = message(deadline.left()).length(about.length + offerBytes())) {
+            data.writeTo(describe(request, about));
             calls.call(request, Wire.OFFER, null, deadline.left()).close();
-            messages.countTaken(data.length());
+            messages.countTaken(data.memory().length());
         }
     }
 
     private void offer(long size, SealedOffer.Source source, byte[] about, Deadline deadline)
             throws IOException, InterruptedException {
         try (SealedOffer data = new SealedOffer(engine, session.rail.with(), size, source);
-                Message request = message(deadline.left()).length(about.length + engine.options.offerBytes())) {
-            data.describe(describe(request, about));
+                Message request = message(deadline.left()).length(about.length + offerBytes())) {
+            data.describe(describe(request, about), session.checkCanSend());
             calls.call(request, Wire.OFFER, data, deadline.left()).close();
             data.taken();
             messages.countTaken(size);
         }
+    }
+
+    /** Returns the number of bytes behind those of the program in an offer. */
+    private int offerBytes() {
+        return engine.options.offerBytes(session.rail.with().carrier.devices());
     }
 
     /** Writes the bytes of the program into an offer. Returns the memory for the rest. */

@@ -1,6 +1,5 @@
 package dev.verbena.net;
 
-import dev.verbena.verbs.RemoteMemory;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -29,14 +28,14 @@ final class Grants {
     }
 
     /** Gives an export to the peer. The key is valid before all later requests. */
-    RemoteMemory grant(Link on, Export export) {
+    Link.Shown grant(Link on, Export export) {
         // A thread that revokes an export has ended it before it takes the channel's lock.
         if (!export.isOpen() || !export.region().isOpen()) {
             throw new IllegalStateException("The " + export + " or its arena is closing");
         }
         Link.Key known = granted.get(export);
         if (known != null) {
-            return known.remote().get();
+            return known.shown().get();
         }
         Link.Key key = on.grant(Rail.BIND, export);
         if (key.isPosted()) {
@@ -44,7 +43,7 @@ final class Grants {
             session.rail.posted();
         }
         granted.put(export, key);
-        return key.remote().get();
+        return key.shown().get();
     }
 
     /** Notes that a binding has completed. */

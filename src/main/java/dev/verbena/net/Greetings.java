@@ -2,8 +2,6 @@ package dev.verbena.net;
 
 import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
-import java.net.InetSocketAddress;
-import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -55,12 +53,15 @@ final class Greetings {
     /** Returns the claim of this side; null if the channel can't outlive its connection. */
     private Wire.@Nullable Claim claim() {
         Healing healing = rail.session.healing;
-        return healing == null ? null : new Wire.Claim(rail.resumes, healing.id, paths());
+        return healing == null ? null : new Wire.Claim(rail.resumes, healing.id, place());
     }
 
-    /** Returns the addresses of this node, by which the peer may connect again; none if it has one only. */
-    private List<InetSocketAddress> paths() {
-        return options.paths().isEmpty() ? List.of() : rail.with().carrier.addresses();
+    /** Returns what the peer has to know of this side to go on over another connection. */
+    private Wire.Place place() {
+        Carrier.Connection with = rail.with();
+        return options.paths().isEmpty()
+                ? Wire.Place.ONE
+                : new Wire.Place(with.device(), with.carrier.devices(), with.carrier.addresses());
     }
 
     private void send(Link on, byte[] bytes) {
@@ -76,7 +77,7 @@ final class Greetings {
 
     private Introduction begin() {
         Introduction begun =
-                new Introduction(options, rail.transport(), rail.with().asks(), claim(), paths());
+                new Introduction(options, rail.transport(), rail.with().asks(), claim(), place());
         introduction = begun;
         return begun;
     }
@@ -199,6 +200,7 @@ final class Greetings {
             return false;
         }
         Wire.Claim claim = greeting.claim();
+        rail.deviceOfPeer = claim == null ? 0 : claim.own().device();
         if (rail.incoming && rail.resumes) {
             claimed = claim;
             return true;
@@ -217,7 +219,8 @@ final class Greetings {
     /** Returns what is wrong with the answer of a peer to a claim; else null. */
     private @Nullable String wrongAgain(Wire.@Nullable Claim claim) {
         Wire.Claim own = claim();
-        return own != null && own.isOf(claim) ? null : "It goes on with another channel";
+        boolean goesOn = own != null && own.isOf(claim) && rail.deviceOfPeer < rail.session.devicesOfPeer;
+        return goesOn ? null : "It goes on with another channel";
     }
 
     /** Returns the channel that the peer goes on with, once it has proved that it may. */

@@ -260,9 +260,12 @@ final class Healing {
     @Nullable
     String wrongClaim(Rail by, Totals.Said said) {
         try (var _ = session.lock.held()) {
-            return by.with().carrier == session.rail.with().carrier
+            if (by.with().carrier != session.rail.with().carrier) {
+                return "It goes on over another transport";
+            }
+            return by.deviceOfPeer < session.devicesOfPeer
                     ? session.messages.totals.wrong(said)
-                    : "It goes on over another transport";
+                    : "It has more devices than before";
         }
     }
 

@@ -4,10 +4,8 @@ import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.internal.noise.NoiseHandshake.Pattern;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -38,23 +36,18 @@ final class Introduction {
     /** The channel that this side can go on with later; null if it can't. */
     private Wire.@Nullable Claim claim;
 
-    private final List<InetSocketAddress> paths;
+    private final Wire.Place own;
 
     /**
      * Begins the greetings of one side.
      *
      * @param asks true to connect only if the peer has no RDMA
      * @param claim the channel, for the side that connects, if it can go on with the channel later; else null
-     * @param paths the addresses of this side, if it has several
+     * @param own what this side says of itself to a peer that can go on with the channel
      */
-    Introduction(
-            NodeOptions options,
-            Transport transport,
-            boolean asks,
-            Wire.@Nullable Claim claim,
-            List<InetSocketAddress> paths) {
+    Introduction(NodeOptions options, Transport transport, boolean asks, Wire.@Nullable Claim claim, Wire.Place own) {
         this.claim = claim;
-        this.paths = paths;
+        this.own = own;
         this.options = options;
         this.secrets = options.secrets();
         this.transport = transport;
@@ -187,7 +180,7 @@ final class Introduction {
         NoiseHandshake begun = begun();
         byte[] limits = Arrays.copyOf(head, LIMITS_BYTES);
         byte[] message = begun.write(
-                claim == null ? limits : joined(limits, claim.answeredBy(paths).toBytes()));
+                claim == null ? limits : joined(limits, claim.answeredBy(own).toBytes()));
         return message == null ? null : joined(Arrays.copyOf(head, HEAD), message);
     }
 

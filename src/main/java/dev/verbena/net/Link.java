@@ -22,13 +22,58 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     static final long CACHE_LINE = 64;
 
     /**
+     * Memory as the peer sees it. A node with several devices gives it one key for each, because a connection may move to
+     * another device; the key of the memory itself is a number that stands for all of them.
+     *
+     * @param memory the memory
+     * @param keys the keys on the devices; none if there is one device
+     */
+    record Shown(RemoteMemory memory, int... keys) {
+        /** Returns the number of bytes that describe memory of a node with a number of devices. */
+        static int bytes(int devices) {
+            return devices == 1 ? Wire.EXPORT_BYTES : Wire.EXPORT_BYTES + devices * Integer.BYTES;
+        }
+
+        void writeTo(MemorySegment to) {
+            memory.writeWideTo(to);
+            for (int i = 0; i < keys.length; i++) {
+                to.set(Wire.INT, Wire.EXPORT_BYTES + (long) i * Integer.BYTES, keys[i]);
+            }
+        }
+
+        byte[] toBytes() {
+            byte[] bytes = new byte[Wire.EXPORT_BYTES + keys.length * Integer.BYTES];
+            writeTo(MemorySegment.ofArray(bytes));
+            return bytes;
+        }
+
+        /** Returns a description of as many bytes of the same memory. */
+        Shown ofLength(long length) {
+            return new Shown(new RemoteMemory(memory.address(), memory.key(), length), keys);
+        }
+
+        static Shown from(MemorySegment bytes, int devices) {
+            int[] keys = new int[devices == 1 ? 0 : devices];
+            for (int i = 0; i < keys.length; i++) {
+                keys[i] = bytes.get(Wire.INT, Wire.EXPORT_BYTES + (long) i * Integer.BYTES);
+            }
+            return new Shown(RemoteMemory.fromWide(bytes), keys);
+        }
+
+        /** Returns a part of the memory, as the peer's device knows it. */
+        RemoteMemory on(int device, RemoteMemory part) {
+            return keys.length == 0 ? part : new RemoteMemory(part.address(), keys[device], part.length());
+        }
+    }
+
+    /**
      * A key that a peer has got for an export.
      *
-     * @param remote returns the memory as the peer sees it
+     * @param shown returns the memory as the peer sees it
      * @param isPosted true if the key is made by a request, which completes
      * @param end ends the key: no peer can use it afterwards
      */
-    record Key(Supplier<RemoteMemory> remote, boolean isPosted, Runnable end) {}
+    record Key(Supplier<Shown> shown, boolean isPosted, Runnable end) {}
 
     /** The place of the header in a piece of memory: the message behind it begins a cache line. */
     private static final long HEADER_AT = CACHE_LINE - Wire.HEADER_BYTES;
@@ -194,6 +239,16 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     /** Returns memory of the program as requests of this channel can name it. That may register the memory, which takes long. */
     LocalMemory usable(LocalMemory memory) {
         return memory;
+    }
+
+    /** Returns memory of the program, or of the channel, as it is registered for this connection. */
+    MemoryRegion here(MemoryRegion region) {
+        return region;
+    }
+
+    /** Returns memory of the channel as the peer sees it. */
+    Shown shown(MemoryRegion region) {
+        return new Shown(region.remote());
     }
 
     /** Posts memory for a message of the peer. */

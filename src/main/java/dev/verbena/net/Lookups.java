@@ -64,7 +64,7 @@ final class Lookups {
         } else {
             try {
                 messages.answer(
-                        request, Wire.REPLY, session.grants.grant(on, export).toWideBytes());
+                        request, Wire.REPLY, session.grants.grant(on, export).toBytes());
                 return;
             } catch (VerbsException | IllegalStateException failed) {
                 refusal = "The export '" + name + "' could not be opened";

@@ -67,6 +67,9 @@ final class Messages {
     /** The handler of the channel, if there is one, and what it was told. */
     final Listening listening;
 
+    /** The memory of the buffers, as the device of the connection knows it. */
+    private @Nullable MemoryRegion placed;
+
     private volatile int maxSize;
     final ChannelCounts counts = new ChannelCounts();
     final Stalls stalls;
@@ -97,7 +100,7 @@ final class Messages {
 
     /** Makes the buffers, and posts all receives. */
     void open(Link on, MemoryRegion memory) {
-        on.open(memory, Sizes.pieces(options));
+        place(on, memory);
         int piece = 0;
         int room = options.room();
         long size = (long) options.messageSize() + room;
@@ -117,9 +120,35 @@ final class Messages {
         }
     }
 
+    /** Gives the memory to a connection. Returns it as the connection's device knows it. */
+    private MemoryRegion place(Link on, MemoryRegion memory) {
+        MemoryRegion here = on.here(memory);
+        placed = here;
+        on.open(here, Sizes.pieces(options));
+        return here;
+    }
+
+    /** Gives all buffers the memory that they have, as another device knows it. */
+    private void moveBuffers(Link on) {
+        long size = (long) options.messageSize() + options.room();
+        int piece = 0;
+        for (int i = 1; i < receives.length; i++) {
+            receives[i].move(on.piece(piece++, size));
+        }
+        for (Buffer each : sends) {
+            if (Sizes.sealsCopies(options)) {
+                piece++; // the program's memory is not posted
+            }
+            each.move(on.piece(piece++, size));
+        }
+    }
+
     /** Posts all receives again that the program does not have, over another connection. */
     void openAgain(Link on, MemoryRegion memory) {
-        on.open(memory, Sizes.pieces(options));
+        MemoryRegion last = placed;
+        if (place(on, memory) != last) {
+            moveBuffers(on);
+        }
         for (int i = 1; i < receives.length; i++) {
             if (receives[i].state() == Buffer.State.IDLE) {
                 post(on, receives[i]);
@@ -135,7 +164,7 @@ final class Messages {
     }
 
     void post(Link on, Buffer buffer) {
-        on.receive(Rail.RECEIVE | buffer.index, buffer.whole);
+        on.receive(Rail.RECEIVE | buffer.index, buffer.whole());
     }
 
     Buffer receive(int index) {
@@ -308,10 +337,11 @@ final class Messages {
         }
         arrive(buffer, bytes, kind, code);
         if (kind == Wire.OFFER) {
-            if (bytes < options.offerBytes()) {
+            int rest = options.offerBytes(session.devicesOfPeer);
+            if (bytes < rest) {
                 return "Offer of " + bytes + " bytes is malformed";
             }
-            buffer.length(bytes - options.offerBytes());
+            buffer.length(bytes - rest);
             if (Lookups.offeredBytes(buffer) < 0) {
                 return "Offer of " + Lookups.offeredBytes(buffer) + " bytes";
             }
@@ -571,7 +601,8 @@ final class Messages {
             Buffer offer = request(message, Wire.OFFER);
             Message reply = reply(offer, false);
             try {
-                RemoteMemory source = RemoteMemory.fromWide(offer.memory().asSlice(offer.length(), Wire.EXPORT_BYTES));
+                Link.Shown source = session.shown(
+                        offer.memory().asSlice(offer.length(), session.descriptionBytes()));
                 byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
                 byte[] key = takeKey(offer);
                 return new Transfer(session.channel, engine, source, key, about, reply);
@@ -584,8 +615,9 @@ final class Messages {
 
     /** Takes the key of the pieces out of an offer; none if the channel is not sealed. */
     private byte[] takeKey(Buffer offer) {
+        long description = session.descriptionBytes();
         MemorySegment key = offer.memory()
-                .asSlice(offer.length() + Wire.EXPORT_BYTES, options.offerBytes() - (long) Wire.EXPORT_BYTES);
+                .asSlice(offer.length() + description, options.offerBytes(session.devicesOfPeer) - description);
         byte[] bytes = key.toArray(ValueLayout.JAVA_BYTE);
         key.fill((byte) 0);
         return bytes;

@@ -519,9 +519,9 @@ public final class NodeOptions extends Options<NodeOptions> {
         return protection() == Protection.SEALED;
     }
 
-    /** Returns the number of bytes behind those of the program in an offer. */
-    int offerBytes() {
-        return isSealed() ? Wire.EXPORT_BYTES + SealedOffer.KEY_BYTES : Wire.EXPORT_BYTES;
+    /** Returns the number of bytes behind those of the program in an offer of a node with a number of devices. */
+    int offerBytes(int devices) {
+        return Link.Shown.bytes(devices) + (isSealed() ? SealedOffer.KEY_BYTES : 0);
     }
 
     /** Throws if the options of a node contradict each other. */

@@ -4,6 +4,7 @@ import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.Arrays;
@@ -45,6 +46,9 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         /** This side's memory, and the rest of the request, which may have to be posted again. */
         private @Nullable LocalMemory local;
 
+        /** The same as the program has given it; null if it is the channel's own. */
+        private @Nullable LocalMemory given;
+
         private @Nullable RemoteMemory remote;
 
         /** The place in the order of all requests. */
@@ -85,7 +89,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     private long bytesUnderWay;
 
     /** The memory that the peer has shown on a sealed channel, one for each key. */
-    private RemoteMemory[] found = {};
+    private Link.Shown[] found = {};
 
     Operations(Session session, Engine engine) {
         super(session, engine, "operation", "operations: see NodeOptions.operations()", MARK);
@@ -108,16 +112,18 @@ final class Operations extends Numbers<Operations.Operation, Long> {
      * @return the ticket; 0 if as many operations as may be are under way
      */
     long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
-        LocalMemory usable = usable(local);
+        register(local);
         try (var _ = session.lock.held()) {
-            Operation posted = tryPost(checkCanBegin(), kind, usable, remote, first, second);
+            Operation posted = tryPost(checkCanBegin(), kind, local, remote, first, second);
             return posted == null ? 0 : posted.ticket();
         }
     }
 
-    /** Returns memory of the program as requests can name it. That may register the memory, so the caller has no lock. */
-    private @Nullable LocalMemory usable(@Nullable LocalMemory local) {
-        return mayRegister && local != null ? session.checkCanSend().usable(local) : local;
+    /** Registers memory of the program for this channel, if it has to be. This takes long, so the caller has no lock. */
+    private void register(@Nullable LocalMemory local) {
+        if (mayRegister && local != null) {
+            session.checkCanSend().usable(local);
+        }
     }
 
     private @Nullable Operation tryPost(
@@ -142,14 +148,15 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             RemoteMemory remote,
             long first,
             long second) {
-        LocalMemory memory = local == null ? on.result(next.number) : local;
+        LocalMemory memory = memory(on, next.number, local);
         if (local == null && kind == Kind.WRITE) {
             memory.segment().set(ValueLayout.JAVA_LONG, 0, first);
         }
-        on.post(kind, MARK | next.number, memory, remote, kind.isAtomic() ? first : 0, second);
+        on.post(kind, MARK | next.number, memory, there(remote), kind.isAtomic() ? first : 0, second);
         next.state = Operation.State.POSTED;
         next.kind = kind;
         next.local = memory;
+        next.given = local;
         next.remote = remote;
         next.unknown = false;
         next.order = session.messages.nextOrder();
@@ -161,10 +168,15 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         session.rail.posted();
     }
 
+    /** Returns the memory of an operation as a connection's requests can name it: that of the program, or the channel's own. */
+    private LocalMemory memory(Link on, int number, @Nullable LocalMemory local) {
+        return local == null ? on.result(number) : mayRegister ? on.usable(local) : local;
+    }
+
     /** Posts a read or a write now or later, and returns its future; null if as many as may wait do. */
     @Nullable
     CompletableFuture<Long> postLater(Kind kind, LocalMemory local, RemoteMemory remote) {
-        LocalMemory usable = usable(local);
+        register(local);
         try (var _ = session.lock.held()) {
             Link open = checkCanBegin();
             if (countUnsent() == size()) {
@@ -176,7 +188,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             return send(open, new Unsent<>() {
                 @Override
                 public @Nullable Operation trySend(Link on) {
-                    return tryPost(on, kind, usable, remote, 0, 0);
+                    return tryPost(on, kind, local, remote, 0, 0);
                 }
 
                 @Override
@@ -196,7 +208,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
      * @return the ticket of the write; 0 if an operation, a message or a credit is missing, and nothing was posted
      */
     long tryWriteAndNotify(LocalMemory data, RemoteMemory to, long number) {
-        LocalMemory usable = usable(data);
+        register(data);
         Message notice = session.messages.takeFree(true);
         if (notice == null) {
             return 0;
@@ -208,7 +220,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             Operation mine = takeNumber.get();
             if (mine != null) {
                 ticket = mine.ticket();
-                sent = tryNotify(mine, usable, to, notice);
+                sent = tryNotify(mine, data, to, notice);
             }
         } finally {
             if (!sent) { // else the message may be another one already
@@ -239,7 +251,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         String what = "writeAndNotify";
         Deadline deadline = Deadline.after(timeout);
         Channel channel = session.channel;
-        LocalMemory usable = usable(data);
+        register(data);
         try (Message notice = channel.message(timeout).length(Wire.NOTICE_BYTES)) { // is given back if it was not sent
             notice.segment().set(Wire.LONG, 0, number);
             Operation mine = channel.inTime(engine.await(room, takeNumber, deadline.left()), what, timeout, NO_ROOM);
@@ -247,7 +259,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             Channel.Attempt attempt = new Channel.Attempt() {
                 @Override
                 boolean succeeds() {
-                    return tryNotify(mine, usable, to, notice);
+                    return tryNotify(mine, data, to, notice);
                 }
             };
             boolean sent = false;
@@ -266,39 +278,59 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         }
     }
 
-    /** Notes memory that the peer has shown. */
-    void found(RemoteMemory memory) {
-        if (!sealed) {
+    /** Notes an export that the peer has shown, and returns its memory. */
+    RemoteMemory found(MemorySegment description) {
+        Link.Shown shown = session.shown(description);
+        found(shown);
+        return shown.memory();
+    }
+
+    /** Notes memory that the peer has shown, if operations need to know it. */
+    void found(Link.Shown shown) {
+        if (!sealed && shown.keys().length == 0) {
             return;
         }
         try (var _ = session.lock.held()) {
             int at = 0;
-            while (at < found.length && found[at].key() != memory.key()) {
+            while (at < found.length && found[at].memory().key() != shown.memory().key()) {
                 at++;
             }
             if (at == found.length) {
                 found = Arrays.copyOf(found, at + 1);
             }
-            found[at] = memory;
+            found[at] = shown;
         }
     }
 
     /** Notes that operations may not use memory any more. */
     void forgetFound(RemoteMemory memory) {
         try (var _ = session.lock.held()) {
-            found = Stream.of(found).filter(each -> !each.equals(memory)).toArray(RemoteMemory[]::new);
+            found = Stream.of(found).filter(each -> !each.memory().equals(memory)).toArray(Link.Shown[]::new);
         }
     }
 
     private void checkFound(RemoteMemory memory) {
-        for (RemoteMemory each : found) {
-            long offset = memory.address() - each.address();
-            if (each.key() == memory.key() && offset >= 0 && offset + memory.length() <= each.length()) {
+        for (Link.Shown each : found) {
+            RemoteMemory all = each.memory();
+            long offset = memory.address() - all.address();
+            if (all.key() == memory.key() && offset >= 0 && offset + memory.length() <= all.length()) {
                 return;
             }
         }
         throw new IllegalArgumentException(memory + " is no memory that Channel.remote() has found on the sealed "
                 + session.channel + ": only exports in the clear can be used there");
+    }
+
+    /** Returns memory of the peer with the key of the device that the connection leads to. */
+    private RemoteMemory there(RemoteMemory memory) {
+        if (session.devicesOfPeer > 1) {
+            for (Link.Shown each : found) {
+                if (each.memory().key() == memory.key()) {
+                    return each.on(session.rail.deviceOfPeer, memory);
+                }
+            }
+        }
+        return memory;
     }
 
     // Completions
@@ -348,13 +380,15 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     }
 
     private void postAgain(Operation operation, Link over) {
+        LocalMemory memory = memory(over, operation.number, operation.given);
         over.post(
                 operation.kind,
                 MARK | operation.number,
-                Objects.requireNonNull(operation.local),
-                Objects.requireNonNull(operation.remote),
+                memory,
+                there(Objects.requireNonNull(operation.remote)),
                 0,
                 0);
+        operation.local = memory;
         bytesUnderWay += operation.bytes;
         session.rail.posted();
     }

@@ -52,6 +52,9 @@ final class Rail {
     /** True if a channel goes on over this connection, or is to. */
     boolean resumes;
 
+    /** The number of the peer's device that this connection leads to. */
+    int deviceOfPeer;
+
     /** The path, of a connection that this side has made. */
     private Ways.@Nullable Way way;
 
@@ -195,6 +198,18 @@ final class Rail {
         try (var _ = session.lock.held()) {
             if (!retired) {
                 end(reason == EndReason.FAILED ? Event.ABORTED : Event.LOST, reason, details, why);
+            }
+        }
+    }
+
+    /** Notes that the device of the connection was removed, and that the node has others. */
+    void deviceRemoved() {
+        try (var _ = session.lock.held()) {
+            String details = "Its device was removed";
+            if (!retired && isTried()) {
+                end(Event.LOST, EndReason.UNREACHABLE, details, null);
+            } else if (!retired && !session.losesPath(details)) {
+                session.endLocked(Event.LOST, EndReason.DEVICE_REMOVED, "", null);
             }
         }
     }
@@ -343,7 +358,7 @@ final class Rail {
     void send(Link on, Buffer buffer) {
         Seal by = seal;
         if (by != null) {
-            by.seal(buffer.all, buffer.length(), buffer.whole.segment());
+            by.seal(buffer.all, buffer.length(), buffer.whole().segment());
         }
         try {
             on.send(buffer.index, buffer.slice());
@@ -508,7 +523,7 @@ final class Rail {
     private int open(Buffer buffer, int arrived) {
         int bytes = arrived - Wire.HEADER_BYTES;
         Seal by = seal;
-        boolean isMessage = bytes >= 0 && arrived <= buffer.whole.length();
+        boolean isMessage = bytes >= 0 && arrived <= buffer.whole().length();
         if (by == null) {
             if (isMessage) {
                 return bytes;

@@ -12,16 +12,10 @@ import dev.verbena.cm.PrivateData;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.CompletionQueue;
-import dev.verbena.verbs.CompletionQueueOptions;
-import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.RegionOptions;
-import dev.verbena.verbs.WorkCompletion;
-import dev.verbena.verbs.WorkCompletionException;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.device.DeviceCapability;
 import java.lang.foreign.MemorySegment;
@@ -33,13 +27,14 @@ import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The transport of a node over a device: connections of the connection manager, and one completion queue for all. */
@@ -50,8 +45,6 @@ final class RdmaCarrier extends Carrier {
     /** Soft-RoCE takes 7 retries for no limit; {@link NodeOptions#alive} is the limit then. */
     private static final ConnectionParameters PARAMETERS =
             ConnectionParameters.defaults().retryCount(7).rnrRetryCount(0);
-
-    private static final int BATCH = 64;
 
     /** The errors that iWARP, which connects by TCP, returns at once; other devices report an event. */
     private static final Set<Integer> UNREACHABLE =
@@ -76,9 +69,17 @@ final class RdmaCarrier extends Carrier {
     private final EventChannel events;
     private final List<ConnectionId> listeners;
     private final List<InetSocketAddress> addresses;
-    private final Context context;
+
+    /** The devices, in the order of their first addresses, and all but the first one. */
+    private final List<NodeDevice> devices = new ArrayList<>();
+
+    /** The numbers of the devices of the addresses. */
+    private final int[] deviceOf;
+
+    private final NodeDevice first;
+    private final NodeDevice[] others;
+
     private final int backlog;
-    private final String device;
     private final boolean windows;
 
     /**
@@ -88,15 +89,6 @@ final class RdmaCarrier extends Carrier {
     private final boolean apart;
 
     private final OptionalInt trafficClass;
-    private final Duration ackTimeout;
-    private final ProtectionDomain domain;
-    private final CompletionQueue completions;
-    private final Completions cursor;
-
-    /** The number of completions that a thread has polled whose stack had no room to handle them. */
-    private int unhandled;
-
-    private final Supplier<Throwable> failure;
     private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
     private final Map<ConnectionId, Rail> known = new ConcurrentHashMap<>();
 
@@ -109,7 +101,7 @@ final class RdmaCarrier extends Carrier {
             try {
                 take(own, events, listeners, arena);
                 for (InetSocketAddress further : options.paths()) {
-                    take(further, events, listeners, arena);
+                    takeFurther(further, events, listeners, options, arena);
                 }
                 return new Place(events, List.copyOf(listeners));
             } catch (Throwable t) {
@@ -125,6 +117,24 @@ final class RdmaCarrier extends Carrier {
             listeners.add(listener);
             listener.bind(own);
             checkDevice(listener, own);
+        }
+
+        /** Takes another address. With TCP beside it, a node needs no device there. */
+        private static void takeFurther(
+                InetSocketAddress own,
+                EventChannel events,
+                List<ConnectionId> listeners,
+                NodeOptions options,
+                VerbsArena arena) {
+            try {
+                take(own, events, listeners, arena);
+            } catch (VerbsException refused) {
+                boolean isNone = refused.errno() == Errno.ENODEV || refused.errno() == Errno.EADDRNOTAVAIL;
+                if (options.transport() != Transport.AUTO || !isNone) {
+                    throw refused;
+                }
+                listeners.removeLast().close();
+            }
         }
 
         List<InetSocketAddress> addresses() {
@@ -149,53 +159,51 @@ final class RdmaCarrier extends Carrier {
         events = place.events;
         listeners = place.listeners;
         addresses = place.addresses();
-        context = listeners.getFirst().context();
-        device = context.device().name();
+        for (ConnectionId listener : listeners) {
+            if (find(listener) == null) {
+                devices.add(new NodeDevice(engine, devices.size(), listener.context(), options, arena));
+            }
+        }
+        deviceOf = listeners.stream()
+                .mapToInt(each -> Objects.requireNonNull(find(each)).number)
+                .toArray();
+        first = devices.getFirst();
+        others = devices.subList(1, devices.size()).toArray(NodeDevice[]::new);
         trafficClass = options.trafficClass();
         trafficClass.ifPresent(
                 chosen -> listeners.forEach(each -> each.typeOfService(chosen))); // iWARP has it from the listener
-        Set<DeviceCapability> has = context.attributes().capabilities();
+        Set<DeviceCapability> has = first.context.attributes().capabilities();
         windows = !options.heals() // a window belongs to one queue pair
                 && (has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B));
         apart = !windows && (options.heals() || options.protection() != Protection.NONE);
-        domain = context.allocateProtectionDomain(arena);
-        completions = context.createCompletionQueue(
-                CompletionQueueOptions.of(capacity(options))
-                        .channel(context.createCompletionChannel(arena))
-                        .completionVector(options.completionVector()),
-                arena);
-        cursor = completions.completions(BATCH);
-        failure = () -> new WorkCompletionException(cursor.completion());
         backlog = Math.max(1, options.maxWaiting());
-        ackTimeout = ackTimeout(options, context.device().driver().isEmpty());
+    }
+
+    /** Returns the device of an id; null if it is none of the node's yet. */
+    private @Nullable NodeDevice find(ConnectionId id) {
+        for (NodeDevice each : devices) {
+            if (each.context == id.context()) {
+                return each;
+            }
+        }
+        return null;
     }
 
     /** Returns true if the device connects by TCP itself, and so needs the TCP port. */
     boolean isOverTcp() {
-        return context.device().transport() == Device.TransportType.IWARP;
-    }
-
-    private int capacity(NodeOptions options) {
-        long each = (long) Sizes.sendDepth(options) + Sizes.receiveDepth(options);
-        long all =
-                each * options.maxChannels() * (options.heals() ? 2 : 1); // one that goes on is twice there for a while
-        int most = context.attributes().maxCompletions();
-        if (all > most) {
-            throw new IllegalArgumentException("number of channels must be at most " + most / each
-                    + " on " + context.device().name() + " with window " + options.window() + " and " + options.sends()
-                    + " messages under way, got " + options.maxChannels()
-                    + ": the device's completion queues have room for " + most + " completions");
-        }
-        return (int) all;
+        return first.context.device().transport() == Device.TransportType.IWARP;
     }
 
     @Override
     long pinnedBytes() {
-        long sum = verbs.pinnedBytes(domain);
-        Set<ProtectionDomain> seen = new HashSet<>(Set.of(domain)); // connections of one channel share theirs
+        long sum = 0;
+        for (NodeDevice each : devices) {
+            sum += verbs.pinnedBytes(each.domain);
+        }
+        Set<Domains> seen = new HashSet<>(); // connections of one channel share theirs
         for (Rail rail : known.values()) {
-            if (rail.connection() instanceof IdConnection connection && seen.add(connection.own)) {
-                sum += verbs.pinnedBytes(connection.own);
+            if (rail.connection() instanceof IdConnection connection && apart && seen.add(connection.domains)) {
+                sum += connection.domains.pinnedBytes();
             }
         }
         return sum;
@@ -207,13 +215,18 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
+    int devices() {
+        return devices.size();
+    }
+
+    @Override
     Duration ackTimeout() {
-        return ackTimeout;
+        return first.ackTimeout;
     }
 
     @Override
     Context context() {
-        return context;
+        return first.context;
     }
 
     @Override
@@ -223,7 +236,7 @@ final class RdmaCarrier extends Carrier {
 
     @Override
     String device() {
-        return device;
+        return devices.stream().map(NodeDevice::name).collect(Collectors.joining(" and "));
     }
 
     @Override
@@ -238,102 +251,49 @@ final class RdmaCarrier extends Carrier {
 
     @Override
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
-        return domain.register(memory, access, arena);
+        return first.domain.register(memory, access, arena);
     }
 
     @Override
     MemoryRegion register(RegionOptions options, VerbsArena arena) {
-        return verbs.register(domain, options, arena);
+        return verbs.register(first.domain, options, arena);
     }
 
     // Waiting
 
     @Override
     <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
-        return verbs.awaitOrNull(completions, attempt, timeout);
+        return verbs.awaitOrNull(first.completions, attempt, timeout);
     }
 
     @Override
     void wake() {
-        verbs.wakeWaits(completions);
+        verbs.wakeWaits(first.completions);
     }
 
     // Completions
 
     @Override
     int poll() {
-        verbs.takeOver(cursor);
-        int handled = handleCompletions();
+        int handled = pollDevices();
         while (!inbox.isEmpty()) {
-            handled += 1 + handleCompletions(); // those that came before the event
+            handled += 1 + pollDevices(); // those that came before the event
             engine.checkRoom();
             handle(inbox.remove());
         }
         return handled;
     }
 
-    private int handleCompletions() {
-        int handled = 0;
-        int found;
-        do {
-            found = unhandled == 0 ? cursor.poll() : unhandled;
-            if (found > 0) {
-                unhandled = found;
-                engine.checkRoom();
-                unhandled = 0;
-                handleFetched();
-                handled += found;
+    private int pollDevices() {
+        first.takeOver();
+        int handled = first.handleCompletions();
+        for (NodeDevice other : others) {
+            if (!other.removed) {
+                other.takeOver();
+                handled += other.handleCompletions();
             }
-        } while (found == BATCH);
+        }
         return handled;
-    }
-
-    /** Handles what the last poll has found. The lock of a channel is taken once for neighbouring completions. */
-    private void handleFetched() {
-        Session locked = null;
-        try {
-            while (cursor.next()) {
-                long id = cursor.id();
-                Rail rail = engine.rails.find(id); // null if it is closed
-                Session session = rail == null ? null : rail.session;
-                if (session != locked && locked != null) {
-                    locked.lock.unlock();
-                    locked = null;
-                }
-                if (session != null && rail != null) {
-                    if (locked == null) {
-                        session.lock.lock();
-                        locked = session;
-                    }
-                    handleCompletion(rail, (int) id & 0xffff);
-                }
-            }
-        } finally {
-            if (locked != null) {
-                locked.lock.unlock();
-            }
-        }
-    }
-
-    private void handleCompletion(Rail rail, int place) {
-        if (rail.isRetired()) {
-            return;
-        }
-        try {
-            if (!cursor.isSuccess()) {
-                rail.failed(place, cursor.status(), failure);
-            } else if ((place & Rail.RECEIVE) == 0) {
-                rail.sent(place);
-            } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && !cursor.hasImmediate()) {
-                rail.received(place, cursor.byteLength());
-            } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && rail.isHalfOpen()) {
-                rail.abort(EndReason.OTHER_VERSION, FirstVersion.SPOKEN);
-            } else {
-                rail.wireBroken("Not a message of a node");
-            }
-        } catch (RuntimeException | Error failed) {
-            rail.fail(failed);
-        }
     }
 
     // Events
@@ -342,6 +302,27 @@ final class RdmaCarrier extends Carrier {
     void start() {
         listeners.forEach(listener -> listener.listen(backlog));
         engine.startThread("events", this::fetchEvents);
+        for (NodeDevice other : others) {
+            engine.startThread(other.name(), () -> watch(other));
+        }
+    }
+
+    /** Wakes those who wait at the first device, whenever another device has completed something. */
+    private void watch(NodeDevice device) {
+        Supplier<@Nullable Boolean> waking = () -> {
+            wake();
+            return device.removed || engine.isClosed() ? Boolean.TRUE : null;
+        };
+        while (!engine.isClosed() && !device.removed) {
+            try {
+                verbs.awaitOrNull(device.completions, waking, Deadline.FOREVER);
+            } catch (InterruptedException late) {
+                engine.interrupted();
+            } catch (RuntimeException | Error ended) {
+                removed(device);
+                return;
+            }
+        }
     }
 
     private void fetchEvents() {
@@ -376,7 +357,7 @@ final class RdmaCarrier extends Carrier {
         }
         Rail rail = known.get(event.id());
         if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
-            engine.deviceRemoved();
+            removed(rail, event.id());
         }
         if (rail == null || rail.isRetired()) {
             return;
@@ -385,6 +366,44 @@ final class RdmaCarrier extends Carrier {
             happened(event, rail);
         } catch (RuntimeException | Error failed) {
             rail.fail(failed);
+        }
+    }
+
+    /** Notes that the device of an id was removed. */
+    private void removed(@Nullable Rail rail, ConnectionId id) {
+        int number = listeners.indexOf(id);
+        if (number >= 0) {
+            removed(devices.get(deviceOf[number]));
+        } else if (rail != null && rail.connection() instanceof IdConnection connection) {
+            removed(connection.device);
+        }
+    }
+
+    /** Ends the channels of a device that is gone, or has them take other paths. */
+    private void removed(NodeDevice device) {
+        device.removed = true;
+        if (devices.stream().allMatch(each -> each.removed)) {
+            engine.deviceRemoved();
+            return;
+        }
+        for (Rail rail : known.values()) {
+            if (rail.connection() instanceof IdConnection connection && connection.device == device) {
+                rail.deviceRemoved();
+            }
+        }
+        engine.runApart(() -> closeListeners(device));
+    }
+
+    /** Closes the listeners of a device that is gone: the kernel waits for that. */
+    private void closeListeners(NodeDevice device) {
+        for (int i = 0; i < deviceOf.length; i++) {
+            if (deviceOf[i] == device.number) {
+                try {
+                    listeners.get(i).close();
+                } catch (VerbsException | IllegalStateException refused) {
+                    // The node closes it.
+                }
+            }
         }
     }
 
@@ -471,7 +490,7 @@ final class RdmaCarrier extends Carrier {
     private void setAckTimeout(ConnectionId id) {
         if (!isOverTcp()) {
             try {
-                id.ackTimeout(ackTimeout);
+                id.ackTimeout(first.ackTimeout);
             } catch (VerbsException older) {
                 // Linux before 5.2 takes that of the route, which is about 2 seconds.
             }
@@ -500,12 +519,8 @@ final class RdmaCarrier extends Carrier {
     /** A connection of the connection manager. */
     final class IdConnection extends Carrier.Connection {
         private final ConnectionId id;
-
-        /** The domain of the queue pair and of the memory of this channel. */
-        private final ProtectionDomain own;
-
-        /** The number of those that use that domain: the connections of the channel, and transfers. */
-        private final AtomicInteger users;
+        private final NodeDevice device;
+        private final Domains domains;
 
         private @Nullable RdmaLink link;
 
@@ -517,22 +532,26 @@ final class RdmaCarrier extends Carrier {
          *
          * @param of the channel that goes on over it; null if a channel begins
          */
-        IdConnection(ConnectionId id, @Nullable Session of) {
+        IdConnection(ConnectionId id, NodeDevice device, @Nullable Session of) {
             super(Transport.RDMA, RdmaCarrier.this);
             this.id = id;
+            this.device = device;
             if (of != null && of.rail.connection() instanceof IdConnection last && last.carrier == carrier) {
-                own = last.own;
-                users = last.users;
-                users.incrementAndGet();
+                domains = last.domains;
+                domains.enter();
             } else {
-                own = apart ? context.allocateProtectionDomain(domain.arena()) : domain;
-                users = new AtomicInteger(1);
+                domains = new Domains(devices, apart);
             }
         }
 
         @Override
         public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
-            return own.register(memory, access, arena);
+            return domains.on(device).register(memory, access, arena);
+        }
+
+        @Override
+        int device() {
+            return device.number;
         }
 
         @Override
@@ -542,23 +561,17 @@ final class RdmaCarrier extends Carrier {
 
         @Override
         void beginTransfer() {
-            users.incrementAndGet();
+            domains.enter();
         }
 
         @Override
         void endTransfer() {
-            if (users.decrementAndGet() == 0 && apart) {
-                try {
-                    own.close();
-                } catch (VerbsException | IllegalStateException refused) {
-                    // The node closes it.
-                }
-            }
+            domains.leave();
         }
 
         @Override
         Link link(NodeOptions options, Rail rail) {
-            RdmaLink made = new RdmaLink(id, domain, own, completions, isOverTcp(), options, rail);
+            RdmaLink made = new RdmaLink(id, domains, device, isOverTcp(), options, rail);
             link = made;
             return made;
         }
@@ -616,7 +629,7 @@ final class RdmaCarrier extends Carrier {
     void connect(Rail rail, Ways.Way way) {
         Session session = rail.session;
         ConnectionId id = events.createId(PortSpace.TCP, rail.arena);
-        IdConnection connection = new IdConnection(id, rail.resumes ? session : null);
+        IdConnection connection = new IdConnection(id, devices.get(deviceOf[way.own()]), rail.resumes ? session : null);
         known.put(id, rail);
         rail.connecting(connection, way);
         session.allocate(); // in the thread that waits for this channel
@@ -643,7 +656,8 @@ final class RdmaCarrier extends Carrier {
         Rail rail = session.rail;
         try {
             ConnectionId id = request.claim(rail.arena);
-            IdConnection connection = new IdConnection(id, engine.rails.claimed(name));
+            IdConnection connection =
+                    new IdConnection(id, Objects.requireNonNull(find(id)), engine.rails.claimed(name));
             known.put(id, rail); // from here on, the connection removes it
             rail.accept(connection);
         } catch (RuntimeException | Error failed) {

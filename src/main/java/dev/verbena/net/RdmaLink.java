@@ -6,7 +6,6 @@ import dev.verbena.cm.ConnectionId;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
@@ -19,7 +18,6 @@ import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The verbs objects of a channel: queue pair, memory and batches, all in an arena of the channel's own. */
@@ -28,10 +26,10 @@ final class RdmaLink extends Link {
 
     private final VerbsAccess verbs = VerbsAccess.get();
 
-    /** The domain of the node's memory. */
-    private final ProtectionDomain shared;
+    private final Domains domains;
+    private final NodeDevice device;
 
-    /** The domain of the queue pair. If it is another, memory of the node is registered there too when it is used first. */
+    /** The domain of the queue pair. If it is not that of the node, memory of the node is registered there when it is used first. */
     private final ProtectionDomain domain;
 
     private final Rail rail;
@@ -50,30 +48,26 @@ final class RdmaLink extends Link {
      * Makes the objects.
      *
      * @param id the id to make the queue pair on
-     * @param shared the domain of the node's memory
-     * @param domain the domain of the queue pair, that or another
+     * @param domains the domains of the channel
+     * @param device the device of the id
      * @param iwarp true if the device is one of iWARP
      */
-    RdmaLink(
-            ConnectionId id,
-            ProtectionDomain shared,
-            ProtectionDomain domain,
-            CompletionQueue completions,
-            boolean iwarp,
-            NodeOptions options,
-            Rail rail) {
+    RdmaLink(ConnectionId id, Domains domains, NodeDevice device, boolean iwarp, NodeOptions options, Rail rail) {
         super(
-                domain.register(
-                        rail.arena.allocate(greetings(options), CACHE_LINE),
-                        List.of(AccessFlag.LOCAL_WRITE),
-                        rail.arena),
+                domains.on(device)
+                        .register(
+                                rail.arena.allocate(greetings(options), CACHE_LINE),
+                                List.of(AccessFlag.LOCAL_WRITE),
+                                rail.arena),
                 options);
-        this.shared = shared;
-        this.domain = domain;
+        this.domains = domains;
+        this.device = device;
+        this.domain = domains.on(device);
         this.rail = rail;
         this.iwarp = iwarp;
-        QueuePairOptions depths =
-                QueuePair.rc(completions).sendDepth(Sizes.sendDepth(options)).receiveDepth(Sizes.receiveDepth(options));
+        QueuePairOptions depths = QueuePair.rc(device.completions)
+                .sendDepth(Sizes.sendDepth(options))
+                .receiveDepth(Sizes.receiveDepth(options));
         boolean isChosen = ChosenPath.isIn(options) && !iwarp;
         pair = isChosen ? domain.createQueuePair(depths, rail.arena) : id.createQueuePair(domain, depths, rail.arena);
         path = isChosen ? new ChosenPath(id, pair, options) : null;
@@ -151,12 +145,22 @@ final class RdmaLink extends Link {
 
     @Override
     LocalMemory usable(LocalMemory memory) {
-        if (domain == shared) {
+        if (domain == domains.ofNode()) {
             return memory;
         }
         MemoryRegion region = memory.region();
-        MemoryRegion own = verbs.registerAgain(region, shared, domain, Set.of(), rail.session.arena);
+        MemoryRegion own = here(region);
         return own == region ? memory : own.slice(memory.address() - region.address(), memory.length());
+    }
+
+    @Override
+    MemoryRegion here(MemoryRegion region) {
+        return domains.on(device, region, rail);
+    }
+
+    @Override
+    Shown shown(MemoryRegion region) {
+        return domains.shown(region, rail);
     }
 
     @Override
@@ -167,13 +171,11 @@ final class RdmaLink extends Link {
     @Override
     Key grant(int place, Export export) {
         if (!export.hasKeysOfChannels()) {
-            RemoteMemory ofAll = export.region().remote();
-            return new Key(() -> ofAll, false, () -> {}); // it ends with the region
+            Shown toAll = new Shown(export.region().remote());
+            return new Key(() -> toAll, false, () -> {}); // it ends with the region
         }
-        if (domain != shared) {
-            MemoryRegion own =
-                    verbs.registerAgain(export.region(), shared, domain, export.access(), rail.session.arena);
-            return new Key(own::remote, false, own::close);
+        if (domain != domains.ofNode()) {
+            return domains.grant(export, rail);
         }
         MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, export.arena());
         try {
@@ -185,6 +187,6 @@ final class RdmaLink extends Link {
             window.close();
             throw refused;
         }
-        return new Key(window::remote, true, window::close);
+        return new Key(() -> new Shown(window.remote()), true, window::close);
     }
 }

@@ -31,21 +31,22 @@ final class SealedFetch implements AutoCloseable {
     /**
      * Makes the memory.
      *
-     * @param source the ring of the peer, with the size of the data
+     * @param shown the ring of the peer, with the size of the data
      * @param number the number of the offer's call
      */
-    SealedFetch(Channel channel, Engine engine, RemoteMemory source, byte[] key, int number) {
+    SealedFetch(Channel channel, Engine engine, Link.Shown shown, byte[] key, int number) {
         this.channel = channel;
         this.engine = engine;
-        this.source = source;
+        this.source = shown.memory();
         this.number = number;
         cipher = NoiseCipher.opening(key);
         plain = new byte[(int) Math.min(source.length(), SealedOffer.PART)];
         sealed = new byte[plain.length + Seal.BYTES];
-        ring = new RemoteMemory(source.address(), source.key(), SealedOffer.ringBytes(source.length()));
+        Link.Shown whole = shown.ofLength(SealedOffer.ringBytes(source.length()));
+        ring = whole.memory();
         int largest = SealedOffer.pieceBytes(source.length(), 0);
         staging = new Staging(engine, channel.session().rail.with(), SealedOffer.sealedBytes(largest));
-        channel.session().operations.found(ring);
+        channel.session().operations.found(whole);
     }
 
     /**

@@ -1,7 +1,6 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.noise.NoiseCipher;
-import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -86,10 +85,9 @@ final class SealedOffer implements AutoCloseable {
     }
 
     /** Writes what the peer needs: the place of the ring, the size of the data, and the key. */
-    void describe(MemorySegment message) {
-        RemoteMemory remote = ring.region().remote();
-        new RemoteMemory(remote.address(), remote.key(), size).writeWideTo(message);
-        MemorySegment.copy(key, 0, message, ValueLayout.JAVA_BYTE, Wire.EXPORT_BYTES, KEY_BYTES);
+    void describe(MemorySegment message, Link on) {
+        on.shown(ring.region()).ofLength(size).writeTo(message);
+        MemorySegment.copy(key, 0, message, ValueLayout.JAVA_BYTE, message.byteSize() - KEY_BYTES, KEY_BYTES);
     }
 
     /** Returns true if there is another piece. */

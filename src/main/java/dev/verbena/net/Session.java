@@ -10,6 +10,7 @@ import dev.verbena.net.SessionState.Event;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
@@ -46,6 +47,9 @@ final class Session {
 
     /** The search for another connection; null if one of the nodes has no {@link NodeOptions#heal}. */
     volatile @Nullable Healing healing;
+
+    /** The number of devices of the peer's node. */
+    int devicesOfPeer = 1;
 
     final Messages messages;
     final Operations operations;
@@ -492,8 +496,9 @@ final class Session {
         } else if (!claim.id().equals(Objects.requireNonNull(healing).id)) {
             return "It speaks of another channel";
         } else {
-            Objects.requireNonNull(healing).paths(claim.paths());
+            Objects.requireNonNull(healing).paths(claim.own().paths());
         }
+        devicesOfPeer = claim.own().devices();
         messages.keepAll();
         return null;
     }
@@ -573,8 +578,18 @@ final class Session {
         }
     }
 
+    /** Returns the number of bytes by which the peer describes memory. */
+    int descriptionBytes() {
+        return Link.Shown.bytes(devicesOfPeer);
+    }
+
+    /** Reads a description of the peer's memory. */
+    Link.Shown shown(MemorySegment description) {
+        return Link.Shown.from(description, devicesOfPeer);
+    }
+
     /** Gives an export to the peer. */
-    RemoteMemory grant(Export export) {
+    Link.Shown grant(Export export) {
         try (var _ = lock.held()) {
             Link on = checkCanSend();
             return grants.grant(on, export);

@@ -144,7 +144,7 @@ final class TcpLink extends Link {
     @Override
     Key grant(int place, Export export) {
         RemoteMemory granted = memory.grant(this, export);
-        return new Key(() -> granted, false, () -> memory.revoke(granted.key()));
+        return new Key(() -> new Shown(granted), false, () -> memory.revoke(granted.key()));
     }
 
     // For the thread that carries requests out

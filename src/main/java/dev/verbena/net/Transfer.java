@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 public final class Transfer implements AutoCloseable {
     private final Channel channel;
     private final Engine engine;
+    private final Link.Shown shown;
     private final RemoteMemory source;
 
     /** The key of the pieces on a sealed channel. */
@@ -37,10 +38,11 @@ public final class Transfer implements AutoCloseable {
     /** The number of bytes at the beginning that are not fetched: 0, except in tests of places far from the beginning. */
     long skipped;
 
-    Transfer(Channel channel, Engine engine, RemoteMemory source, byte[] key, byte[] about, Message reply) {
+    Transfer(Channel channel, Engine engine, Link.Shown shown, byte[] key, byte[] about, Message reply) {
         this.channel = channel;
         this.engine = engine;
-        this.source = source;
+        this.shown = shown;
+        this.source = shown.memory();
         this.key = key;
         this.about = about;
         this.reply = reply;
@@ -193,12 +195,16 @@ public final class Transfer implements AutoCloseable {
             return;
         }
         if (engine.options.isSealed()) {
-            try (SealedFetch fetch = new SealedFetch(channel, engine, source, key, number)) {
+            try (SealedFetch fetch = new SealedFetch(channel, engine, shown, key, number)) {
                 finish(() -> fetch.read(sealed, progress, deadline, timeout), whole);
             }
         } else {
+            Operations operations = channel.session().operations;
+            operations.found(shown);
             try (TransferMemory memory = target.get()) {
                 finish(() -> read(memory, progress, deadline, timeout), whole);
+            } finally {
+                operations.forgetFound(source);
             }
         }
     }

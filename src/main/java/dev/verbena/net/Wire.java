@@ -92,6 +92,12 @@ final class Wire {
     /** The largest number of addresses of a side in a claim. */
     static final int MAX_PATHS = 4;
 
+    // A claim: the name, and then the number of the device, that of the devices, that of the addresses, and the
+    // addresses
+    private static final long DEVICE_AT = NAME_BYTES;
+    private static final long DEVICES_AT = NAME_BYTES + 1;
+    private static final int PATHS_AT = NAME_BYTES + 3;
+
     /** The number of bytes of an address in a claim: that of IPv6, and the port. */
     private static final int PATH_BYTES = 18;
 
@@ -233,19 +239,21 @@ final class Wire {
      *
      * @param resumes true to go on with the channel, false to begin it
      * @param id the name of the channel: bytes that the side which connects has chosen at random
-     * @param paths the addresses of this side, if it has several
+     * @param own what this side says of itself
      */
-    record Claim(boolean resumes, UUID id, List<InetSocketAddress> paths) {
+    record Claim(boolean resumes, UUID id, Place own) {
         /** Returns the number of bytes. */
         int bytes() {
-            return NAME_BYTES + 1 + paths.size() * PATH_BYTES;
+            return PATHS_AT + own.paths.size() * PATH_BYTES;
         }
 
         void writeTo(MemorySegment to) {
             writeName(id, to);
-            to.set(ValueLayout.JAVA_BYTE, NAME_BYTES, (byte) paths.size());
-            long at = NAME_BYTES + 1;
-            for (InetSocketAddress path : paths) {
+            to.set(ValueLayout.JAVA_BYTE, DEVICE_AT, (byte) own.device);
+            to.set(ValueLayout.JAVA_BYTE, DEVICES_AT, (byte) own.devices);
+            to.set(ValueLayout.JAVA_BYTE, PATHS_AT - 1, (byte) own.paths.size());
+            long at = PATHS_AT;
+            for (InetSocketAddress path : own.paths) {
                 MemorySegment.copy(wide(path.getAddress()), 0, to, ValueLayout.JAVA_BYTE, at, PATH_BYTES - Short.BYTES);
                 to.set(SHORT, at + PATH_BYTES - Short.BYTES, (short) path.getPort());
                 at += PATH_BYTES;
@@ -259,8 +267,8 @@ final class Wire {
         }
 
         /** Returns what the other side says of the same channel. */
-        Claim answeredBy(List<InetSocketAddress> own) {
-            return new Claim(resumes, id, own);
+        Claim answeredBy(Place other) {
+            return new Claim(resumes, id, other);
         }
 
         /** Returns true if both sides speak of the same channel. */
@@ -270,21 +278,43 @@ final class Wire {
 
         /** Reads the claim of a greeting, which its memory follows; null if there is none, or if it is malformed. */
         static @Nullable Claim of(MemorySegment greeting, MemorySegment claim) {
-            if (!heals(greeting) || claim.byteSize() <= NAME_BYTES) {
-                return null;
-            }
-            int count = claim.get(ValueLayout.JAVA_BYTE, NAME_BYTES);
-            if (count < 0 || count > MAX_PATHS || claim.byteSize() < NAME_BYTES + 1 + (long) count * PATH_BYTES) {
+            Place own = heals(greeting) && claim.byteSize() >= PATHS_AT ? Place.in(claim) : null;
+            return own == null ? null : new Claim(Wire.resumes(greeting), name(claim), own);
+        }
+    }
+
+    /**
+     * The place of a connection at one of its sides.
+     *
+     * @param device the number of the device
+     * @param devices the number of devices whose keys differ
+     * @param paths the addresses of the node, if it has several
+     */
+    record Place(int device, int devices, List<InetSocketAddress> paths) {
+        /** The place of a node with one address. */
+        static final Place ONE = new Place(0, 1, List.of());
+
+        private static @Nullable Place in(MemorySegment claim) {
+            int device = claim.get(ValueLayout.JAVA_BYTE, DEVICE_AT);
+            int devices = claim.get(ValueLayout.JAVA_BYTE, DEVICES_AT);
+            int count = claim.get(ValueLayout.JAVA_BYTE, PATHS_AT - 1);
+            boolean isRight = device >= 0
+                    && device < devices
+                    && devices <= MAX_PATHS
+                    && count >= 0
+                    && count <= MAX_PATHS
+                    && claim.byteSize() >= PATHS_AT + (long) count * PATH_BYTES;
+            if (!isRight) {
                 return null;
             }
             List<InetSocketAddress> paths = new ArrayList<>();
             for (int i = 0; i < count; i++) {
-                MemorySegment path = claim.asSlice(NAME_BYTES + 1 + (long) i * PATH_BYTES, PATH_BYTES);
+                MemorySegment path = claim.asSlice(PATHS_AT + (long) i * PATH_BYTES, PATH_BYTES);
                 paths.add(new InetSocketAddress(
                         address(path.asSlice(0, PATH_BYTES - Short.BYTES)),
                         Short.toUnsignedInt(path.get(SHORT, PATH_BYTES - Short.BYTES))));
             }
-            return new Claim(Wire.resumes(greeting), name(claim), List.copyOf(paths));
+            return new Place(device, devices, List.copyOf(paths));
         }
     }
 

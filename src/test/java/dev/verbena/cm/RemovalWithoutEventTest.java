@@ -120,7 +120,7 @@ class RemovalWithoutEventTest {
         ConnectionId id = both.client().id();
         Files.delete(device);
         assertThat(afterBeginning(id)).isEqualTo(CmEvent.Type.DEVICE_REMOVAL);
-        Fenced.removeDevice();
+        Fenced.removeDevice(0);
         id.beginDisconnect(); // its event comes after that
         assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
     }
@@ -128,7 +128,7 @@ class RemovalWithoutEventTest {
     @Test
     void removalThatTheKernelReportedIsNotReportedAgain() throws Exception {
         AcceptingListener.Ends both = ends.connected();
-        Fenced.removeDevice();
+        Fenced.removeDevice(0);
         assertThat(afterBeginning(both.client().id())).isEqualTo(CmEvent.Type.DEVICE_REMOVAL);
         try (AcceptingListener others = new AcceptingListener(FencedIds.OWN)) {
             AcceptingListener.Ends later = others.connected();

@@ -118,7 +118,7 @@ class EndMessagesTest {
         Fenced.devicePath(Files.createDirectory(folder.resolve("uverbs0")).toString());
         try (NodePair nodes = new NodePair()) {
             NodePair.Ends ends = nodes.connect();
-            Fenced.removeDevice();
+            Fenced.removeDevice(0);
             ChannelException ofChannel = failure(() -> ends.client().receive(DEADLINE));
             assertThat(ofChannel.reason()).isIn(EndReason.DEVICE_REMOVED, EndReason.LOST); // the peer may be faster
             assertCausesSaySomethingElse(ofChannel);

@@ -58,13 +58,13 @@ class HealClaimsTest extends TcpTest {
     }
 
     private TcpPeer claims(UUID which, int granted, int sent, int received) throws IOException {
-        return greets(new Wire.Claim(true, which, List.of()), granted, sent, received);
+        return greets(new Wire.Claim(true, which, Wire.Place.ONE), granted, sent, received);
     }
 
     /** Connects a peer that begins a channel which can outlive its connection. */
     private TcpPeer begins(NodeOptions options) throws Exception {
         use(options);
-        TcpPeer peer = greets(new Wire.Claim(false, id, List.of()), 0, 0, 0);
+        TcpPeer peer = greets(new Wire.Claim(false, id, Wire.Place.ONE), 0, 0, 0);
         channel = nodes.server.accept(DEADLINE);
         assertThat(peer.awaitMessage().kind()).isEqualTo(Wire.GREETING);
         return peer;
@@ -118,7 +118,7 @@ class HealClaimsTest extends TcpTest {
     @Test
     void nameOfAnotherChannelCanNotBeginOne() throws Exception {
         TcpPeer first = begins(HEALS);
-        assertRefused(greets(new Wire.Claim(false, id, List.of()), 0, 0, 0), EndReason.PROTOCOL_ERROR);
+        assertRefused(greets(new Wire.Claim(false, id, Wire.Place.ONE), 0, 0, 0), EndReason.PROTOCOL_ERROR);
         assertReceives(first, 1, 0);
         assertHasOneConnection();
     }

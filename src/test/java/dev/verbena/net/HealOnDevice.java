@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.VerbsArena;
 import dev.verbena.net.CutWire.Packet;
 import dev.verbena.support.Await;
+import dev.verbena.support.CmAddress;
 import dev.verbena.support.VethWire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -183,6 +184,37 @@ class HealOnDevice {
         NodePair.end(atClient);
         assertThat(NodePair.end(atServer)).isEqualTo(calls);
         assertThat(ends.client().statistics().reconnects()).isPositive();
+    }
+
+    /** Both nodes have the guest's own device too. */
+    @Test
+    void channelTakesAnotherDeviceWhileTheWireIsCutAndComesBack() throws Exception {
+        NodeOptions both = HEALS.paths(CmAddress.four(0));
+        Node server = NodePair.open(both, new InetSocketAddress(VethWire.SECOND, 0), arena);
+        Node client = NodePair.open(both, new InetSocketAddress(VethWire.FIRST, 0), arena);
+        MemorySegment table = arena.allocate(Long.BYTES, Long.BYTES);
+        server.export("table", table, AccessFlag.REMOTE_WRITE).inTheClear();
+        NodePair.Ends ends = connect(client, server);
+        RemoteMemory remote = ends.client().remote("table", DEADLINE);
+        AtomicBoolean over = new AtomicBoolean();
+        Future<Integer> atServer = threads.submit(() -> receive(ends.server()));
+        Future<Void> toServer = threads.submit(() -> sendUntil(over, ends.client()));
+        wire.lose(packet -> true);
+        Await.until("the channel takes the other device", () -> isOver(ends, 1));
+        ends.client().writeLong(remote, 9, DEADLINE);
+        assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(9);
+        wire.lose(packet -> false);
+        Await.until("the channel comes back", () -> isOver(ends, 0));
+        ends.client().writeLong(remote, 10, DEADLINE);
+        assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(10);
+        over.set(true);
+        NodePair.end(toServer);
+        NodePair.end(atServer);
+    }
+
+    private static boolean isOver(NodePair.Ends ends, int address) {
+        Session session = ends.client().session();
+        return session.state() == SessionState.OPEN && session.rail.way().own() == address;
     }
 
     @Test

@@ -21,7 +21,7 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
-    static class SeveralPathsTest extends PathsTest {}
+    static class SeveralPathsTest extends SeveralDevicesPathsTest {}
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)

@@ -22,35 +22,39 @@ import org.junit.jupiter.api.Test;
 class PathsTest {
     private static final Duration STAY = Duration.ofSeconds(6);
 
-    private final boolean rdma = NodePair.transport() == Transport.RDMA;
-    private final InetSocketAddress second = new InetSocketAddress(rdma ? "10.9.9.2" : "127.0.0.2", 0);
+    private final InetSocketAddress second = new InetSocketAddress(second(), 0);
 
     /** True while the server refuses peers that come from their first address. */
     private final AtomicBoolean firstIsShut = new AtomicBoolean();
 
     private final NodeOptions options =
             NodePair.SMALL.heal(DEADLINE).alive(NodeClock.ALIVE).operations(4).paths(second);
-    private final NodePair nodes = new NodePair(
+    final NodePair nodes = new NodePair(
             options,
             options.admit(
                     (peer, token) -> !firstIsShut.get() || peer.getAddress().equals(second.getAddress())));
     private final NodeClock clock = new NodeClock(nodes.client);
+
+    /** Returns the second address of both nodes. */
+    String second() {
+        return NodePair.transport() == Transport.RDMA ? "10.9.9.2" : "127.0.0.2";
+    }
 
     @AfterEach
     void close() {
         nodes.close();
     }
 
-    private InetSocketAddress address(int number) {
+    final InetSocketAddress address(int number) {
         return nodes.server.engine().carrier.addresses().get(number);
     }
 
-    private static InetSocketAddress target(NodePair.Ends ends) {
+    static InetSocketAddress target(NodePair.Ends ends) {
         return ends.client().session().rail.way().peer();
     }
 
     /** Connects, and has the channel lose its first path. */
-    private NodePair.Ends onSecondPath() throws Exception {
+    final NodePair.Ends onSecondPath() throws Exception {
         NodePair.Ends ends = nodes.connect();
         assertThat(target(ends)).isEqualTo(address(0));
         HealTest.cut(ends.client());
@@ -74,7 +78,7 @@ class PathsTest {
         HealTest.awaitPath(ends);
     }
 
-    private static void assertMessagesTravel(NodePair.Ends ends) throws InterruptedException {
+    static void assertMessagesTravel(NodePair.Ends ends) throws InterruptedException {
         NodePair.send(ends.client(), 1);
         assertThat(NodePair.receive(ends.server())).isEqualTo(1);
         NodePair.send(ends.server(), 2);

@@ -23,7 +23,8 @@ class SealedRingTest extends TcpTest {
             RemoteMemory source = RemoteMemory.fromWide(described.asSlice(0, Wire.EXPORT_BYTES));
             byte[] key =
                     described.asSlice(Wire.EXPORT_BYTES, SealedOffer.KEY_BYTES).toArray(ValueLayout.JAVA_BYTE);
-            return new Receiver(offer, source, new SealedFetch(channel, engine, source, key, buffer.call));
+            return new Receiver(
+                    offer, source, new SealedFetch(channel, engine, new Link.Shown(source), key, buffer.call));
         }
 
         byte read() throws InterruptedException {

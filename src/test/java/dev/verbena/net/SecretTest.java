@@ -233,7 +233,7 @@ class SecretTest {
     // Peers that know the secret, and greet as no node does
 
     private static Introduction introduction() {
-        return new Introduction(SEALED, Transport.TCP, false, null, List.of());
+        return new Introduction(SEALED, Transport.TCP, false, null, Wire.Place.ONE);
     }
 
     private static NoiseHandshake handshake(boolean first, byte[] head) {

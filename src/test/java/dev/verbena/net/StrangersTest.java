@@ -38,7 +38,7 @@ class StrangersTest extends TcpTest {
     }
 
     private static byte[] greeting() {
-        return new Introduction(SEALED, Transport.TCP, false, null, List.of()).first();
+        return new Introduction(SEALED, Transport.TCP, false, null, Wire.Place.ONE).first();
     }
 
     /** Connects, says a greeting, and stays. */

@@ -73,7 +73,7 @@ class TcpMemoryTest {
         TcpLink link = new TcpLink(memory, null, options, session.rail);
         Set<AccessFlag> access = Set.of(AccessFlag.REMOTE_READ);
         Link.Key key = link.grant(0, new Export(null, "table", region, access, arena));
-        int number = key.remote().get().key();
+        int number = key.shown().get().memory().key();
         assertThat(memory.find(link, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
                 .isNotNull();
         key.end().run();

@@ -37,7 +37,7 @@ class TransferTest extends ConnectedTest {
 
     @Test
     void offerHasRoomForSomeBytesAbout() {
-        int most = ends.client().maxMessageSize() - nodes.client.options().offerBytes();
+        int most = ends.client().maxMessageSize() - nodes.client.options().offerBytes(1);
         MemorySegment data = MemorySegment.ofArray(new byte[8]);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> ends.client().offer(data, new byte[most + 1], DEADLINE))

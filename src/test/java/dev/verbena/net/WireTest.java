@@ -88,30 +88,37 @@ class WireTest {
     void claimBehindTheGreetingHasNameAndAddresses() {
         List<InetSocketAddress> paths =
                 List.of(new InetSocketAddress("10.1.2.3", 0x1c06), new InetSocketAddress("fd00::9", 0xffff));
-        Wire.Claim claim = new Wire.Claim(true, new UUID(1, 2), paths);
+        Wire.Claim claim = new Wire.Claim(true, new UUID(1, 2), new Wire.Place(1, 3, paths));
         Wire.Greeting greeting = new Wire.Greeting(1, 64, 0, new byte[0], claim);
         byte[] bytes = new byte[greeting.bytes()];
         greeting.writeWholeTo(MemorySegment.ofArray(bytes));
         String name = "0000000000000001" + "0000000000000002";
         String mapped = "00".repeat(10) + "ffff" + "0a010203" + "1c06";
         String wide = "fd00" + "00".repeat(13) + "09" + "ffff";
-        assertThat(HexFormat.of().formatHex(bytes, 64, bytes.length)).isEqualTo(name + "02" + mapped + wide);
+        assertThat(HexFormat.of().formatHex(bytes, 64, bytes.length)).isEqualTo(name + "010302" + mapped + wide);
         Wire.Greeting read = Wire.readGreeting(MemorySegment.ofArray(bytes));
         assertThat(read).isNotNull();
         assertThat(read.claim()).isEqualTo(claim);
     }
 
     @Test
-    void claimWithMoreAddressesThanItHasBytesIsNone() {
+    void malformedClaimIsNone() {
         Wire.Greeting greeting = new Wire.Greeting(
-                1, 64, 0, new byte[0], new Wire.Claim(false, new UUID(1, 2), List.of(new InetSocketAddress(1))));
+                1,
+                64,
+                0,
+                new byte[0],
+                new Wire.Claim(false, new UUID(1, 2), new Wire.Place(0, 1, List.of(new InetSocketAddress(1)))));
         MemorySegment message = MemorySegment.ofArray(new byte[greeting.bytes()]);
         greeting.writeWholeTo(message);
-        for (int count : new int[] {2, 5, -1}) {
-            message.set(ValueLayout.JAVA_BYTE, 80, (byte) count);
+        int[][] wrong = {{1, 1, 1}, {-1, 1, 1}, {0, 0, 1}, {0, 5, 1}, {0, 1, 2}, {0, 1, 5}, {0, 1, -1}};
+        for (int[] each : wrong) { // the number of the device, that of the devices, that of the addresses
+            for (int i = 0; i < each.length; i++) {
+                message.set(ValueLayout.JAVA_BYTE, 80 + i, (byte) each[i]);
+            }
             Wire.Greeting read = Wire.readGreeting(message);
             assertThat(read).isNotNull();
-            assertThat(read.claim()).as("%d addresses", count).isNull();
+            assertThat(read.claim()).as(Arrays.toString(each)).isNull();
         }
     }
 }

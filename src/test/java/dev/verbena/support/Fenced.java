@@ -172,10 +172,14 @@ public final class Fenced {
         named(Functions.ADAPTER_PATH, path);
     }
 
-    /** Raises the event of a removed device for all ids of the connection manager. */
-    public static void removeDevice() {
+    /**
+     * Raises the event of a removed device for all ids of the connection manager that have the device.
+     *
+     * @param number 0, or 1 for the device of the addresses 10.9.8.0/24
+     */
+    public static void removeDevice(int number) {
         try {
-            Functions.REMOVE_DEVICE.invokeExact();
+            Functions.REMOVE_DEVICE.invokeExact(number);
         } catch (Throwable t) {
             throw new AssertionError(t);
         }
@@ -338,7 +342,8 @@ public final class Fenced {
         private static final MethodHandle DEVICE_PATH = link("fenced_device_path", FunctionDescriptor.ofVoid(ADDRESS));
         private static final MethodHandle ADAPTER_PATH =
                 link("fenced_adapter_path", FunctionDescriptor.ofVoid(ADDRESS));
-        private static final MethodHandle REMOVE_DEVICE = link("fenced_remove_device", FunctionDescriptor.ofVoid());
+        private static final MethodHandle REMOVE_DEVICE =
+                link("fenced_remove_device", FunctionDescriptor.ofVoid(JAVA_INT));
         private static final MethodHandle CALM = link("fenced_calm", FunctionDescriptor.ofVoid());
         private static final MethodHandle RAISE_OF =
                 link("fenced_raise_of", FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT, JAVA_LONG));

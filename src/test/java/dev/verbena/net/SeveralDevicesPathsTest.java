@@ -1,0 +1,130 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.RemoteMemory;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+/** Channels between nodes that have two devices, whose keys differ. */
+@FencedTest
+class SeveralDevicesPathsTest extends PathsTest {
+    @Override
+    String second() {
+        return "10.9.8.2";
+    }
+
+    private void assertTransfers(Channel from, Channel to) throws Exception {
+        MemorySegment data = nodes.arena.allocate(1 << 20, 64);
+        for (long i = 0; i < data.byteSize(); i += Long.BYTES) {
+            data.set(ValueLayout.JAVA_LONG, i, i * 31);
+        }
+        MemorySegment target = nodes.arena.allocate(data.byteSize(), 64);
+        Future<Void> offered = nodes.run(() -> from.offer(data, new byte[] {3}, DEADLINE));
+        try (Message offer = to.receive(DEADLINE);
+                Transfer transfer = offer.transfer()) {
+            assertThat(transfer.about()).containsExactly(3);
+            transfer.accept(target, DEADLINE);
+        }
+        NodePair.end(offered);
+        assertThat(target.mismatch(data)).isEqualTo(-1);
+    }
+
+    @Test
+    void transfersUseTheKeysOfTheDevice() throws Exception {
+        NodePair.Ends ends = onSecondPath();
+        assertTransfers(ends.client(), ends.server());
+        assertTransfers(ends.server(), ends.client());
+    }
+
+    @Test
+    void transferGoesOnOverAnotherDevice() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        MemorySegment data = nodes.arena.allocate(4 << 20, 64).fill((byte) 7);
+        MemorySegment target = nodes.arena.allocate(data.byteSize(), 64);
+        Future<Void> offered = nodes.run(() -> ends.client().offer(data, new byte[0], DEADLINE));
+        try (Message offer = ends.server().receive(DEADLINE);
+                Transfer transfer = offer.transfer()) {
+            long[] told = {0};
+            transfer.accept(
+                    target,
+                    done -> {
+                        if (told[0]++ == 0) {
+                            HealTest.cut(ends.client());
+                        }
+                    },
+                    DEADLINE);
+        }
+        NodePair.end(offered);
+        assertThat(target.mismatch(data)).isEqualTo(-1);
+        Await.until("the channel takes the other path", () -> target(ends).equals(address(1)));
+    }
+
+    @Test
+    void operationsThatAreUnderWayAreRepeatedOverTheOtherDevice() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        MemorySegment table = nodes.arena.allocate(4 * Long.BYTES, Long.BYTES);
+        nodes.server.export("table", table, AccessFlag.REMOTE_WRITE).inTheClear();
+        RemoteMemory remote = ends.client().remote("table", DEADLINE);
+        MemorySegment mine = nodes.arena.allocate(Long.BYTES, Long.BYTES);
+        mine.set(ValueLayout.JAVA_LONG, 0, 8);
+        long number;
+        long data;
+        try (var _ = ends.client().session().lock.held()) { // no completion is handled meanwhile
+            number = ends.client().tryWriteLong(remote.slice(0, Long.BYTES), 9);
+            data = ends.client()
+                    .tryWrite(nodes.client.register(mine).slice(0, Long.BYTES), remote.slice(Long.BYTES, Long.BYTES));
+            assertThat(number).isNotZero();
+            assertThat(data).isNotZero();
+            HealTest.cut(ends.client());
+        }
+        Await.until("the channel takes the other path", () -> target(ends).equals(address(1)));
+        ends.client().await(number, DEADLINE);
+        ends.client().await(data, DEADLINE);
+        assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(9);
+        assertThat(table.get(ValueLayout.JAVA_LONG, Long.BYTES)).isEqualTo(8);
+    }
+
+    @Test
+    void exportsThatAreClosedCanNotBeUsedOverTheOtherDevice() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        MemorySegment table = nodes.arena.allocate(Long.BYTES, Long.BYTES);
+        Export export = nodes.server
+                .export("table", table, AccessFlag.REMOTE_WRITE)
+                .inTheClear();
+        RemoteMemory remote = ends.client().remote("table", DEADLINE);
+        export.close();
+        HealTest.cut(ends.client());
+        Await.until("the channel takes the other path", () -> target(ends).equals(address(1)));
+        HealTest.awaitPath(ends);
+        ends.client().tryWriteLong(remote, 1);
+        assertThat(NodePair.endOf(ends.client()).reason()).isEqualTo(EndReason.ACCESS_DENIED);
+        assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isZero();
+    }
+
+    @Test
+    void removedDeviceLeavesTheNodeAndTheChannelAlive() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        Fenced.removeDevice(0);
+        Await.until("the channel takes the other path", () -> target(ends).equals(address(1)));
+        HealTest.awaitPath(ends);
+        assertMessagesTravel(ends);
+        assertTransfers(ends.client(), ends.server());
+    }
+
+    @Test
+    void removalOfAllDevicesEndsTheNode() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        Fenced.removeDevice(0);
+        Fenced.removeDevice(1);
+        assertThat(NodePair.endOf(ends.client()).reason()).isEqualTo(EndReason.DEVICE_REMOVED);
+        assertThat(NodePair.endOf(ends.server()).reason()).isEqualTo(EndReason.DEVICE_REMOVED);
+    }
+}

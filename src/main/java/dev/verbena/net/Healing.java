@@ -308,12 +308,22 @@ final class Healing {
         for (Kept.Again each : again) {
             each.post().run();
         }
-        record("BACK", "After " + (System.nanoTime() - lostAt) / 1_000_000 + " ms and " + attempts + " attempts");
+        record("BACK", "After " + (System.nanoTime() - lostAt) / 1_000_000 + " ms and " + attempts + " attempts" + path());
         messages.pathBack();
         session.operations.sendUnsent();
         session.wakeAll();
         session.control();
         session.closeIfAsked();
+    }
+
+    /** Returns the path, for the side that connects. */
+    private String path() {
+        if (session.incoming) {
+            return "";
+        }
+        Ways.Way over = session.rail.way();
+        InetSocketAddress own = session.rail.with().carrier.addresses().get(over.own());
+        return ", from " + own.getAddress().getHostAddress() + " to " + Engine.text(over.peer());
     }
 
     private void record(String change, String details) {

@@ -50,6 +50,12 @@ final class NodeSnippets {
         return options;
     }
 
+    static NodeOptions paths() {
+        NodeOptions options =
+                NodeOptions.defaults().heal(Duration.ofSeconds(30)).paths(new InetSocketAddress("10.2.0.1", 7174));
+        return options;
+    }
+
     static String client(InetSocketAddress own, InetSocketAddress server, Duration timeout)
             throws InterruptedException {
         // @start region="client"

@@ -149,20 +149,20 @@ public final class ArenaLifetime extends Lifetime {
     /** Destroys the objects, the youngest first, then frees the memory: see {@link VerbsArena#close}. */
     public void close() {
         if (!closeUnlessClosed()) {
-            throw guard().closedAlready();
+            throw closedAlready();
         }
     }
 
     /** Does the same as {@link #close}, but returns false if the arena is closed already. */
     public boolean closeUnlessClosed() {
         takeOverFromEndedThread();
-        guard().checkThread();
+        checkThread();
         try (var _ = closingHeld(closing)) {
             if (freed) {
                 return false;
             }
             checkNothingForeignDepends();
-            guard().shut();
+            shut();
             try {
                 // Check again: an object may have been made before this lifetime was shut.
                 checkNothingForeignDepends();
@@ -171,7 +171,7 @@ public final class ArenaLifetime extends Lifetime {
                 }
                 freeMemory();
             } catch (Throwable failure) {
-                guard().reopen();
+                reopen();
                 throw failure;
             }
             if (!memory.scope().isAlive()) { // else the entry refuses segments of an ended thread for ever
@@ -199,8 +199,8 @@ public final class ArenaLifetime extends Lifetime {
         }
         try (var _ = closing.held()) {
             if (owner() == before) { // no other thread was faster
-                guard().takeOver();
-                objectsYoungestFirst().forEach(each -> each.guard().takeOver());
+                takeOver();
+                objectsYoungestFirst().forEach(each -> each.takeOver());
             }
         }
     }

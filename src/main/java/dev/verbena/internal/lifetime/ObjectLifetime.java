@@ -2,7 +2,6 @@ package dev.verbena.internal.lifetime;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
-import dev.verbena.internal.Driver;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.StackRoom;
 import java.lang.foreign.Arena;
@@ -56,14 +55,6 @@ public final class ObjectLifetime extends Lifetime {
     /** Returns the lifetime of an object. */
     public static ObjectLifetime of(VerbsObject object) {
         return Objects.requireNonNull(accessor).apply(object);
-    }
-
-    /**
-     * Returns a driver for the calls of this object, a queue. The owner of a confined queue needs no bracket around its
-     * calls: it checks before that the queue is open.
-     */
-    public Driver bracketing(Driver driver) {
-        return guard().bracketing(driver);
     }
 
     /**
@@ -207,12 +198,12 @@ public final class ObjectLifetime extends Lifetime {
     private void undo(List<Lifetime> known, Throwable failure) {
         Runnable back = undoer == null ? destroyer : undoer;
         if (back != null) {
-            guard().shut();
+            shut();
             try {
                 back.run();
             } catch (Throwable refused) {
                 failure.addSuppressed(refused);
-                guard().reopen();
+                reopen();
                 publish(known);
                 return;
             }
@@ -273,7 +264,7 @@ public final class ObjectLifetime extends Lifetime {
      * @return the result of the work
      */
     public <T> T withoutClosing(Supplier<T> work) {
-        guard().checkThread();
+        checkThread();
         try (var _ = closingHeld(closing)) {
             return work.get();
         }
@@ -314,7 +305,7 @@ public final class ObjectLifetime extends Lifetime {
 
     /** Destroys the object without waiting for its arena: see {@link VerbsObject#close}. */
     public void close() {
-        guard().checkThread();
+        checkThread();
         destroyOnce();
     }
 
@@ -323,7 +314,7 @@ public final class ObjectLifetime extends Lifetime {
      * new one, for example.
      */
     public void closeBy(Runnable function) {
-        guard().checkThread();
+        checkThread();
         destroyOnce(function);
     }
 
@@ -347,14 +338,14 @@ public final class ObjectLifetime extends Lifetime {
 
     private void destroy(Runnable function) {
         checkNoDependents();
-        guard().shut();
+        shut();
         try {
             checkNoDependents(); // one may have been made before this lifetime was shut
             function.run();
             gone = true;
         } finally {
             if (!gone) {
-                guard().reopen();
+                reopen();
             }
         }
     }

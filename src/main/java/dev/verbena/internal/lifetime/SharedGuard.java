@@ -3,7 +3,6 @@ package dev.verbena.internal.lifetime;
 import dev.verbena.internal.Backoff;
 import dev.verbena.internal.Barrier;
 import dev.verbena.internal.Deadline;
-import dev.verbena.internal.Driver;
 import dev.verbena.internal.Fields;
 import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.ThreadClaim;
@@ -21,7 +20,12 @@ import org.jspecify.annotations.Nullable;
  * A close that waits too long refuses, and names the thread. The last step of each way in or out is a write to a field, since
  * a call needs stack.
  */
-final class SharedGuard extends CloseGuard {
+final class SharedGuard {
+    /** A result of {@link #enter()}, which tells {@link #exit} what to undo. */
+    static final int FLAGGED = 1;
+
+    static final int COUNTED = 2;
+
     private static final ThreadClaim CLAIM =
             new ThreadClaim(Fields.handle(MethodHandles.lookup(), "holder", Thread.class));
     private static final VarHandle BUSY = Fields.handle(MethodHandles.lookup(), "busy", boolean.class);
@@ -50,6 +54,8 @@ final class SharedGuard extends CloseGuard {
         }
     }
 
+    private final Lifetime lifetime;
+
     /** The thread that has the flag {@link #busy} for itself. */
     private @Nullable Thread holder;
 
@@ -59,40 +65,21 @@ final class SharedGuard extends CloseGuard {
     private volatile int others;
 
     SharedGuard(Lifetime lifetime) {
-        super(lifetime);
+        this.lifetime = lifetime;
         Barrier.prepare(); // before there is anything to close
         StackRoom.forExit(); // links what must not be linked at the end of a stack
     }
 
-    @Override
-    @Nullable
-    Thread owner() {
-        return null;
-    }
-
-    @Override
-    void takeOver() {
-        // it has no owner
-    }
-
-    @Override
     boolean isClosed() {
         return closed;
     }
 
-    @Override
-    void checkThread() {
-        // all threads may use the object
-    }
-
-    @Override
     void checkOpen() {
         if (isClosed()) {
-            throw closedAlready();
+            throw lifetime.closedAlready();
         }
     }
 
-    @Override
     void hold() {
         StackRoom.forExit();
         checkOpen(); // before counting, so that repeated attempts do not delay closing
@@ -104,11 +91,10 @@ final class SharedGuard extends CloseGuard {
         }
         if (closed) {
             release();
-            throw closedAlready();
+            throw lifetime.closedAlready();
         }
     }
 
-    @Override
     void release() {
         User user = first;
         while (user != null && user.thread != Thread.currentThread()) {
@@ -152,7 +138,6 @@ final class SharedGuard extends CloseGuard {
         return made != null && FIRST.compareAndSet(this, head, made) ? made : null;
     }
 
-    @Override
     int enter() {
         StackRoom.forExit();
         Thread known = holder;
@@ -161,7 +146,7 @@ final class SharedGuard extends CloseGuard {
             BUSY.setOpaque(this, true);
             if (closed) {
                 busy = false;
-                throw closedAlready();
+                throw lifetime.closedAlready();
             }
             return FLAGGED;
         }
@@ -174,7 +159,6 @@ final class SharedGuard extends CloseGuard {
         return (known == null || !known.isAlive()) && CLAIM.make(this, known) == null;
     }
 
-    @Override
     void exit(int way) {
         if (way != FLAGGED) {
             release();
@@ -187,18 +171,11 @@ final class SharedGuard extends CloseGuard {
         }
     }
 
-    @Override
-    Driver bracketing(Driver driver) {
-        return new GuardedDriver(driver, this);
-    }
-
     /** Takes the flag from the thread that has it, so that the next thread that enters gets it. */
-    @Override
     void forgetUser() {
         CLAIM.end(this);
     }
 
-    @Override
     void shut() {
         closed = true;
         try {
@@ -206,8 +183,8 @@ final class SharedGuard extends CloseGuard {
             long start = System.nanoTime();
             for (int tries = 0; isUsed(); tries++) {
                 Thread inside = threadInside();
-                if (inside == Thread.currentThread() || System.nanoTime() - start > Deadline.nanoseconds(LIMIT)) {
-                    throw busy(inside);
+                if (inside == Thread.currentThread() || System.nanoTime() - start > Deadline.nanoseconds(Lifetime.LIMIT)) {
+                    throw lifetime.busy(inside);
                 }
                 Backoff.pause(tries);
             }
@@ -235,7 +212,6 @@ final class SharedGuard extends CloseGuard {
         return null;
     }
 
-    @Override
     void reopen() {
         closed = false;
     }

@@ -345,7 +345,7 @@ class LifetimeTest {
             GuardedObject closed = in(arena, "closed");
             ObjectLifetime guard = closed.lifetime;
             closed.close();
-            guard.guard().takeOver();
+            guard.takeOver();
             assertThat(guard.isClosed()).isTrue();
         }
     }

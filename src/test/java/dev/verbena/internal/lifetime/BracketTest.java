@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import strangers.Depth;
 
 /** The brackets around calls into C. */
-class CloseGuardTest {
+class BracketTest {
     private final List<String> destroyed = new CopyOnWriteArrayList<>();
 
     @Test
@@ -32,16 +32,16 @@ class CloseGuardTest {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;
             int own = guard.enter();
-            assertThat(own).isEqualTo(CloseGuard.FLAGGED);
+            assertThat(own).isEqualTo(SharedGuard.FLAGGED);
             int other = OtherThread.call(() -> {
                 int way = guard.enter();
                 guard.exit(way);
                 return way;
             });
-            assertThat(other).isEqualTo(CloseGuard.COUNTED);
+            assertThat(other).isEqualTo(SharedGuard.COUNTED);
             guard.exit(own);
             int again = guard.enter();
-            assertThat(again).isEqualTo(CloseGuard.FLAGGED);
+            assertThat(again).isEqualTo(SharedGuard.FLAGGED);
             guard.exit(again);
         }
         assertThat(destroyed).containsExactly("object");
@@ -54,7 +54,7 @@ class CloseGuardTest {
             Await.end(Thread.ofPlatform().start(() -> guard.exit(guard.enter())));
             int way = guard.enter();
             guard.exit(way);
-            assertThat(way).isEqualTo(CloseGuard.FLAGGED);
+            assertThat(way).isEqualTo(SharedGuard.FLAGGED);
         }
     }
 
@@ -69,7 +69,7 @@ class CloseGuardTest {
                 guard.exit(way);
                 return way;
             });
-            assertThat(other).isEqualTo(CloseGuard.FLAGGED);
+            assertThat(other).isEqualTo(SharedGuard.FLAGGED);
         }
     }
 
@@ -78,7 +78,7 @@ class CloseGuardTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;
             int way = guard.enter();
-            assertThat(way).isEqualTo(CloseGuard.UNGUARDED);
+            assertThat(way).isEqualTo(Lifetime.UNGUARDED);
             guard.exit(way);
         }
     }

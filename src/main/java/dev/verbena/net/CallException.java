@@ -12,12 +12,13 @@ public final class CallException extends VerbsException {
     private final String reason;
 
     CallException(String channel, String reason) {
-        super(
-                "call",
-                channel,
-                0,
-                reason.isEmpty() ? "The peer's program has closed the request without a reply" : reason);
+        super("call", channel, 0, why(reason));
         this.reason = reason;
+    }
+
+    /** Returns the text of the peer, or what its program has done in place of a text. */
+    static String why(String reason) {
+        return reason.isEmpty() ? "The peer's program has closed the request without a reply" : reason;
     }
 
     /**

@@ -57,6 +57,7 @@ final class Calls extends Numbers<Calls.Call, Message> {
             if (reply.kind == Wire.FAULT) {
                 byte[] text = reply.segment().toArray(ValueLayout.JAVA_BYTE);
                 CallException refused = new CallException(session.toText(), new String(text, StandardCharsets.UTF_8));
+                engine.counts.callFailed(session, CallException.why(refused.reason()));
                 drop();
                 throw refused;
             }
@@ -249,6 +250,7 @@ final class Calls extends Numbers<Calls.Call, Message> {
     void forget(Pending<Message> call) {
         if (call.state == Call.State.POSTED) {
             messages.counts.abandoned++;
+            engine.counts.callFailed(session, "Given up before the peer has answered");
         }
         messages.pulls.giveUp((Call) call);
         super.forget(call);

@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import javax.management.InstanceAlreadyExistsException;
 import javax.management.InstanceNotFoundException;
 import javax.management.JMException;
@@ -70,6 +71,11 @@ final class NodeBean implements NodeMXBean {
     @Override
     public Latency getHandlerLatency() {
         return node.handlerLatency();
+    }
+
+    @Override
+    public String getCallFailure() {
+        return Objects.requireNonNullElse(node.engine().counts.callFailure(), "");
     }
 
     @Override

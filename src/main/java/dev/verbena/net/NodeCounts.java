@@ -7,6 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The counters of a node that its channels do not keep, and the events beside them. All threads may use an instance. */
 final class NodeCounts {
+    /** The number of characters that are kept of a peer's reason. */
+    private static final int LONGEST_REASON = 200;
+
     private final AtomicLong opened = new AtomicLong();
     private final AtomicLong ended = new AtomicLong();
     private final AtomicLong strangers = new AtomicLong();
@@ -16,6 +19,9 @@ final class NodeCounts {
 
     /** The exception that a handler threw last; null if there was none. */
     private volatile @Nullable Throwable handlerFailure;
+
+    /** The channel and the reason of the call that failed last; null if none has. */
+    private volatile @Nullable String callFailure;
 
     /** The exception that the program threw last when it was asked about a peer; null if there was none. */
     private volatile @Nullable Throwable admitFailure;
@@ -82,6 +88,30 @@ final class NodeCounts {
                 event.commit();
             }
         }
+    }
+
+    /** Notes that a call of this side has failed at the peer, or was given up. A shortage of memory changes nothing else. */
+    void callFailed(Session session, String reason) {
+        try {
+            String channel = session.toText();
+            String text = reason.length() <= LONGEST_REASON ? reason : reason.substring(0, LONGEST_REASON) + " ...";
+            callFailure = channel + ": " + text;
+            if (Recorder.isPresent()) {
+                CallFailureEvent event = new CallFailureEvent();
+                if (event.shouldCommit()) {
+                    event.channel = channel;
+                    event.reason = text;
+                    event.commit();
+                }
+            }
+        } catch (OutOfMemoryError shortage) {
+            return; // the program learns of the failure as well
+        }
+    }
+
+    @Nullable
+    String callFailure() {
+        return callFailure;
     }
 
     long handlerFailures() {

@@ -39,6 +39,14 @@ public interface NodeMXBean {
     Latency getHandlerLatency();
 
     /**
+     * Returns why a call of this node failed last: the peer's program has refused it or has thrown, or this side has given
+     * it up.
+     *
+     * @return the channel and the reason, such as {@code to 10.9.9.1:7174: no such account}; empty if no call has failed
+     */
+    String getCallFailure();
+
+    /**
      * Returns the exception that a handler threw last.
      *
      * @return its text; empty if no handler has thrown

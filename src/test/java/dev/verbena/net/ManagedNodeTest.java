@@ -5,16 +5,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.tools.attach.VirtualMachine;
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
+import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import javax.management.JMX;
 import javax.management.MBeanServerConnection;
@@ -85,6 +91,8 @@ class ManagedNodeTest {
             assertThat(bean.getLatency()).isEqualTo(nodes.client().latency());
             assertThat(bean.getHandlerLatency()).isEqualTo(nodes.client().handlerLatency());
             assertThat(bean.getHandlerFailure()).isEmpty();
+            assertThat(bean.getCallFailure())
+                    .isEqualTo("to " + Engine.text(nodes.server().address()) + ": java.lang.IllegalArgumentException");
             assertThat(bean.getPinnedBytesOfProcess()).isEqualTo(VerbsArena.pinnedBytes());
             assertThat(bean.getChannels()).singleElement().satisfies(open -> {
                 Channel channel = nodes.client().channels().getFirst();
@@ -125,6 +133,9 @@ class ManagedNodeTest {
                         .containsEntry("handlerFailures", 1L)
                         .containsEntry("served", 1L);
                 assertThat(bean.getHandlerFailure()).isEqualTo("java.lang.IllegalArgumentException: of the test");
+                assertThat(bean.getCallFailure())
+                        .as("a node that has called nobody")
+                        .isEmpty();
                 CompositeData plain = (CompositeData) server.getAttribute(name(address), "HandlerLatency");
                 assertThat(plain.get("count")).as("without our classes").isEqualTo(1L);
             } finally {
@@ -184,6 +195,59 @@ class ManagedNodeTest {
                     .forEach((counter, value) -> assertThat(serving.getLong(counter.replace("stalledNanos", "stalled")))
                             .as(counter)
                             .isEqualTo(value));
+        }
+    }
+
+    /** Makes a call that fails. */
+    private static void fail(Channel channel, int kind, Duration timeout) throws InterruptedException {
+        Message request = channel.message(DEADLINE).length(1);
+        request.segment().set(ValueLayout.JAVA_BYTE, 0, (byte) kind);
+        try (Message reply = channel.call(request, timeout)) {
+            throw new AssertionError("the call has not failed: " + reply);
+        } catch (CallException | VerbsTimeoutException expected) {
+            // The recording has the reason.
+        }
+    }
+
+    @Test
+    void recordingSaysOfEachFailedCallWhereAndWhy() throws Exception {
+        CountDownLatch end = new CountDownLatch(1);
+        BlockingQueue<String> reasons = new LinkedBlockingQueue<>();
+        String longText = "x".repeat(1000);
+        try (VerbsArena arena = VerbsArena.ofShared();
+                RecordingStream recording = new RecordingStream()) {
+            Node server = Node.open(OWN, TCP, arena);
+            server.listen((_, request) -> {
+                switch (request.segment().get(ValueLayout.JAVA_BYTE, 0)) {
+                    case 0 -> request.refuse("no such account");
+                    case 1 -> throw new IllegalStateException("of the test");
+                    case 2 -> request.close();
+                    case 3 -> request.refuse(longText);
+                    default -> end.await();
+                }
+            });
+            Node client = Node.open(OWN, TCP, arena);
+            Channel channel = client.connect(server.address(), DEADLINE);
+            String peer = "to " + Engine.text(server.address());
+            recording.onEvent("dev.verbena.CallFailure", event -> {
+                assertThat(event.getString("channel")).isEqualTo(peer);
+                reasons.add(event.getString("reason"));
+            });
+            recording.startAsync();
+            for (int kind = 0; kind < 4; kind++) {
+                fail(channel, kind, DEADLINE);
+            }
+            fail(channel, 4, Duration.ofMillis(1));
+            assertThat(client.statistics()).returns(4L, NodeStatistics::faults).returns(1L, NodeStatistics::abandoned);
+            end.countDown();
+            for (String reason : List.of(
+                    "no such account",
+                    "java.lang.IllegalStateException",
+                    "The peer's program has closed the request without a reply",
+                    "x".repeat(200) + " ...",
+                    "Given up before the peer has answered")) {
+                assertThat(reasons.poll(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isEqualTo(reason);
+            }
         }
     }
 }

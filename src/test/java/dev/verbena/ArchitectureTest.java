@@ -70,6 +70,7 @@ class ArchitectureTest {
             Map.entry("dev.verbena.tools.command", 50),
             Map.entry("dev.verbena.tools.page", 50),
             Map.entry("dev.verbena.tools.device", 55),
+            Map.entry("dev.verbena.tools.node", 56),
             Map.entry("dev.verbena.tools.copy", 55),
             Map.entry("dev.verbena.tools.pingpong", 56),
             Map.entry("dev.verbena.tools.perf", 56),

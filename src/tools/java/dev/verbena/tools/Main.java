@@ -11,6 +11,7 @@ import dev.verbena.tools.device.Doctor;
 import dev.verbena.tools.device.Events;
 import dev.verbena.tools.device.Gids;
 import dev.verbena.tools.device.Top;
+import dev.verbena.tools.node.Nodes;
 import dev.verbena.tools.perf.Cmtime;
 import dev.verbena.tools.perf.Perf;
 import dev.verbena.tools.pingpong.PingPong.Kind;
@@ -27,6 +28,7 @@ public final class Main {
             new Tool("doctor", "checks whether RDMA works here, and tells what to do if not", Doctor::run),
             new Tool("counters", "prints the counters of ports, or what has changed", Counters::run),
             new Tool("top", "shows trouble and traffic of ports while they happen", Top::run),
+            new Tool("nodes", "shows the nodes of a running program: slow peers, failed calls", Nodes::run),
             new Tool("events", "prints the events of devices and ports as they come", Events::run),
             new Tool("rc-pingpong", "ping-pong over a reliable connection", Kind.RC::run),
             new Tool("uc-pingpong", "ping-pong over an unreliable connection", Kind.UC::run),

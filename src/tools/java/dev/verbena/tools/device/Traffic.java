@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /** A kind of traffic that counters count. Each driver has its own names; the first that a port has is the one to read. */
-enum Traffic {
+public enum Traffic {
     BYTES_OUT("bytesOut", "port_xmit_data", "tx_bytes", "tx_bytes_cnt", "ip4OutOctets"),
     BYTES_IN("bytesIn", "port_rcv_data", "rx_bytes", "rx_bytes_cnt", "ip4InOctets"),
     PACKETS_OUT(
@@ -60,7 +60,7 @@ enum Traffic {
     }
 
     /** Returns a number in four digits with a unit and its prefix of the metric system, such as {@code 1.234 Mbit/s}. */
-    static String number(double value, String unit) {
+    public static String number(double value, String unit) {
         String[] prefixes = {"", "k", "M", "G", "T"};
         double scaled = value;
         int prefix = 0;

@@ -56,7 +56,7 @@ final class Domains {
     ProtectionDomain on(NodeDevice device) {
         ProtectionDomain known = own[device.number];
         if (known == null) {
-            throw new IllegalStateException("The device " + device.name() + " was removed");
+            throw new IllegalStateException("The device " + device.name + " was removed");
         }
         return known;
     }

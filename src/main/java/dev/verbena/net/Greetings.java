@@ -205,7 +205,7 @@ final class Greetings {
             claimed = claim;
             return true;
         }
-        String wrong = rail.resumes ? wrongAgain(claim) : rail.session.healsWith(claim);
+        String wrong = rail.resumes ? wrongAgain(claim) : Healing.greeted(rail.session, claim);
         if (wrong != null) {
             rail.broken(wrong);
             return false;

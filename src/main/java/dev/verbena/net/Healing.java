@@ -86,8 +86,33 @@ final class Healing {
         return next;
     }
 
-    /** Notes the addresses of the peer, for the side that connects. */
-    void paths(List<InetSocketAddress> ofPeer) {
+    /** Notes, at the greetings, whether a channel can outlive its connection. Returns null, or what is wrong. */
+    static @Nullable String greeted(Session session, Wire.@Nullable Claim claim) {
+        Engine engine = session.engine;
+        if (claim == null || !engine.options.heals()) {
+            session.healing = null;
+            return null;
+        }
+        if (session.incoming) {
+            Healing made = new Healing(session, engine, claim.id());
+            if (!engine.rails.remember(session, made)) {
+                return "It claims a channel that another peer has";
+            }
+            session.healing = made;
+        } else {
+            Healing known = Objects.requireNonNull(session.healing);
+            if (!claim.id().equals(known.id)) {
+                return "It speaks of another channel";
+            }
+            known.choose(claim.own().paths());
+        }
+        session.devicesOfPeer = claim.own().devices();
+        session.messages.keepAll();
+        return null;
+    }
+
+    /** Notes the paths to the addresses of the peer, for the side that connects. */
+    private void choose(List<InetSocketAddress> ofPeer) {
         ways = new Ways(session.rail.with().carrier.addresses(), session.peer, ofPeer);
         takenAt = System.nanoTime();
     }

@@ -22,6 +22,7 @@ final class NodeDevice {
     /** The number of the device, by which the peers know it. */
     final int number;
 
+    final String name;
     final Context context;
     final ProtectionDomain domain;
     final CompletionQueue completions;
@@ -40,6 +41,7 @@ final class NodeDevice {
         this.engine = engine;
         this.number = number;
         this.context = context;
+        this.name = context.device().name();
         domain = context.allocateProtectionDomain(arena);
         completions = context.createCompletionQueue(
                 CompletionQueueOptions.of(capacity(options))
@@ -63,10 +65,6 @@ final class NodeDevice {
                     + ": the device's completion queues have room for " + most + " completions");
         }
         return (int) all;
-    }
-
-    String name() {
-        return context.device().name();
     }
 
     /** Lets this thread poll from now on. */

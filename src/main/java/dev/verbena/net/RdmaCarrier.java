@@ -236,7 +236,7 @@ final class RdmaCarrier extends Carrier {
 
     @Override
     String device() {
-        return devices.stream().map(NodeDevice::name).collect(Collectors.joining(" and "));
+        return devices.stream().map(each -> each.name).collect(Collectors.joining(" and "));
     }
 
     @Override
@@ -303,7 +303,7 @@ final class RdmaCarrier extends Carrier {
         listeners.forEach(listener -> listener.listen(backlog));
         engine.startThread("events", this::fetchEvents);
         for (NodeDevice other : others) {
-            engine.startThread(other.name(), () -> watch(other));
+            engine.startThread(other.name, () -> watch(other));
         }
     }
 

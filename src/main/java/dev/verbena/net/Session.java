@@ -480,29 +480,6 @@ final class Session {
 
     // Another connection
 
-    /** Notes, at the greetings, whether the channel can outlive its connection. Returns null, or what is wrong. */
-    @Nullable
-    String healsWith(Wire.@Nullable Claim claim) {
-        if (claim == null || !options.heals()) {
-            healing = null;
-            return null;
-        }
-        if (incoming) {
-            Healing made = new Healing(this, engine, claim.id());
-            if (!engine.rails.remember(this, made)) {
-                return "It claims a channel that another peer has";
-            }
-            healing = made;
-        } else if (!claim.id().equals(Objects.requireNonNull(healing).id)) {
-            return "It speaks of another channel";
-        } else {
-            Objects.requireNonNull(healing).paths(claim.own().paths());
-        }
-        devicesOfPeer = claim.own().devices();
-        messages.keepAll();
-        return null;
-    }
-
     /** Waits for another connection, if this channel can. Returns false if it can't. The caller holds the lock. */
     boolean losesPath(String details) {
         Healing mine = healing;

@@ -183,7 +183,8 @@ final class SharedGuard {
             long start = System.nanoTime();
             for (int tries = 0; isUsed(); tries++) {
                 Thread inside = threadInside();
-                if (inside == Thread.currentThread() || System.nanoTime() - start > Deadline.nanoseconds(Lifetime.LIMIT)) {
+                if (inside == Thread.currentThread()
+                        || System.nanoTime() - start > Deadline.nanoseconds(Lifetime.LIMIT)) {
                     throw lifetime.busy(inside);
                 }
                 Backoff.pause(tries);

@@ -97,7 +97,7 @@ public final class ConnectionId extends VerbsObject {
             channel.happen(id.events, IdEvents.Life.Event.REFUSED);
             throw t;
         }
-        id.lifetime.gone();
+        id.lifetime.noteDestroyed();
         channel.remove(id.address, id.events);
         Runnable atEnd = id.events.atEnd;
         if (atEnd != null) {

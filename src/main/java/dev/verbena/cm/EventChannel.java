@@ -98,7 +98,7 @@ public final class EventChannel extends VerbsObject {
         waiters.wakeAll();
         lookups.forEach(lookup -> lookup.end(closedMeanwhile()));
         reader.leave();
-        lifetime.gone();
+        lifetime.noteDestroyed();
         domains.values().forEach(this::closeIfUnused);
         contexts.values().forEach(this::closeIfUnused);
     }

@@ -54,7 +54,7 @@ public final class CompletionChannel extends ContextObject {
     @Override
     void destroy() {
         source.leave();
-        lifetime.gone();
+        lifetime.noteDestroyed();
         waiters.wakeAll();
     }
 

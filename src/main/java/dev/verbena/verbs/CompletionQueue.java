@@ -222,7 +222,7 @@ public final class CompletionQueue extends ContextObject {
             events.destroying();
         }
         Calls.run(Ibv.DESTROY_CQ, this, address);
-        lifetime.gone();
+        lifetime.noteDestroyed();
         for (Completions cursor : cursors) {
             cursor.end();
         }

@@ -299,7 +299,7 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
             noteOpen();
             throw refused;
         }
-        lifetime.gone();
+        lifetime.noteDestroyed();
         countPinned(-length);
         MemoryRegion of = original;
         if (of != null) {

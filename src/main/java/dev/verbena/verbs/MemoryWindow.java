@@ -77,7 +77,7 @@ public final class MemoryWindow extends RequestPart {
     @Override
     void destroy() {
         Calls.run(domain.context.function(ContextVerb.DEALLOC_MW), this, address);
-        lifetime.gone();
+        lifetime.noteDestroyed();
         regions.forEach(region -> region.forget(this));
     }
 

@@ -225,7 +225,7 @@ public final class QueuePair extends ContextObject {
             String name = QueuePairOptions.TYPE.of(options) + " queue pair " + number + " of " + context.name();
             Calls.run(Ibv.DESTROY_QP, name, address);
         }
-        lifetime.gone();
+        lifetime.noteDestroyed();
         batches.end();
         context.remove(this);
         context.events.remove(address, this);

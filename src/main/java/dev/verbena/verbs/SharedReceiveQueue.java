@@ -213,7 +213,7 @@ public final class SharedReceiveQueue extends ContextObject {
         } else {
             destroyer.accept(address);
         }
-        lifetime.gone();
+        lifetime.noteDestroyed();
         batches.forEach(WorkBatch::end);
         context.events.remove(address, this);
     }

@@ -82,7 +82,7 @@ public final class WorkQueue extends ContextObject {
     void destroy() {
         String name = "work queue " + number + " of " + context.name(); // it counts as closed now
         Calls.run(context.function(ContextVerb.DESTROY_WQ), name, address);
-        lifetime.gone();
+        lifetime.noteDestroyed();
         batches.forEach(WorkBatch::end);
         context.events.remove(address, this);
     }

@@ -40,7 +40,7 @@ public final class ObjectLifetime extends Lifetime {
     private final Mutex closing = new Mutex();
 
     /** True once C has destroyed the object. Until then a close can be tried again. */
-    private volatile boolean gone;
+    private volatile boolean destroyed;
 
     private ObjectLifetime(ArenaLifetime arena) {
         super(arena.owner());
@@ -208,7 +208,7 @@ public final class ObjectLifetime extends Lifetime {
                 return;
             }
         }
-        leave();
+        leaveParentsAndArena();
     }
 
     /**
@@ -326,12 +326,12 @@ public final class ObjectLifetime extends Lifetime {
     private void destroyOnce(Runnable function) {
         StackRoom.check(); // for what must not end halfway
         try (var _ = closingHeld(closing)) {
-            if (!gone) {
+            if (!destroyed) {
                 destroy(function);
             }
         } finally {
-            if (gone) {
-                leave();
+            if (destroyed) {
+                leaveParentsAndArena();
             }
         }
     }
@@ -342,9 +342,9 @@ public final class ObjectLifetime extends Lifetime {
         try {
             checkNoDependents(); // one may have been made before this lifetime was shut
             function.run();
-            gone = true;
+            destroyed = true;
         } finally {
-            if (!gone) {
+            if (!destroyed) {
                 reopen();
             }
         }
@@ -354,11 +354,11 @@ public final class ObjectLifetime extends Lifetime {
      * Notes that C has destroyed the object. What fails after that, for lack of memory for example, leaves the object closed:
      * C must not destroy it again.
      */
-    public void gone() {
-        gone = true;
+    public void noteDestroyed() {
+        destroyed = true;
     }
 
-    private void leave() {
+    private void leaveParentsAndArena() {
         List<Lifetime> left = parents;
         for (int i = 0; i < left.size(); i++) { // without an iterator, for which there may be no memory
             left.get(i).removeDependent(this);
@@ -384,8 +384,8 @@ public final class ObjectLifetime extends Lifetime {
         holdAll(guards);
         try {
             mover.run();
-            join(to);
-            part(from);
+            dependOn(to);
+            endDependenceOn(from);
         } finally {
             releaseAll(guards);
         }
@@ -405,11 +405,11 @@ public final class ObjectLifetime extends Lifetime {
         List<Lifetime> guards = List.of(arena, this, parent.arena, parent);
         holdAll(guards);
         try {
-            join(parent);
+            dependOn(parent);
             try {
                 call.run();
             } catch (Throwable refused) {
-                part(parent);
+                endDependenceOn(parent);
                 throw refused;
             }
         } finally {
@@ -417,15 +417,15 @@ public final class ObjectLifetime extends Lifetime {
         }
     }
 
-    private synchronized void join(ObjectLifetime parent) {
+    private synchronized void dependOn(ObjectLifetime parent) {
         List<Lifetime> more = new ArrayList<>(parents);
         more.add(parent);
         parents = List.copyOf(more);
         parent.addDependent(this); // last: if memory is missing for it, it is not needed to leave
     }
 
-    /** Takes back one call of {@link #join}. The parent keeps its dependent if there was another. */
-    private synchronized void part(ObjectLifetime parent) {
+    /** Takes back one call of {@link #dependOn}. The parent keeps its dependent if there was another. */
+    private synchronized void endDependenceOn(ObjectLifetime parent) {
         List<Lifetime> fewer = new ArrayList<>(parents);
         fewer.remove(parent);
         parents = List.copyOf(fewer);

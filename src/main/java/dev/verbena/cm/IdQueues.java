@@ -12,6 +12,7 @@ import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
+import dev.verbena.internal.raw.ibv_srq_init_attr_ex;
 import dev.verbena.internal.raw.rdma_cm_id;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.CompletionChannel;
@@ -31,6 +32,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /** The queue pair and the queues of an id: makes them with the connection manager's functions, and destroys them. */
@@ -143,19 +145,16 @@ final class IdQueues {
             checkNoQueuePair();
             checkSameContext(domain);
             VerbsAccess verbs = VerbsAccess.get();
-            SharedReceiveQueue shared = sharedReceives;
-            QueuePairOptions all = shared == null || verbs.hasSharedReceiveQueue(options)
-                    ? options
-                    : options.sharedReceiveQueue(shared);
             QueuePair made = verbs.adoptQueuePair(
                     domain,
-                    all.port(id.devicePort()),
+                    options.port(id.devicePort()),
+                    sharedReceives,
                     arena,
-                    attributes -> id.call(() -> callCreate(domain, all, attributes)),
+                    (attributes, hints) -> id.call(() -> callCreate(attributes, hints)),
                     this::callDestroy,
-                    verbs.type(options) == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT,
                     owner);
             queuePair = made;
+            verbs.noteState(made, made.type() == QueuePairType.UD ? QueuePairState.RTS : QueuePairState.INIT);
             return made;
         }
     }
@@ -175,11 +174,11 @@ final class IdQueues {
         }
     }
 
-    private long callCreate(ProtectionDomain domain, QueuePairOptions options, long attributes) {
-        boolean plain = ibv_qp_init_attr_ex.comp_mask(Memory.struct(attributes, ibv_qp_init_attr_ex.sizeof()))
-                == rdma_h.IBV_QP_INIT_ATTR_PD;
+    private long callCreate(long attributes, IntFunction<String> hints) {
+        MemorySegment struct = Memory.struct(attributes, ibv_qp_init_attr_ex.sizeof());
+        boolean plain = ibv_qp_init_attr_ex.comp_mask(struct) == rdma_h.IBV_QP_INIT_ATTR_PD;
         long result = plain
-                ? RdmaCm.CREATE_QP.call(id.address, VerbsAccess.get().address(domain), attributes)
+                ? RdmaCm.CREATE_QP.call(id.address, ibv_qp_init_attr_ex.pd(struct).address(), attributes)
                 : RdmaCm.CREATE_QP_EX.call(id.address, attributes);
         if ((int) result != 0) {
             int errno = CFunction.errno(); // first: toString() calls C too
@@ -187,7 +186,7 @@ final class IdQueues {
                     plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX,
                     errno,
                     id.toString(),
-                    VerbsAccess.get().hintForQueuePair(domain, options, errno)));
+                    hints.apply(errno)));
         }
         return Memory.getLong(id.address + rdma_cm_id.qp$offset());
     }
@@ -227,7 +226,7 @@ final class IdQueues {
                             domain,
                             options,
                             arena,
-                            attributes -> id.call(() -> callCreate(domain, options, attributes)),
+                            (attributes, hints) -> id.call(() -> callCreate(options, attributes, hints)),
                             this::callDestroyShared,
                             owner);
             sharedReceives = made;
@@ -235,17 +234,13 @@ final class IdQueues {
         }
     }
 
-    private long callCreate(ProtectionDomain domain, SharedReceiveQueueOptions options, long attributes) {
-        boolean plain = VerbsAccess.get().type(options) == SharedReceiveQueue.Type.BASIC;
+    private long callCreate(SharedReceiveQueueOptions options, long attributes, IntFunction<String> hints) {
+        MemorySegment struct = Memory.struct(attributes, ibv_srq_init_attr_ex.sizeof());
+        boolean plain = ibv_srq_init_attr_ex.srq_type(struct) == rdma_h.IBV_SRQT_BASIC;
         CFunction create = plain ? RdmaCm.CREATE_SRQ : RdmaCm.CREATE_SRQ_EX;
-        long of = plain ? VerbsAccess.get().address(domain) : attributes;
+        long of = plain ? ibv_srq_init_attr_ex.pd(struct).address() : attributes;
         Calls.run( // the extended one takes two arguments
-                create,
-                Calls.words(id, options),
-                errno -> VerbsAccess.get().hintForSharedReceiveQueue(domain, errno),
-                id.address,
-                of,
-                attributes);
+                create, Calls.words(id, options), hints, id.address, of, attributes);
         return rdma_cm_id.srq(id.struct()).address();
     }
 

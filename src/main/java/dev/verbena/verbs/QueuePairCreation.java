@@ -29,13 +29,14 @@ import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_qp_init_attr_ex;
 import dev.verbena.internal.raw.ibv_qp_open_attr;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.access.VerbsAccess.QueueMaker;
 import dev.verbena.verbs.device.DeviceAttributes;
 import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntFunction;
 import java.util.function.LongConsumer;
-import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Makes queue pairs: checks the options, fills the structs, calls C, and wraps the results. */
@@ -46,23 +47,24 @@ final class QueuePairCreation {
     private final ProtectionDomain domain;
     private final Context context;
     private final QueuePairOptions options;
-    private final @Nullable LongUnaryOperator maker;
+    private final @Nullable QueueMaker maker;
     private final @Nullable LongConsumer destroyer;
-    private final QueuePairState begins;
+
+    /** Returns the hint for an error number of C. */
+    private final IntFunction<String> hints;
 
     /** Keeps what the maker needs: the JDK has not archived the form of a lambda expression with so many variables. */
     private QueuePairCreation(
             ProtectionDomain domain,
             QueuePairOptions options,
-            @Nullable LongUnaryOperator maker,
-            @Nullable LongConsumer destroyer,
-            QueuePairState begins) {
+            @Nullable QueueMaker maker,
+            @Nullable LongConsumer destroyer) {
         this.domain = domain;
         this.context = domain.context;
         this.options = options;
         this.maker = maker;
         this.destroyer = destroyer;
-        this.begins = begins;
+        this.hints = this::hint;
     }
 
     /** Makes a queue pair of a protection domain. */
@@ -70,7 +72,7 @@ final class QueuePairCreation {
         checkThreads(SEND_QUEUE.of(options), arena);
         checkThreads(RECEIVE_QUEUE.of(options), arena);
         checkRelease(options);
-        return new QueuePairCreation(domain, options, null, null, QueuePairState.RESET).create(arena, List.of());
+        return new QueuePairCreation(domain, options, null, null).create(arena, List.of());
     }
 
     /**
@@ -78,18 +80,16 @@ final class QueuePairCreation {
      *
      * @param maker gets the {@code struct ibv_qp_init_attr} and returns the {@code struct ibv_qp}, or throws
      * @param destroyer gets the {@code struct ibv_qp}
-     * @param begins the state that the queue pair is made in
      * @param owner the object that the queue pair is made on
      */
     static QueuePair adopt(
             ProtectionDomain domain,
             QueuePairOptions options,
             VerbsArena arena,
-            LongUnaryOperator maker,
+            QueueMaker maker,
             LongConsumer destroyer,
-            QueuePairState begins,
             VerbsObject owner) {
-        return new QueuePairCreation(domain, options, maker, destroyer, begins).create(arena, List.of(owner));
+        return new QueuePairCreation(domain, options, maker, destroyer).create(arena, List.of(owner));
     }
 
     private QueuePair create(VerbsArena arena, List<VerbsObject> owners) {
@@ -112,10 +112,10 @@ final class QueuePairCreation {
                 pd = domain.addressForQueues(lifetime.isConfined());
             }
             long mask = fill(init, pd);
-            long qp = maker == null ? callCreate(init.address(), mask, pd) : maker.applyAsLong(init.address());
+            long qp = maker == null ? callCreate(init.address(), mask, pd) : maker.make(init.address(), hints);
             QueueCapabilities granted = withoutIgnored(QueueCapabilities.read(ibv_qp_init_attr_ex.cap(init)));
             QueuePair made = new QueuePair(lifetime, domain, options, granted, context, longest, qp, destroyer);
-            made.states.known(begins);
+            made.states.known(QueuePairState.RESET);
             return made;
         });
     }
@@ -169,7 +169,7 @@ final class QueuePairCreation {
         return Calls.pointer(
                 plain ? Ibv.CREATE_QP : context.function(ContextVerb.CREATE_QP_EX),
                 Calls.words(context.name(), options),
-                errno -> hint(context, options, errno),
+                hints,
                 plain ? pd : context.address(),
                 init);
     }
@@ -221,7 +221,7 @@ final class QueuePairCreation {
     }
 
     /** Returns the hint for a queue pair that C did not make, also if another library called C. */
-    static String hint(Context context, QueuePairOptions options, int errno) {
+    private String hint(int errno) {
         return switch (errno) {
             case Errno.EINVAL -> {
                 DeviceAttributes device = context.queries().attributes();

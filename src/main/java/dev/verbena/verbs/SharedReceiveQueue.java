@@ -21,6 +21,7 @@ import dev.verbena.internal.raw.ibv_srq_init_attr;
 import dev.verbena.internal.raw.ibv_srq_init_attr_ex;
 import dev.verbena.internal.raw.ibv_tm_cap;
 import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.verbs.access.VerbsAccess.QueueMaker;
 import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -29,8 +30,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.IntFunction;
 import java.util.function.LongConsumer;
-import java.util.function.LongUnaryOperator;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -125,7 +126,7 @@ public final class SharedReceiveQueue extends ContextObject {
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,
             VerbsArena arena,
-            LongUnaryOperator maker,
+            QueueMaker maker,
             LongConsumer destroyer,
             VerbsObject owner) {
         return make(
@@ -135,7 +136,7 @@ public final class SharedReceiveQueue extends ContextObject {
                 List.of(owner),
                 init -> {
                     fillExtended(domain, options, init);
-                    return maker.applyAsLong(init.address());
+                    return maker.make(init.address(), hints(domain.context));
                 },
                 destroyer);
     }
@@ -171,7 +172,7 @@ public final class SharedReceiveQueue extends ContextObject {
         return Calls.pointer(
                 plain ? Ibv.CREATE_SRQ : context.function(ContextVerb.CREATE_SRQ_EX),
                 Calls.words(context.name(), options),
-                errno -> hint(context, errno),
+                hints(context),
                 plain ? domain.address() : context.address(),
                 init.address());
     }
@@ -192,8 +193,12 @@ public final class SharedReceiveQueue extends ContextObject {
         ibv_srq_init_attr_ex.comp_mask(init, attributes.mask());
     }
 
+    private static IntFunction<String> hints(Context context) {
+        return errno -> hint(context, errno);
+    }
+
     /** Returns the hint for a queue that C did not make, also if another library called C. */
-    static String hint(Context context, int errno) {
+    private static String hint(Context context, int errno) {
         DeviceAttributes device = context.queries().attributes();
         String usual = switch (errno) {
             case Errno.EINVAL ->

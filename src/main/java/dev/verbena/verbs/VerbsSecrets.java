@@ -7,14 +7,12 @@ import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
-import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
-import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -51,22 +49,15 @@ final class VerbsSecrets implements VerbsAccess {
     public QueuePair adoptQueuePair(
             ProtectionDomain domain,
             QueuePairOptions options,
+            @Nullable SharedReceiveQueue shared,
             VerbsArena arena,
-            LongUnaryOperator maker,
+            QueueMaker maker,
             LongConsumer destroyer,
-            QueuePairState state,
             VerbsObject owner) {
-        return QueuePairCreation.adopt(domain, options, arena, maker, destroyer, state, owner);
-    }
-
-    @Override
-    public String hintForQueuePair(ProtectionDomain domain, QueuePairOptions options, int errno) {
-        return QueuePairCreation.hint(domain.context, options, errno);
-    }
-
-    @Override
-    public String hintForSharedReceiveQueue(ProtectionDomain domain, int errno) {
-        return SharedReceiveQueue.hint(domain.context, errno);
+        QueuePairOptions all = shared == null || QueuePairOptions.SHARED_RECEIVE_QUEUE.of(options) != null
+                ? options
+                : options.sharedReceiveQueue(shared);
+        return QueuePairCreation.adopt(domain, all, arena, maker, destroyer, owner);
     }
 
     @Override
@@ -74,7 +65,7 @@ final class VerbsSecrets implements VerbsAccess {
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,
             VerbsArena arena,
-            LongUnaryOperator maker,
+            QueueMaker maker,
             LongConsumer destroyer,
             VerbsObject owner) {
         return SharedReceiveQueue.adopt(domain, options, arena, maker, destroyer, owner);
@@ -141,26 +132,6 @@ final class VerbsSecrets implements VerbsAccess {
     @Override
     public long address(Context context) {
         return context.address();
-    }
-
-    @Override
-    public long address(ProtectionDomain domain) {
-        return domain.address();
-    }
-
-    @Override
-    public QueuePairType type(QueuePairOptions options) {
-        return QueuePairOptions.TYPE.of(options);
-    }
-
-    @Override
-    public SharedReceiveQueue.Type type(SharedReceiveQueueOptions options) {
-        return SharedReceiveQueueOptions.TYPE.of(options);
-    }
-
-    @Override
-    public boolean hasSharedReceiveQueue(QueuePairOptions options) {
-        return QueuePairOptions.SHARED_RECEIVE_QUEUE.of(options) != null;
     }
 
     @Override

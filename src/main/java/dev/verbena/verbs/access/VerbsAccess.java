@@ -21,7 +21,6 @@ import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.SharedReceiveQueueOptions;
 import dev.verbena.verbs.address.AddressVector;
-import dev.verbena.verbs.device.QueuePairType;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.time.Duration;
@@ -29,8 +28,8 @@ import java.util.Collection;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import java.util.function.LongConsumer;
-import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -60,31 +59,38 @@ public interface VerbsAccess {
     /** Returns the number of bytes that are pinned by regions of a domain. */
     long pinnedBytes(ProtectionDomain domain);
 
+    /** A function of another library that makes a queue pair or a shared receive queue. */
+    @FunctionalInterface
+    interface QueueMaker {
+        /**
+         * Makes the queue, or throws.
+         *
+         * @param attributes the struct of the attributes, filled
+         * @param hints returns what to try for an error number of C
+         * @return the struct of the queue
+         */
+        long make(long attributes, IntFunction<String> hints);
+    }
+
     /**
-     * Makes a queue pair with another library's functions.
+     * Makes a queue pair with another library's functions. The caller notes the state in which they leave it.
      *
      * @param domain the domain of the queue pair
      * @param options the options of the queue pair
+     * @param shared the shared receive queue if the options name none; null for receives of its own then
      * @param arena the arena that destroys the queue pair
-     * @param maker gets the {@code struct ibv_qp_init_attr_ex} and returns the {@code struct ibv_qp}, or throws
+     * @param maker gets the {@code struct ibv_qp_init_attr_ex} and returns the {@code struct ibv_qp}
      * @param destroyer gets the {@code struct ibv_qp}
-     * @param state the state in which the maker leaves the queue pair
      * @param owner an object that stays open as long as the queue pair
      */
     QueuePair adoptQueuePair(
             ProtectionDomain domain,
             QueuePairOptions options,
+            @Nullable SharedReceiveQueue shared,
             VerbsArena arena,
-            LongUnaryOperator maker,
+            QueueMaker maker,
             LongConsumer destroyer,
-            QueuePairState state,
             VerbsObject owner);
-
-    /** Returns what to try if the maker of {@link #adoptQueuePair} gets an error number from C. */
-    String hintForQueuePair(ProtectionDomain domain, QueuePairOptions options, int errno);
-
-    /** Returns what to try if the maker of {@link #adoptSharedReceiveQueue} gets an error number from C. */
-    String hintForSharedReceiveQueue(ProtectionDomain domain, int errno);
 
     /**
      * Makes a shared receive queue with another library's functions.
@@ -92,7 +98,7 @@ public interface VerbsAccess {
      * @param domain the domain of the queue
      * @param options the options of the queue
      * @param arena the arena that destroys the queue
-     * @param maker gets the {@code struct ibv_srq_init_attr_ex} and returns the {@code struct ibv_srq}, or throws
+     * @param maker gets the {@code struct ibv_srq_init_attr_ex} and returns the {@code struct ibv_srq}
      * @param destroyer gets the {@code struct ibv_srq}
      * @param owner an object that stays open as long as the queue
      */
@@ -100,7 +106,7 @@ public interface VerbsAccess {
             ProtectionDomain domain,
             SharedReceiveQueueOptions options,
             VerbsArena arena,
-            LongUnaryOperator maker,
+            QueueMaker maker,
             LongConsumer destroyer,
             VerbsObject owner);
 
@@ -190,18 +196,6 @@ public interface VerbsAccess {
 
     /** Returns the {@code struct ibv_context} of a context. */
     long address(Context context);
-
-    /** Returns the {@code struct ibv_pd} of a protection domain. */
-    long address(ProtectionDomain domain);
-
-    /** Returns the transport that the options name. */
-    QueuePairType type(QueuePairOptions options);
-
-    /** Returns the kind of shared receive queue that the options name. */
-    SharedReceiveQueue.Type type(SharedReceiveQueueOptions options);
-
-    /** Returns true if the options name a shared receive queue. */
-    boolean hasSharedReceiveQueue(QueuePairOptions options);
 
     /** Notes the state of a queue pair that another library, or the kernel, changed. */
     void noteState(QueuePair pair, QueuePairState state);

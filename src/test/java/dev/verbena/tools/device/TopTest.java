@@ -27,7 +27,7 @@ class TopTest {
             """, "mr", """
             [{"ifname":"rxe0","mrn":0,"rkey":"0","lkey":"275","mrlen":4096,"pdn":3,"pid":173,"comm":"java"},
              {"ifname":"rxe0","mrn":1,"mrlen":96000,"pid":173,"comm":"java"}]
-            """, "cm_id", """
+            """, "pd", "[]", "cm_id", """
             [{"ifname":"mlx5_0","port":1,"cm-idn":0,"state":"LISTEN","pid":165,"comm":"rp\\u001b[2Jing"}]
             """);
 
@@ -204,6 +204,25 @@ class TopTest {
     void topNeedsADevice() {
         assertThatThrownBy(() -> top(new Made(false, Optional.empty()), "nosuch0"))
                 .hasMessage("no port 'nosuch0', there are the devices mlx5_0, rxe0");
+    }
+
+    /** A node registers memory on a thread that ends. The kernel forgets who that was. */
+    @Test
+    void memoryOfAThreadThatHasEndedBelongsToTheProcessOfItsProtectionDomain() {
+        Map<String, String> resources = Map.of("pd", """
+                [{"ifname":"rxe0","pdn":4,"local_dma_lkey":"0x0","users":2,"pid":174,"comm":"worker"}]
+                """, "mr", """
+                [{"ifname":"rxe0","mrn":5,"mrlen":1000,"pdn":4},
+                 {"ifname":"rxe0","mrn":6,"mrlen":2000,"pdn":5},
+                 {"ifname":"mlx5_0","mrn":7,"mrlen":3000,"pdn":4}]
+                """, "qp", "[]", "cm_id", "[]");
+        assertThat(DeviceUsers.of(resources::get, proc.folder()))
+                .hasValueSatisfying(users -> assertThat(users)
+                        .extracting(user -> user.device() + "  " + user)
+                        .containsExactly(
+                                "mlx5_0  a thread that has ended: 1 memory region (3.000 kB)",
+                                "rxe0  a thread that has ended: 1 memory region (2.000 kB)",
+                                "rxe0  java[173]: 1 memory region (1.000 kB)"));
     }
 
     @Test

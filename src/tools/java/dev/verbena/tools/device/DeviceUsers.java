@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,7 +22,13 @@ import java.util.regex.Pattern;
 final class DeviceUsers {
     private static final Pattern PROCESS = Pattern.compile("(?m)^Tgid:\\s*([0-9]{1,10})$");
 
+    /** The name of a user that the kernel does not know any more. */
+    private static final String UNKNOWN = "?";
+
     private final Map<String, User> users = new TreeMap<>();
+
+    /** The users of protection domains, by device and number. */
+    private final Map<String, User> owners = new HashMap<>();
 
     /** The folder of processes. */
     private final Path proc;
@@ -72,7 +79,10 @@ final class DeviceUsers {
             if (ids > 0) {
                 parts.add(counted(ids, "connection id"));
             }
-            return name + (pid == 0 ? " (kernel)" : "[" + pid + "]") + ": " + String.join(", ", parts);
+            String who = name.equals(UNKNOWN)
+                    ? "a thread that has ended"
+                    : name + (pid == 0 ? " (kernel)" : "[" + pid + "]");
+            return who + ": " + String.join(", ", parts);
         }
 
         private static String counted(int count, String what) {
@@ -114,8 +124,10 @@ final class DeviceUsers {
         try {
             // The program may list a queue pair twice: with and without its port.
             List<Map<?, ?>> pairs = read(rdma.apply("qp"));
+            List<Map<?, ?>> regions = read(rdma.apply("mr"));
+            List.of(read(rdma.apply("pd")), pairs, regions).forEach(kind -> kind.forEach(all::learn));
             pairs.forEach(qp -> all.user(qp).pairs.put(number(qp, "lqpn"), text(qp, "state")));
-            for (Map<?, ?> region : read(rdma.apply("mr"))) {
+            for (Map<?, ?> region : regions) {
                 all.user(region).regions++;
                 all.user(region).bytes += number(region, "mrlen");
             }
@@ -126,7 +138,24 @@ final class DeviceUsers {
         return Optional.of(all.users.values());
     }
 
+    /** Learns whose protection domain it is in which a thread that lives has made a resource. */
+    private void learn(Map<?, ?> resource) {
+        if (resource.get("pid") != null && resource.get("pdn") != null) {
+            owners.putIfAbsent(domain(resource), user(resource));
+        }
+    }
+
+    private static String domain(Map<?, ?> resource) {
+        return text(resource, "ifname") + " " + text(resource, "pdn");
+    }
+
     private User user(Map<?, ?> resource) {
+        if (resource.get("pid") == null && resource.get("comm") == null) { // the thread that has made it has ended
+            User owner = owners.get(domain(resource));
+            if (owner != null) {
+                return owner;
+            }
+        }
         String device = text(resource, "ifname");
         long thread = number(resource, "pid"); // the kernel's number of the thread that made the resource
         long pid = process(thread);
@@ -144,7 +173,7 @@ final class DeviceUsers {
         try {
             return Files.readString(proc.resolve(name)).strip();
         } catch (IOException ended) {
-            return "?";
+            return UNKNOWN;
         }
     }
 
@@ -162,7 +191,7 @@ final class DeviceUsers {
 
     private static String text(Map<?, ?> resource, String key) {
         Object value = resource.get(key);
-        return value == null ? "?" : value.toString();
+        return value == null ? UNKNOWN : value.toString();
     }
 
     private static long number(Map<?, ?> resource, String key) {

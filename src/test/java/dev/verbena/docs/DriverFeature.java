@@ -6,6 +6,7 @@ import static dev.verbena.verbs.AccessFlag.MW_BIND;
 import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
 import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.UnsupportedVerbException;
@@ -20,6 +21,7 @@ import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;
 import dev.verbena.net.Transfer;
 import dev.verbena.net.Transport;
+import dev.verbena.support.Await;
 import dev.verbena.tools.Listening;
 import dev.verbena.tools.ToolRun;
 import dev.verbena.verbs.AddressHandle;
@@ -39,11 +41,14 @@ import dev.verbena.verbs.RegionChange;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.SharedReceiveQueue;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -52,6 +57,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /** A feature of the library, and a small use of it that shows whether it works on the first device. */
 enum DriverFeature {
@@ -292,11 +298,54 @@ enum DriverFeature {
         if (perf("both", "--op", "send", "-c", "UD").status() == 0) {
             return "with `-c UD`";
         }
-        ToolRun net = perf("--net", "-b", "10.9.9.1", "-S", "100000");
+        ToolRun net = perf("--net", "-b", Nodes.OWN, "-S", "100000");
         if (net.status() != 0) {
             throw new IllegalStateException(net.err());
         }
         return "with `--net`";
+    }),
+    PING_PONG("`rc-pingpong` and `ud-pingpong`", arena -> {
+        ToolRun connections = pingPong("rc-pingpong");
+        ToolRun datagrams = pingPong("ud-pingpong");
+        if (connections.status() != 0 && datagrams.status() != 0) {
+            throw new IllegalStateException(connections.err());
+        }
+        return connections.status() != 0 ? "`ud-pingpong`" : datagrams.status() != 0 ? "`rc-pingpong`" : "";
+    }),
+    RPING("`rping`", arena -> {
+        String port = String.valueOf(Listening.freePort());
+        FutureTask<ToolRun> server = start(() -> rping("-s", port));
+        Await.until(
+                "a client has succeeded, or the server failed",
+                () -> rping("-c", port).status() == 0 || server.isDone());
+        ToolRun served = server.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        if (served.status() != 0) {
+            throw new IllegalStateException(served.err());
+        }
+        return "";
+    }),
+    COPY("`serve` and `cp`", arena -> {
+        Path folder = Files.createTempDirectory("verbena");
+        String port = String.valueOf(Listening.freePort());
+        ByteArrayOutputStream served = new ByteArrayOutputStream();
+        Thread server = ToolRun.start(served, "serve", "-b", Nodes.OWN, "-p", port, folder.toString());
+        Await.until(
+                "the server listens, or has failed",
+                () -> served.toString(UTF_8).contains("serving") || !server.isAlive());
+        ToolRun copied = ToolRun.of("cp", "-b", Nodes.OWN, "-p", port, "README.md", Nodes.OWN + ":");
+        server.interrupt();
+        Await.end(server);
+        try (Stream<Path> files = Files.list(folder)) {
+            for (Path file : files.toList()) {
+                assertThat(file).hasSameBinaryContentAs(Path.of("README.md"));
+                Files.delete(file);
+            }
+        }
+        Files.delete(folder);
+        if (copied.status() != 0) {
+            throw new IllegalStateException(copied.err());
+        }
+        return "";
     }),
     AUTO("nodes with `Transport.AUTO`", arena -> {
         Nodes nodes = new Nodes(arena, Nodes.RDMA.transport(Transport.AUTO), new InetSocketAddress("127.0.0.1", 0));
@@ -326,6 +375,26 @@ enum DriverFeature {
         all.addAll(List.of(words));
         all.addAll(List.of("--self", "-n", "20", "-p", String.valueOf(Listening.freePort())));
         return ToolRun.of(all.toArray(String[]::new));
+    }
+
+    private static ToolRun pingPong(String tool) throws Exception {
+        int port = Listening.freePort();
+        String[] words = {tool, "-c", "-s", "64", "-n", "20", "-p", String.valueOf(port)};
+        FutureTask<ToolRun> server = start(() -> ToolRun.of(words));
+        try {
+            Listening.await(port, () -> !server.isDone());
+        } catch (AssertionError notListening) {
+            return server.get(DEADLINE.toSeconds(), TimeUnit.SECONDS); // it was refused before
+        }
+        List<String> all = new ArrayList<>(List.of(words));
+        all.add("127.0.0.1");
+        ToolRun client = ToolRun.of(all.toArray(String[]::new));
+        ToolRun served = server.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        return new ToolRun(Math.max(client.status(), served.status()), "", served.err() + client.err());
+    }
+
+    private static ToolRun rping(String role, String port) {
+        return ToolRun.of("rping", role, "-a", Nodes.OWN, "-p", port, "-C", "3");
     }
 
     private static Context open(VerbsArena arena) {
@@ -430,7 +499,8 @@ enum DriverFeature {
 
     /** Two nodes of this process. */
     private static final class Nodes {
-        static final InetSocketAddress HERE = new InetSocketAddress("10.9.9.1", 0);
+        static final String OWN = "10.9.9.1";
+        static final InetSocketAddress HERE = new InetSocketAddress(OWN, 0);
         static final NodeOptions RDMA =
                 NodeOptions.defaults().transport(Transport.RDMA).maxChannels(4);
         final Node server;

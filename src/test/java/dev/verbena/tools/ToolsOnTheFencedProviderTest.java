@@ -8,6 +8,7 @@ import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
+import dev.verbena.tools.command.PeerText;
 import dev.verbena.tools.perf.PerfPlan;
 import dev.verbena.tools.perf.PerfPlan.Mode;
 import dev.verbena.tools.perf.PerfPlan.Operation;
@@ -146,6 +147,24 @@ class ToolsOnTheFencedProviderTest {
         }
         server.interrupt();
         server.join();
+    }
+
+    /** The message of the failure has what the client has sent. */
+    @Test
+    void keptServerShowsTheTextOfAStrangerWithoutHarm() throws Exception {
+        int port = Listening.freePort();
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        Thread server = ToolRun.start(out, "perf", "server", "--keep", "-p", String.valueOf(port));
+        Listening.await(port, server::isAlive);
+        try (Socket stranger = new Socket("127.0.0.1", port)) {
+            stranger.getOutputStream().write("\u001b[2Jan order to the terminal\n".getBytes(US_ASCII));
+            Await.until("the failure is printed", () -> out.toString(US_ASCII).contains("the same release?"));
+        }
+        server.interrupt();
+        server.join();
+        assertThat(out.toString(US_ASCII).lines())
+                .anyMatch(line -> line.contains("?[2Jan order to the terminal"))
+                .allMatch(PeerText::isHarmless);
     }
 
     private static void assertPerfMeasuresNet(int lines, String... more) {

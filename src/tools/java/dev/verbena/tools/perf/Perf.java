@@ -371,7 +371,7 @@ public final class Perf {
             if (!options.has("--keep")) {
                 throw failed;
             }
-            out.println("failed: " + failed.getMessage());
+            out.println("failed: " + Tool.inOneLine(failed));
         }
     }
 

@@ -34,7 +34,9 @@ public enum EndReason {
      * memory away before it ends the connection.
      */
     ACCESS_DENIED(
-            -1, "The peer's memory could not be used: the export was closed, or the address or the right is wrong"),
+            -1,
+            "The peer's memory could not be used: the export was closed, the address or the right is wrong, or the peer's "
+                    + "process has ended"),
     /** No node answers at the peer's address: no way leads there, nobody listens, or a program that is no node does. */
     UNREACHABLE(-1, "No node answers at the peer's address"),
     /** The connection was lost: the peer's process has ended, or its machine or the network has failed. */

@@ -44,6 +44,13 @@ class EndReasonTest {
         assertThat(EndReason.of(4095)).isEqualTo(EndReason.PEER_FAILED);
     }
 
+    /** The kernel may take the memory of a killed process away before it ends the connection: see {@link KilledPeers}. */
+    @Test
+    void reasonsThatAKilledPeerMayEndWithSaySo() {
+        assertThat(Stream.of(EndReason.LOST, EndReason.ACCESS_DENIED).map(reason -> reason.words))
+                .allSatisfy(words -> assertThat(words).contains("the peer's process has ended"));
+    }
+
     @Test
     void reasonsHaveDifferentWords() {
         assertThat(Stream.of(EndReason.values()).map(reason -> reason.words))

@@ -62,7 +62,8 @@ abstract class KilledPeers {
                 .withThrowableThat()
                 .withCauseInstanceOf(ChannelException.class)
                 .satisfies(told -> assertThat(((ChannelException) told.getCause()).reason())
-                        .isIn(ofKilledPeers()));
+                        .isIn(ofKilledPeers()))
+                .satisfies(told -> assertThat(told.getCause()).hasMessageContaining("the peer's process has ended"));
     }
 
     private void assertGoesOn() throws Exception {

@@ -320,7 +320,7 @@ class RareObjectsTest {
                         loopback.domain,
                         options.depth(7).sge(2),
                         loopback.arena,
-                        address -> {
+                        (address, hints) -> {
                             MemorySegment init =
                                     MemorySegment.ofAddress(address).reinterpret(ibv_srq_init_attr_ex.sizeof());
                             MemorySegment attr = ibv_srq_init_attr_ex.attr(init);

@@ -178,15 +178,13 @@ final class IdQueues {
         MemorySegment struct = Memory.struct(attributes, ibv_qp_init_attr_ex.sizeof());
         boolean plain = ibv_qp_init_attr_ex.comp_mask(struct) == rdma_h.IBV_QP_INIT_ATTR_PD;
         long result = plain
-                ? RdmaCm.CREATE_QP.call(id.address, ibv_qp_init_attr_ex.pd(struct).address(), attributes)
+                ? RdmaCm.CREATE_QP.call(
+                        id.address, ibv_qp_init_attr_ex.pd(struct).address(), attributes)
                 : RdmaCm.CREATE_QP_EX.call(id.address, attributes);
         if ((int) result != 0) {
             int errno = CFunction.errno(); // first: toString() calls C too
             throw id.explain(CmFailures.failure(
-                    plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX,
-                    errno,
-                    id.toString(),
-                    hints.apply(errno)));
+                    plain ? RdmaCm.CREATE_QP : RdmaCm.CREATE_QP_EX, errno, id.toString(), hints.apply(errno)));
         }
         return Memory.getLong(id.address + rdma_cm_id.qp$offset());
     }

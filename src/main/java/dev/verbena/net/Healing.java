@@ -333,7 +333,9 @@ final class Healing {
         for (Kept.Again each : again) {
             each.post().run();
         }
-        record("BACK", "After " + (System.nanoTime() - lostAt) / 1_000_000 + " ms and " + attempts + " attempts" + path());
+        record(
+                "BACK",
+                "After " + (System.nanoTime() - lostAt) / 1_000_000 + " ms and " + attempts + " attempts" + path());
         messages.pathBack();
         session.operations.sendUnsent();
         session.wakeAll();

@@ -5,7 +5,6 @@ import dev.verbena.internal.Fields;
 import dev.verbena.internal.Waiters;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
-import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandles;
@@ -601,8 +600,7 @@ final class Messages {
             Buffer offer = request(message, Wire.OFFER);
             Message reply = reply(offer, false);
             try {
-                Link.Shown source = session.shown(
-                        offer.memory().asSlice(offer.length(), session.descriptionBytes()));
+                Link.Shown source = session.shown(offer.memory().asSlice(offer.length(), session.descriptionBytes()));
                 byte[] about = offer.segment().toArray(ValueLayout.JAVA_BYTE);
                 byte[] key = takeKey(offer);
                 return new Transfer(session.channel, engine, source, key, about, reply);

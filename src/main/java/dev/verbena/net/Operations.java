@@ -292,7 +292,8 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         }
         try (var _ = session.lock.held()) {
             int at = 0;
-            while (at < found.length && found[at].memory().key() != shown.memory().key()) {
+            while (at < found.length
+                    && found[at].memory().key() != shown.memory().key()) {
                 at++;
             }
             if (at == found.length) {
@@ -305,7 +306,9 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     /** Notes that operations may not use memory any more. */
     void forgetFound(RemoteMemory memory) {
         try (var _ = session.lock.held()) {
-            found = Stream.of(found).filter(each -> !each.memory().equals(memory)).toArray(Link.Shown[]::new);
+            found = Stream.of(found)
+                    .filter(each -> !each.memory().equals(memory))
+                    .toArray(Link.Shown[]::new);
         }
     }
 
@@ -382,12 +385,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     private void postAgain(Operation operation, Link over) {
         LocalMemory memory = memory(over, operation.number, operation.given);
         over.post(
-                operation.kind,
-                MARK | operation.number,
-                memory,
-                there(Objects.requireNonNull(operation.remote)),
-                0,
-                0);
+                operation.kind, MARK | operation.number, memory, there(Objects.requireNonNull(operation.remote)), 0, 0);
         operation.local = memory;
         bytesUnderWay += operation.bytes;
         session.rail.posted();

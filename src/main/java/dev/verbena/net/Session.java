@@ -9,7 +9,6 @@ import dev.verbena.internal.jfr.Recorder;
 import dev.verbena.net.SessionState.Event;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;

@@ -96,9 +96,8 @@ class SeveralDevicesPathsTest extends PathsTest {
     void exportsThatAreClosedCanNotBeUsedOverTheOtherDevice() throws Exception {
         NodePair.Ends ends = nodes.connect();
         MemorySegment table = nodes.arena.allocate(Long.BYTES, Long.BYTES);
-        Export export = nodes.server
-                .export("table", table, AccessFlag.REMOTE_WRITE)
-                .inTheClear();
+        Export export =
+                nodes.server.export("table", table, AccessFlag.REMOTE_WRITE).inTheClear();
         RemoteMemory remote = ends.client().remote("table", DEADLINE);
         export.close();
         HealTest.cut(ends.client());

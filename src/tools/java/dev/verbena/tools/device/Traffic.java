@@ -8,10 +8,14 @@ import java.util.stream.Stream;
 
 /** A kind of traffic that counters count. Each driver has its own names; the first that a port has is the one to read. */
 public enum Traffic {
+    /** Bytes that the port has sent. */
     BYTES_OUT("bytesOut", "port_xmit_data", "tx_bytes", "tx_bytes_cnt", "ip4OutOctets"),
+    /** Bytes that the port has received. */
     BYTES_IN("bytesIn", "port_rcv_data", "rx_bytes", "rx_bytes_cnt", "ip4InOctets"),
+    /** Packets that the port has sent. */
     PACKETS_OUT(
             "packetsOut", "port_xmit_packets", "sent_pkts", "tx_pkts", "tx_packets", "tx_packets_cnt", "ip4OutPkts"),
+    /** Packets that the port has received. */
     PACKETS_IN("packetsIn", "port_rcv_packets", "rcvd_pkts", "rx_pkts", "rx_packets", "rx_packets_cnt", "ip4InPkts");
 
     private static final List<String> IN_WORDS = List.of("port_xmit_data", "port_rcv_data");
@@ -59,7 +63,13 @@ public enum Traffic {
         return number(8 * bytes / seconds, "bit/s");
     }
 
-    /** Returns a number in four digits with a unit and its prefix of the metric system, such as {@code 1.234 Mbit/s}. */
+    /**
+     * Returns a number in four digits with a unit and its prefix of the metric system, such as {@code 1.234 Mbit/s}.
+     *
+     * @param value the number
+     * @param unit the unit
+     * @return the text
+     */
     public static String number(double value, String unit) {
         String[] prefixes = {"", "k", "M", "G", "T"};
         double scaled = value;

@@ -28,6 +28,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      * @param memory the memory
      * @param keys the keys on the devices; none if there is one device
      */
+    @SuppressWarnings("ArrayRecordComponent") // is never compared
     record Shown(RemoteMemory memory, int... keys) {
         /** Returns the number of bytes that describe memory of a node with a number of devices. */
         static int bytes(int devices) {

@@ -311,7 +311,7 @@ final class RdmaCarrier extends Carrier {
     private void watch(NodeDevice device) {
         Supplier<@Nullable Boolean> waking = () -> {
             wake();
-            return device.removed || engine.isClosed() ? Boolean.TRUE : null;
+            return (device.removed || engine.isClosed()) ? Boolean.TRUE : null;
         };
         while (!engine.isClosed() && !device.removed) {
             try {

@@ -64,8 +64,9 @@ make_archive() {
         known_classes
         find "$PROJECT/target/classes" "$PROJECT/target/test-classes" -name '*.class' -printf '%P\n'
     } | sed -n '/module-info/d; s/\.class$//; p' > "$COPIES/$1.lst"
-    # Where the options for native access differ from those of a run, the archive helps less.
-    java -Xshare:dump -Xlog:disable -XX:+UseSerialGC --enable-native-access=ALL-UNNAMED \
+    # Where the options for native access differ from those of a run, the archive helps less. Only G1 writes objects of the
+    # heap to an archive, which JVMs with another collector can load.
+    java -Xshare:dump -Xlog:disable -XX:+UseG1GC --enable-native-access=ALL-UNNAMED \
         "-XX:SharedClassListFile=$COPIES/$1.lst" "-XX:SharedArchiveFile=$file.new" -cp "$2" > /dev/null 2>&1 &&
         mv "$file.new" "$file"
 }
@@ -78,10 +79,11 @@ archive_options() {
     fi
 }
 
-# Prints the classes of the JDK and of libraries that tests load: those that a few tests have loaded once.
+# Prints the classes of the JDK and of libraries that tests load: those that a few tests have loaded once, over TCP and on the
+# provider for tests.
 known_classes() {
     local file
-    file=$CACHE/classes/$(dependencies_key)
+    file=$CACHE/classes/provider-$(dependencies_key)
     if [[ ! -s $file ]]; then with_lock classes find_known_classes "$file" >&2; fi
     cat "$file"
 }
@@ -89,11 +91,15 @@ known_classes() {
 find_known_classes() {
     [[ ! -s $1 ]] || return 0
     mkdir -p "${1%/*}"
-    local options
+    local options library
+    make_fenced || return 1
+    library=$(fenced_library)
     mapfile -t options < <(java_options "$(guest_classpath)")
-    java "-XX:DumpLoadedClassList=$1.$$" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${options[@]}" \
+    LD_PRELOAD=$library java "-XX:DumpLoadedClassList=$1.$$" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${options[@]}" \
+        "-Ddev.verbena.libibverbs=$library" -Ddev.verbena.fenced=true \
         org.junit.platform.console.ConsoleLauncher execute --disable-banner --details=none \
-        --select-class dev.verbena.net.OverTcpTest --select-class dev.verbena.RdmaTest > /dev/null 2>&1 || true
+        --select-class "dev.verbena.net.OverTcpTest\$MessagesTest" --select-class dev.verbena.RdmaTest \
+        --select-class dev.verbena.cm.ConnectionLifetimeTest > /dev/null 2>&1 || true
     [[ -s $1.$$ ]] || return 1
     sed '/^dev\/verbena/d; /^@lambda-proxy dev\/verbena/d; /source:/d' "$1.$$" > "$1.new"
     mv "$1.new" "$1"

@@ -23,8 +23,6 @@ public final class ChildJvm {
 
     private static final AtomicInteger STARTS = new AtomicInteger();
 
-    private static final String FIRST_COMPILER = "-XX:TieredStopAtLevel=1"; // starts faster, in a guest above all
-
     private final List<String> command = new ArrayList<>();
     private boolean optimizing;
     private Duration deadline = Loopback.DEADLINE.multipliedBy(4);
@@ -107,7 +105,18 @@ public final class ChildJvm {
 
     /** Returns the options for a JVM with {@link #classPath}, such as an archive of its classes. */
     public static List<String> optionsOnClassPath() {
-        String options = System.getProperty("dev.verbena.child.options", "");
+        return options("dev.verbena.child.options");
+    }
+
+    /** Returns the options for a JVM that ends soon: it compiles with the faster compiler, and in a guest very little. */
+    public static List<String> quickOptions() {
+        List<String> options = new ArrayList<>(List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
+        options.addAll(options("dev.verbena.child.compiler"));
+        return options;
+    }
+
+    private static List<String> options(String property) {
+        String options = System.getProperty(property, "");
         return options.isEmpty() ? List.of() : List.of(options.split(" "));
     }
 
@@ -147,7 +156,7 @@ public final class ChildJvm {
     private ChildJvm quickly() {
         assumeFalse(Boolean.getBoolean("dev.verbena.mutants"), "a mutant is in one JVM only");
         countStart();
-        return optimizing ? option("-XX:+UseSerialGC") : option("-XX:+UseSerialGC", FIRST_COMPILER);
+        return optimizing ? option("-XX:+UseSerialGC") : option(quickOptions().toArray(String[]::new));
     }
 
     private Result run() {

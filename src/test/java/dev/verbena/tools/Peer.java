@@ -65,10 +65,9 @@ public abstract class Peer implements AutoCloseable {
                 "env",
                 "--default-signal=INT", // a run in the background may ignore it, which is inherited
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
                 "--enable-native-access=ALL-UNNAMED"));
         ChildJvm.countStart();
+        command.addAll(ChildJvm.quickOptions());
         command.addAll(ChildJvm.optionsOnClassPath());
         for (String library : List.of("dev.verbena.libibverbs", "dev.verbena.librdmacm")) {
             if (System.getProperty(library) != null) { // the provider for tests

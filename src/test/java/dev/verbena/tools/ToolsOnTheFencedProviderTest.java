@@ -77,6 +77,44 @@ class ToolsOnTheFencedProviderTest {
         assertThat(run.status()).as(run.toString()).isZero();
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "lat --op send",
+                "lat --op write",
+                "lat --op read",
+                "lat --op atomic",
+                "lat --op send -c UC",
+                "lat --op write -c UC",
+                "lat --op send -c UD",
+                "lat --op send -e",
+                "lat --op read -e -I 32 -s 16",
+                "lat --op send -R",
+                "lat --op read -R",
+                "lat --op write -R -t 1",
+                "bw --op send",
+                "bw --op write",
+                "bw --op read",
+                "bw --op atomic",
+                "bw --op write -c UC",
+                "bw --op send -e",
+                "bw --op write -I 64",
+                "bw --op write -R",
+                "bw --op send -b -R",
+                "bw --op read -R -T 104",
+                "bw --op write -m 512 -S 3 -T 104"
+            })
+    void perfMeasuresEachOperationOverEachTransport(String line) throws IOException {
+        List<String> words = new ArrayList<>(List.of(("perf " + line).split(" ")));
+        if (!words.contains("-t")) {
+            words.addAll(List.of("-t", "4"));
+        }
+        ToolRun run = run(words, "-n", "10", "--self", "-p", String.valueOf(Listening.freePort()));
+        assertThat(run.status()).as(run.toString()).isZero();
+        assertThat(run.out().lines()).hasSize(3);
+        assertThat(run.out().lines().toList().getLast().strip()).matches("(8|16|64) +[12]0( +[0-9.]+)+");
+    }
+
     /** The messages of one direction. */
     private static double messages(String report) {
         return Double.parseDouble(report.lines().toList().getLast().strip().split(" +")[1]);

@@ -33,31 +33,16 @@ class PerfRunsTest {
         return run;
     }
 
+    /** One of each kind. {@code ToolsOnTheFencedProviderTest} has the others: it lacks connected datagrams only. */
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "lat --op send",
-                "lat --op write",
-                "lat --op read",
-                "lat --op atomic",
-                "lat --op send -c UC",
-                "lat --op write -c UC",
-                "lat --op send -c UD",
                 "lat --op send -e",
+                "lat --op write -c UC",
                 "lat --op read -e -I 32 -s 16",
-                "lat --op send -R",
-                "lat --op read -R",
-                "lat --op write -R -t 1",
+                "lat --op atomic",
                 "lat --op send -c UD -R",
                 "bw --op send -c UD -R -e",
-                "bw --op send",
-                "bw --op write",
-                "bw --op read",
-                "bw --op atomic",
-                "bw --op write -c UC",
-                "bw --op send -e",
-                "bw --op write -I 64",
-                "bw --op write -R",
                 "bw --op send -b -R",
                 "bw --op read -R -T 104",
                 "bw --op write -m 512 -S 3 -T 104"

@@ -351,7 +351,8 @@ public final class NodeOptions extends Options<NodeOptions> {
      *
      * <p>A message keeps its memory until the peer has received it. So such a channel pins {@code window} more messages, or if
      * it is sealed {@code 2 * window + sends + calls} more, and uses at most {@code window} of the peer's receives. Memory of
-     * the program is registered once more for each channel that uses it.
+     * the program is registered once more for each channel that uses it. The node listens to the events of its devices, to
+     * hear of ports that fail: a program that wants them subscribes too, and does not poll them.
      *
      * @param changed 0 or more
      * @return a changed copy

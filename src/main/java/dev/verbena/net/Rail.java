@@ -202,15 +202,14 @@ final class Rail {
         }
     }
 
-    /** Notes that the device of the connection was removed, and that the node has others. */
-    void deviceRemoved() {
+    /** Notes that the device has lost the path. Returns false if the channel can't have another one. */
+    boolean losesPath(String details) {
         try (var _ = session.lock.held()) {
-            String details = "Its device was removed";
             if (!retired && isTried()) {
                 end(Event.LOST, EndReason.UNREACHABLE, details, null);
-            } else if (!retired && !session.losesPath(details)) {
-                session.endLocked(Event.LOST, EndReason.DEVICE_REMOVED, "", null);
+                return true;
             }
+            return retired || session.losesPath(details);
         }
     }
 

@@ -12,6 +12,8 @@ import dev.verbena.cm.PrivateData;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.AsyncEvent;
+import dev.verbena.verbs.AsyncEvents;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;
 import dev.verbena.verbs.MemoryRegion;
@@ -80,6 +82,7 @@ final class RdmaCarrier extends Carrier {
     private final NodeDevice[] others;
 
     private final int backlog;
+    private final boolean heals;
     private final boolean windows;
 
     /**
@@ -90,6 +93,7 @@ final class RdmaCarrier extends Carrier {
 
     private final OptionalInt trafficClass;
     private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
+    private final List<AsyncEvents.Subscription> subscriptions = new ArrayList<>();
     private final Map<ConnectionId, Rail> known = new ConcurrentHashMap<>();
 
     /** Addresses of devices, which this process has taken. */
@@ -173,9 +177,10 @@ final class RdmaCarrier extends Carrier {
         trafficClass.ifPresent(
                 chosen -> listeners.forEach(each -> each.typeOfService(chosen))); // iWARP has it from the listener
         Set<DeviceCapability> has = first.context.attributes().capabilities();
-        windows = !options.heals() // a window belongs to one queue pair
+        heals = options.heals();
+        windows = !heals // a window belongs to one queue pair
                 && (has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B));
-        apart = !windows && (options.heals() || options.protection() != Protection.NONE);
+        apart = !windows && (heals || options.protection() != Protection.NONE);
         backlog = Math.max(1, options.maxWaiting());
     }
 
@@ -267,6 +272,12 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
+    void close() {
+        subscriptions.forEach(AsyncEvents.Subscription::close);
+        super.close();
+    }
+
+    @Override
     void wake() {
         verbs.wakeWaits(first.completions);
     }
@@ -302,6 +313,11 @@ final class RdmaCarrier extends Carrier {
     void start() {
         listeners.forEach(listener -> listener.listen(backlog));
         engine.startThread("events", this::fetchEvents);
+        if (heals) {
+            for (NodeDevice each : devices) {
+                subscriptions.add(each.context.events().subscribe(event -> happened(each, event)));
+            }
+        }
         for (NodeDevice other : others) {
             engine.startThread(other.name, () -> watch(other));
         }
@@ -387,11 +403,26 @@ final class RdmaCarrier extends Carrier {
             return;
         }
         for (Rail rail : known.values()) {
-            if (rail.connection() instanceof IdConnection connection && connection.device == device) {
-                rail.deviceRemoved();
+            if (rail.connection() instanceof IdConnection connection
+                    && connection.device == device
+                    && !rail.losesPath("Its device was removed")) {
+                rail.end(EndReason.DEVICE_REMOVED, "", null);
             }
         }
         engine.runApart(() -> closeListeners(device));
+    }
+
+    /** Handles an event of a device: the channels that can take other paths do so when the port fails. */
+    private void happened(NodeDevice device, AsyncEvent event) {
+        if (event instanceof AsyncEvent.OfPort of && of.type() == AsyncEvent.Type.PORT_ERR) {
+            for (Rail rail : known.values()) {
+                if (rail.connection() instanceof IdConnection connection && connection.isAt(device, of.port())) {
+                    rail.losesPath("Port " + of.port() + " of " + device.name + " does not work any more");
+                }
+            }
+        } else if (event.type() == AsyncEvent.Type.DEVICE_FATAL) {
+            removed(device);
+        }
     }
 
     /** Closes the listeners of a device that is gone: the kernel waits for that. */
@@ -547,6 +578,15 @@ final class RdmaCarrier extends Carrier {
         @Override
         public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
             return domains.on(device).register(memory, access, arena);
+        }
+
+        /** Returns true if the connection uses a port of a device. */
+        boolean isAt(NodeDevice where, int port) {
+            try {
+                return device == where && id.devicePort() == port;
+            } catch (IllegalStateException closed) {
+                return false;
+            }
         }
 
         @Override

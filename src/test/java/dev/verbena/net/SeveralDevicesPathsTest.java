@@ -3,6 +3,7 @@ package dev.verbena.net;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
@@ -116,6 +117,15 @@ class SeveralDevicesPathsTest extends PathsTest {
         HealTest.awaitPath(ends);
         assertMessagesTravel(ends);
         assertTransfers(ends.client(), ends.server());
+    }
+
+    @Test
+    void portThatFailsHasTheChannelTakeAnotherPathAtOnce() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        Fenced.raise(nodes.client.context(), rdma_h.IBV_EVENT_PORT_ERR);
+        Await.until("the channel takes the other path", () -> target(ends).equals(address(1)));
+        HealTest.awaitPath(ends);
+        assertMessagesTravel(ends);
     }
 
     @Test

@@ -100,7 +100,6 @@ class ToolsOnTheFencedProviderTest {
                 "bw --op send -e",
                 "bw --op write -I 64",
                 "bw --op write -R",
-                "bw --op send -b -R",
                 "bw --op read -R -T 104",
                 "bw --op write -m 512 -S 3 -T 104"
             })

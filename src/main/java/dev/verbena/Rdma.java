@@ -1,6 +1,7 @@
 package dev.verbena;
 
 import dev.verbena.internal.NativeLibraries;
+import dev.verbena.internal.StackRoom;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +46,7 @@ public final class Rdma {
     }
 
     private static void require(NativeLibraries library) {
+        StackRoom.forLinking(); // the first calls of a program link most lambdas
         RdmaUnavailableException problem = problem(library);
         if (problem != null) {
             throw problem;

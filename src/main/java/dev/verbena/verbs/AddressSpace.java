@@ -25,14 +25,6 @@ import java.util.Set;
  * {@snippet file="ObjectSnippets.java" region="address-space"}
  */
 public final class AddressSpace extends ContextObject {
-    private static final Set<AccessFlag> FOR_PEERS = EnumSet.of(
-            AccessFlag.REMOTE_READ,
-            AccessFlag.REMOTE_WRITE,
-            AccessFlag.REMOTE_ATOMIC,
-            AccessFlag.FLUSH_GLOBAL,
-            AccessFlag.FLUSH_PERSISTENT,
-            AccessFlag.MW_BIND);
-
     final ProtectionDomain domain;
     final Set<AccessFlag> access;
 
@@ -42,8 +34,19 @@ public final class AddressSpace extends ContextObject {
         this.access = access;
     }
 
+    /** Returns the rights of peers. A constant needs an initialiser, which a full stack would break for good. */
+    private static Set<AccessFlag> forPeers() {
+        return EnumSet.of(
+                AccessFlag.REMOTE_READ,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.REMOTE_ATOMIC,
+                AccessFlag.FLUSH_GLOBAL,
+                AccessFlag.FLUSH_PERSISTENT,
+                AccessFlag.MW_BIND);
+    }
+
     static AddressSpace register(ProtectionDomain domain, Collection<AccessFlag> access, VerbsArena arena) {
-        if (access.stream().anyMatch(FOR_PEERS::contains)) {
+        if (access.stream().anyMatch(forPeers()::contains)) {
             throw new IllegalArgumentException(
                     "peers can't get rights over the whole address space, where they could change "
                             + "the virtual machine itself: register their memory alone, got " + access);

@@ -152,7 +152,7 @@ public final class ObjectLifetime extends Lifetime {
 
     private static <T extends VerbsObject> T createUnder(
             ArenaLifetime arena, Function<ObjectLifetime, T> maker, List<Lifetime> parents) {
-        StackRoom.check(); // for what must be known to all, or undone
+        StackRoom.forLinking(); // and for what must be known to all, or undone
         List<Lifetime> guards = new ArrayList<>(List.of(arena));
         guards.addAll(parents);
         holdAll(guards);

@@ -114,7 +114,15 @@ final class Healing {
     /** Notes the paths to the addresses of the peer, for the side that connects. */
     private void choose(List<InetSocketAddress> ofPeer) {
         ways = new Ways(session.rail.with().carrier.addresses(), session.peer, ofPeer);
+        takes();
+    }
+
+    /** Notes that the channel has its path from now on. */
+    private void takes() {
         takenAt = System.nanoTime();
+        if (!session.incoming && !isPreferred()) {
+            stayLonger();
+        }
     }
 
     private Ways ways() {
@@ -317,10 +325,7 @@ final class Healing {
         Messages messages = session.messages;
         Rail last = session.rail;
         session.rail = by;
-        takenAt = System.nanoTime();
-        if (!session.incoming && !isPreferred()) {
-            stayLonger();
-        }
+        takes();
         last.forget();
         session.operations.pathLost(); // what was given up meanwhile, or could not be told for lack of memory
         by.up();

@@ -17,6 +17,8 @@ import org.junit.jupiter.api.Test;
 /** Channels between nodes that have two devices, whose keys differ. */
 @FencedTest
 class SeveralDevicesPathsTest extends PathsTest {
+    private static final int EHOSTUNREACH = 113;
+
     @Override
     String second() {
         return "10.9.8.2";
@@ -117,6 +119,15 @@ class SeveralDevicesPathsTest extends PathsTest {
         HealTest.awaitPath(ends);
         assertMessagesTravel(ends);
         assertTransfers(ends.client(), ends.server());
+    }
+
+    @Test
+    void connectTriesTheNextAddressIfTheFirstDoesNotReachThePeer() throws Exception {
+        Fenced.fail("resolved", 1, EHOSTUNREACH);
+        NodePair.Ends ends = nodes.connect();
+        assertThat(ends.client().session().rail.way()).isEqualTo(new Ways.Way(1, address(0)));
+        assertMessagesTravel(ends);
+        passUntilFirst(ends, STAY);
     }
 
     @Test

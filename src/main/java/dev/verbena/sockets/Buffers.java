@@ -12,6 +12,9 @@ final class Buffers {
     /** The most bytes of one transfer of a heap buffer. */
     static final int SIZE = 1 << 16;
 
+    static final ByteBuffer EMPTY = ByteBuffer.allocate(0);
+    static final ByteBuffer[] NONE = {};
+
     private static final int KEPT = 16;
     private static final Mutex LOCK = new Mutex();
     private static final List<Buffers> FREE = new ArrayList<>(KEPT);
@@ -26,16 +29,6 @@ final class Buffers {
         if (buffer.isReadOnly()) {
             throw new IllegalArgumentException("Read-only buffer");
         }
-    }
-
-    /** Returns whether no buffer of a range has bytes left. */
-    static boolean areEmpty(ByteBuffer[] buffers, int offset, int length) {
-        for (int i = offset; i < offset + length; i++) {
-            if (buffers[i].hasRemaining()) {
-                return false;
-            }
-        }
-        return true;
     }
 
     /** Returns whether to copy a buffer together with the next ones: each call of C takes an entry of the send queue. */

@@ -112,7 +112,7 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     @Override
     public long read(ByteBuffer[] destinations, int offset, int length) throws IOException {
-        return input.read(destinations, offset, length);
+        return input.scatter(destinations, offset, length);
     }
 
     @Override
@@ -123,7 +123,7 @@ public final class RdmaSocketChannel extends SocketChannel {
 
     @Override
     public long write(ByteBuffer[] sources, int offset, int length) throws IOException {
-        return output.write(sources, offset, length);
+        return output.gather(sources, offset, length);
     }
 
     // Memory that the peer writes to

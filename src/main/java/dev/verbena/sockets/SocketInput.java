@@ -8,7 +8,6 @@ import java.lang.foreign.MemorySegment;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /** The direction of a connection in which a channel reads. One thread reads at a time. */
 final class SocketInput implements Waiter.Attempt {
@@ -22,13 +21,15 @@ final class SocketInput implements Waiter.Attempt {
     private final BufferMemory memory = new BufferMemory();
     private volatile boolean closed;
 
-    /** The buffers of the read under way, or one buffer. The lock guards them and the count. */
-    private @Nullable ByteBuffer one;
+    /** The buffers of the read under way, between two indices. The lock guards them and the count. */
+    private ByteBuffer[] buffers = Buffers.NONE;
 
-    private ByteBuffer @Nullable [] many;
-    private int offset;
+    private int begin;
     private int end;
     private long count;
+
+    /** Holds the buffer of a read into one. */
+    private final ByteBuffer[] single = {Buffers.EMPTY};
 
     SocketInput(RdmaSocketChannel channel, SocketDescriptor descriptor) {
         this.channel = channel;
@@ -50,29 +51,34 @@ final class SocketInput implements Waiter.Attempt {
         Buffers.checkWritable(to);
         lock.lock();
         try {
-            one = to;
-            return (int) read(nanoseconds);
+            single[0] = to;
+            return (int) read(single, 0, 1, nanoseconds);
         } finally {
-            one = null;
+            single[0] = Buffers.EMPTY;
             lock.unlock();
         }
     }
 
     /** Reads into several buffers. */
-    long read(ByteBuffer[] to, int offset, int length) throws IOException {
+    long scatter(ByteBuffer[] to, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, to.length);
         for (int i = offset; i < offset + length; i++) {
             Buffers.checkWritable(to[i]);
         }
-        lock.lock();
+        try (var _ = lock.held()) {
+            return read(to, offset, offset + length, 0);
+        }
+    }
+
+    /** Reads into buffers. The caller holds the lock. */
+    private long read(ByteBuffer[] to, int begin, int end, long nanoseconds) throws IOException {
+        buffers = to;
+        this.begin = begin;
+        this.end = end;
         try {
-            many = to;
-            this.offset = offset;
-            end = offset + length;
-            return read(0);
+            return read(nanoseconds);
         } finally {
-            many = null;
-            lock.unlock();
+            buffers = Buffers.NONE;
         }
     }
 
@@ -105,8 +111,19 @@ final class SocketInput implements Waiter.Attempt {
 
     @Override
     public boolean isDone() throws IOException {
-        ByteBuffer to = one;
-        count = to != null ? receive(to) : scatter(Objects.requireNonNull(many));
+        count = begin == end ? 0 : UNAVAILABLE;
+        for (int i = begin; i < end; i++) {
+            int room = buffers[i].remaining();
+            int received = receive(buffers[i]);
+            if (received >= 0) {
+                count = Math.max(count, 0) + received;
+            } else if (count == UNAVAILABLE) {
+                count = received; // or the end
+            }
+            if (received < room) {
+                break;
+            }
+        }
         return count != UNAVAILABLE;
     }
 
@@ -123,22 +140,6 @@ final class SocketInput implements Waiter.Attempt {
     @Override
     public String lateMessage() {
         return "Read timed out";
-    }
-
-    private long scatter(ByteBuffer[] buffers) throws IOException {
-        long sum = 0;
-        for (int i = offset; i < end; i++) {
-            int room = buffers[i].remaining();
-            int received = receive(buffers[i]);
-            if (received < 0) {
-                return sum > 0 ? sum : received;
-            }
-            sum += received;
-            if (received < room) {
-                return sum;
-            }
-        }
-        return sum;
     }
 
     /** Receives once. Returns the number of bytes, {@link #END} or {@link #UNAVAILABLE}. */

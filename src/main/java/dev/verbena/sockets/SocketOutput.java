@@ -25,15 +25,21 @@ final class SocketOutput implements Waiter.Attempt {
     private final BufferMemory memory = new BufferMemory();
     private volatile boolean closed;
 
-    /** What is written: one of these three. The lock guards them and the sum. */
-    private @Nullable ByteBuffer one;
+    /** Buffers to write to the stream. The lock guards this and what follows. */
+    private ByteBuffer[] buffers = Buffers.NONE;
 
-    private ByteBuffer @Nullable [] many;
-    private @Nullable MemorySegment segment;
-    private long remoteOffset;
-    private int offset;
+    /** The index of the first buffer that has bytes left, and the end of the buffers. */
+    private int at;
+
     private int end;
-    private boolean blocking;
+
+    /** Holds the buffer of a write of one. */
+    private final ByteBuffer[] single = {Buffers.EMPTY};
+
+    /** Bytes to write into the peer's memory, in place of the buffers; else null. */
+    private @Nullable MemorySegment segment;
+
+    private long remoteOffset;
     private long sum;
 
     SocketOutput(RdmaSocketChannel channel, SocketDescriptor descriptor) {
@@ -64,29 +70,41 @@ final class SocketOutput implements Waiter.Attempt {
         Objects.requireNonNull(from);
         lock.lock();
         try {
-            one = from;
-            return (int) write();
+            single[0] = from;
+            return (int) write(single, 0, 1);
         } finally {
-            one = null;
+            single[0] = Buffers.EMPTY;
             lock.unlock();
         }
     }
 
     /** Writes several buffers to the stream. */
-    long write(ByteBuffer[] from, int offset, int length) throws IOException {
+    long gather(ByteBuffer[] from, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, from.length);
         for (int i = offset; i < offset + length; i++) {
             Objects.requireNonNull(from[i]);
         }
-        lock.lock();
+        try (var _ = lock.held()) {
+            return write(from, offset, offset + length);
+        }
+    }
+
+    /** Writes buffers. The caller holds the lock. */
+    private long write(ByteBuffer[] from, int begin, int behind) throws IOException {
+        buffers = from;
+        at = begin;
+        end = behind;
+        skipEmpty();
         try {
-            many = from;
-            this.offset = offset;
-            end = offset + length;
             return write();
         } finally {
-            many = null;
-            lock.unlock();
+            buffers = Buffers.NONE;
+        }
+    }
+
+    private void skipEmpty() {
+        while (at < end && !buffers[at].hasRemaining()) {
+            at++;
         }
     }
 
@@ -105,7 +123,7 @@ final class SocketOutput implements Waiter.Attempt {
 
     private long write() throws IOException {
         checkOpen();
-        blocking = channel.isBlocking();
+        boolean blocking = channel.isBlocking();
         sum = 0;
         try {
             if (blocking) {
@@ -128,24 +146,22 @@ final class SocketOutput implements Waiter.Attempt {
     }
 
     private boolean isComplete() {
-        if (one != null) {
-            return !one.hasRemaining();
-        }
-        return segment != null
-                ? sum == segment.byteSize()
-                : Buffers.areEmpty(Objects.requireNonNull(many), offset, end - offset);
+        return segment == null ? at == end : sum == segment.byteSize();
     }
 
     @Override
     public boolean isDone() throws IOException {
-        do {
+        while (goesOn() && !isComplete()) {
             // Few frames: with more, C2 does not see through the call of C, and each call allocates 40 bytes.
-            long count = one != null ? send(one) : many != null ? gather(many) : placeSome();
+            long count = segment != null
+                    ? placeSome(segment)
+                    : Buffers.isSmall(buffers, at, end) ? sendTogether() : send(buffers[at]);
             if (count == UNAVAILABLE) {
                 return false;
             }
             sum += count;
-        } while (blocking && goesOn() && !isComplete());
+            skipEmpty();
+        }
         return isComplete();
     }
 
@@ -154,35 +170,19 @@ final class SocketOutput implements Waiter.Attempt {
         return channel.isOpen() && !closed;
     }
 
-    private long placeSome() throws IOException {
-        MemorySegment from = Objects.requireNonNull(segment);
-        return sum == from.byteSize() ? 0 : descriptor.mapped().place(from, sum, remoteOffset + sum, waiter.takes());
+    private long placeSome(MemorySegment from) throws IOException {
+        return descriptor.mapped().place(from, sum, remoteOffset + sum, waiter.takes());
     }
 
-    private long gather(ByteBuffer[] buffers) throws IOException {
-        long sent = 0;
-        for (int i = offset; i < end; i++) {
-            ByteBuffer buffer = buffers[i];
-            while (buffer.hasRemaining()) {
-                long count = Buffers.isSmall(buffers, i, end) ? sendTogether(buffers, i) : send(buffer);
-                if (count == UNAVAILABLE) {
-                    return sent > 0 ? sent : UNAVAILABLE;
-                }
-                sent += count;
-            }
-        }
-        return sent;
-    }
-
-    private long sendTogether(ByteBuffer[] buffers, int from) throws IOException {
+    private long sendTogether() throws IOException {
         Buffers together = Buffers.take();
         try {
             int filled = 0;
-            for (int i = from; i < end && filled < Buffers.SIZE; i++) {
+            for (int i = at; i < end && filled < Buffers.SIZE; i++) {
                 filled += together.append(buffers[i], filled);
             }
             long count = send(together.memory(), 0, filled);
-            for (long left = count, i = from; left > 0; i++) {
+            for (long left = count, i = at; left > 0; i++) {
                 ByteBuffer buffer = buffers[(int) i];
                 int taken = (int) Math.min(left, buffer.remaining());
                 buffer.position(buffer.position() + taken);
@@ -197,9 +197,6 @@ final class SocketOutput implements Waiter.Attempt {
     /** Sends once. Returns the number of bytes or {@link #UNAVAILABLE}. */
     private long send(ByteBuffer from) throws IOException {
         int left = from.remaining();
-        if (left == 0) {
-            return 0;
-        }
         long count;
         if (from.isDirect()) {
             count = send(memory.of(from), from.position(), Math.min(left, RdmaSocketChannel.LONGEST));

@@ -273,7 +273,12 @@ final class Messages {
     /** Notes that the connection is lost: no request is under way. */
     void pathLost() {
         for (Buffer buffer : sends) {
-            buffer.onWire = false;
+            if (buffer.onWire) {
+                buffer.onWire = false;
+                if (!buffer.kept) { // the peer has said that it has the message
+                    makeIdle(buffer);
+                }
+            }
         }
         tellPath();
     }

@@ -374,6 +374,7 @@ final class Rail {
     void sendAgain(Buffer buffer, int sequence) {
         session.messages.totals.writeAgain(buffer.all, sequence);
         send(Objects.requireNonNull(link), buffer);
+        buffer.onWire = true;
     }
 
     /** Sends a message without bytes again. */

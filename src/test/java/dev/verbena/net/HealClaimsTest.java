@@ -14,7 +14,9 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -27,6 +29,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Peers that claim channels which are not theirs, or say that they have had what they have not. */
 class HealClaimsTest extends TcpTest {
     private static final int CHANNELS = 8;
+    private static final int HONEST = 4;
+    private static final int MOST_WAITING = 4;
+    private static final int STRANGERS = 16;
+    private static final int ROUNDS = 6;
     private static final NodeOptions HEALS =
             NodePair.SMALL.heal(DEADLINE).maxChannels(CHANNELS).closeTimeout(Duration.ZERO);
 
@@ -99,10 +105,46 @@ class HealClaimsTest extends TcpTest {
 
     /** The node has one connection, that of the channel. */
     private void assertHasOneConnection() {
-        Engine engine = channel.session().engine;
+        assertHasConnections(1);
+    }
+
+    private void assertHasConnections(int count) {
+        Engine engine = nodes.server.engine();
         Await.until(
-                "no other connection is left",
-                () -> IntStream.range(0, 4 * CHANNELS).filter(engine.rails::has).count() == 1);
+                "no other connection is left, and nobody waits",
+                () -> IntStream.range(0, 4 * CHANNELS).filter(engine.rails::has).count() == count
+                        && engine.arrivals.count() == 0);
+    }
+
+    /** Strangers who claim channels of others, or none that there is, at the same time as those who have lost theirs. */
+    @ParameterizedTest(name = "the strangers greet: {0}")
+    @ValueSource(booleans = {true, false})
+    void manyFalseClaimsKeepNobodyOut(boolean greet) throws Exception {
+        use(HEALS.maxWaiting(MOST_WAITING));
+        List<NodePair.Ends> honest = new ArrayList<>();
+        for (int i = 0; i < HONEST; i++) {
+            honest.add(nodes.connect());
+        }
+        for (int round = 1; round <= ROUNDS; round++) {
+            for (int i = 0; i < STRANGERS; i++) {
+                if (greet) {
+                    claims(UUID.randomUUID(), 0, 0, 0);
+                } else {
+                    peers.add(new TcpPeer(nodes.server.address()));
+                }
+            }
+            honest.forEach(each -> HealTest.cut(each.client()));
+            for (NodePair.Ends each : honest) {
+                int expected = round;
+                Await.until("a channel is back", () -> each.client().statistics().reconnects() == expected);
+                NodePair.send(each.client(), round);
+                assertThat(NodePair.receive(each.server())).isEqualTo(round);
+            }
+        }
+        if (!greet) {
+            leave(); // they may wait until their time to greet is over
+        }
+        assertHasConnections(HONEST);
     }
 
     @Test
@@ -157,6 +199,45 @@ class HealClaimsTest extends TcpTest {
         first.awaitEnd();
         assertThat(channel.statistics().reconnects()).isEqualTo(1);
         assertHasOneConnection();
+    }
+
+    /** The peer says that it has a message before its adapter acknowledges it. */
+    @Test
+    void messageThatIsSentAgainGetsItsMemoryBackOnce() throws Exception {
+        TcpPeer first = begins(HEALS);
+        NodePair.send(channel, 1);
+        assertGets(first, 1);
+        TcpPeer next = claims(id, 0, 0, 0);
+        assertThat(next.awaitMessage().kind()).isEqualTo(Wire.GREETING);
+        assertThat(next.nextMessage().kind()).isEqualTo(Wire.DATA);
+        assertReceives(next, 1, 1);
+        next.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
+        assertReceives(next, 2, 1); // the acknowledgement was handled
+        assertHasMemoryOfAllMessages();
+    }
+
+    @Test
+    void messageThatThePeerHasGetsItsMemoryBackThoughItsAcknowledgementIsLost() throws Exception {
+        TcpPeer first = begins(HEALS);
+        NodePair.send(channel, 1);
+        assertThat(first.awaitMessage().kind()).isEqualTo(Wire.DATA);
+        NodePair.send(channel, 2);
+        assertThat(first.nextMessage().kind()).isEqualTo(Wire.DATA);
+        assertReceives(first, 1, 2);
+        TcpPeer next = claims(id, 0, 1, 2);
+        assertThat(next.awaitMessage().kind()).isEqualTo(Wire.GREETING);
+        assertReceives(next, 2, 2);
+        assertHasMemoryOfAllMessages();
+    }
+
+    private void assertHasMemoryOfAllMessages() {
+        Set<Long> places = new HashSet<>();
+        Message free = channel.pollMessage();
+        while (free != null) {
+            assertThat(places.add(free.segment().address())).isTrue();
+            free = channel.pollMessage();
+        }
+        assertThat(places).hasSize(HEALS.sends() + HEALS.window());
     }
 
     @Test

@@ -141,13 +141,17 @@ final class Healing {
         }
         pause = FIRST_PAUSE_NANOS;
         attempts = 0;
+        lose(details);
+        return true;
+    }
+
+    private void lose(String details) {
         failure = details;
         session.rail.retire();
         session.messages.pathLost();
         session.operations.pathLost();
         session.changes.wakeAll();
         record("LOST", details);
-        return true;
     }
 
     /** Begins with the path behind the one that was lost. */
@@ -320,13 +324,26 @@ final class Healing {
         }
     }
 
-    /** Sends again what the peer does not have, in the order of the first time. */
+    /** Goes on, or loses this connection too: nothing may be sent behind what could not be sent again. */
     private void goOn(Rail by) {
-        Messages messages = session.messages;
         Rail last = session.rail;
         session.rail = by;
         takes();
         last.forget();
+        try {
+            sendAgain(by);
+        } catch (RuntimeException | Error refused) { // for lack of memory, for example
+            session.happen(SessionState.Event.PATH_LOST, null);
+            if (session.isHealing()) {
+                lose(String.valueOf(refused.getMessage()));
+                schedule();
+            }
+        }
+    }
+
+    /** Sends again what the peer does not have, in the order of the first time. */
+    private void sendAgain(Rail by) {
+        Messages messages = session.messages;
         session.operations.pathLost(); // what was given up meanwhile, or could not be told for lack of memory
         by.up();
         session.happen(SessionState.Event.HEALED, null);

@@ -370,7 +370,7 @@ final class Session {
         boolean ends = now.hasEnded() && !before.hasEnded();
         if (ends) {
             cause = why;
-            lost = before.isClosing() || (closed && before == SessionState.HEALING) ? why : null;
+            lost = closed && before.isLive() ? why : null;
         }
         state = now;
         untold |= ends;

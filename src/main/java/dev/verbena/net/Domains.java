@@ -134,15 +134,22 @@ final class Domains {
 
     /** Notes that somebody needs the domains no more. The last one frees those of the channel's own. */
     void leave() {
-        if (users.decrementAndGet() == 0 && apart) {
-            for (ProtectionDomain each : own) {
-                try {
-                    if (each != null) {
-                        each.close();
-                    }
-                } catch (VerbsException | IllegalStateException refused) {
-                    // The node closes it.
+        users.decrementAndGet();
+        freeUnused();
+    }
+
+    /** Frees the domains of the channel's own, if nobody needs them any more. */
+    void freeUnused() {
+        if (users.get() > 0 || !apart) {
+            return;
+        }
+        for (ProtectionDomain each : own) {
+            try {
+                if (each != null) {
+                    each.close();
                 }
+            } catch (VerbsException | IllegalStateException refused) {
+                // A connection that is freed later closes it, or the node does.
             }
         }
     }

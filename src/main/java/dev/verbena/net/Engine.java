@@ -534,6 +534,9 @@ final class Engine {
             lastTick = now;
             tick(now);
             managed.tick();
+            if (rails.mustFree()) {
+                someEnded = true;
+            }
         }
     }
 

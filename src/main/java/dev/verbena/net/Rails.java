@@ -108,6 +108,11 @@ final class Rails {
         }
     }
 
+    /** Returns true if there are connections that could not be freed. */
+    boolean mustFree() {
+        return retired != null;
+    }
+
     /** Takes all that are to be freed. */
     private @Nullable Rail takeRetired() {
         if (retired == null) {

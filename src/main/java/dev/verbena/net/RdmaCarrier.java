@@ -660,7 +660,9 @@ final class RdmaCarrier extends Carrier {
         @Override
         void forget() {
             if (known.remove(id) != null) {
-                endTransfer(); // that of the channel itself
+                domains.leave(); // the channel itself
+            } else {
+                domains.freeUnused();
             }
         }
     }

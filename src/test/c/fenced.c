@@ -82,6 +82,16 @@ static struct fault {
 static atomic_int fault_count;
 static int out_of_memory; /* no object can be made while this is set */
 
+/* The fault of a call of any function but those that look for news, which nobody can count. */
+static struct {
+	long calls_left; /* until it comes; 0 for none */
+	int error; /* of the call that fails; 0 to lose connections before it */
+	int lost; /* the sides that lose their connections: 1 those that have connected, 2 those that have accepted */
+	const char *function; /* the one that it has hit; null before */
+} any_fault;
+
+static void lose_connections(int sides);
+
 static struct fault *fault_of(const char *function)
 {
 	for (int i = 0; i < atomic_load(&fault_count); i++)
@@ -94,6 +104,11 @@ static struct fault *fault_of(const char *function)
 	fault->refusal = refusal(function);
 	atomic_fetch_add(&fault_count, 1);
 	return fault;
+}
+
+static int looks_for_news(const char *function)
+{
+	return !strcmp(function, "ibv_poll_cq") || !strcmp(function, "ibv_req_notify_cq") || strstr(function, "_event");
 }
 
 /* Enters the library with its lock held: answers the error that this call is to fail with, or 0. */
@@ -120,6 +135,12 @@ static int enter(const char *function)
 				fault->stopped = 0;
 			}
 		fault->waiting--;
+	}
+	if (any_fault.calls_left && !looks_for_news(function) && --any_fault.calls_left == 0) {
+		any_fault.function = function;
+		if (any_fault.error)
+			return any_fault.error;
+		lose_connections(any_fault.lost);
 	}
 	if (fault->calls_left && --fault->calls_left == 0)
 		return fault->error;
@@ -178,6 +199,26 @@ API void fenced_fail(const char *function, int nth, int error)
 	fault->calls_left = nth;
 	fault->error = error;
 	pthread_mutex_unlock(&big);
+}
+
+/* The nth call of any function from now on fails; or if there is no error, sides lose their connections before it. */
+API void fenced_fail_any(long nth, int error, int lost)
+{
+	pthread_mutex_lock(&big);
+	any_fault.calls_left = nth;
+	any_fault.error = error;
+	any_fault.lost = lost;
+	any_fault.function = NULL;
+	pthread_mutex_unlock(&big);
+}
+
+/* The function that the fault of any function has hit; null before. */
+API const char *fenced_hit(void)
+{
+	pthread_mutex_lock(&big);
+	const char *function = any_fault.function;
+	pthread_mutex_unlock(&big);
+	return function;
 }
 
 API void fenced_delay(const char *function, long micros)
@@ -240,6 +281,7 @@ API void fenced_calm(void)
 		faults[i].calls = 0;
 	}
 	out_of_memory = 0;
+	any_fault.calls_left = 0;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&big);
 }

@@ -243,6 +243,14 @@ static void cm_fail_pair(struct cm_id *id)
 		fail_pair((struct fenced_qp *)id->ibv.qp);
 }
 
+/* Fails the queue pairs of connections, as if the adapter had given up a request: no event tells it. */
+static void lose_connections(int sides)
+{
+	for (struct cm_id *id = cm_ids; id; id = id->next)
+		if (id->connected && sides & (id->is_request ? 2 : 1))
+			cm_fail_pair(id);
+}
+
 API int rdma_get_cm_event(struct rdma_event_channel *which, struct rdma_cm_event **taken)
 {
 	struct cm_channel *channel = (struct cm_channel *)which;

@@ -45,6 +45,38 @@ public final class Fenced {
         }
     }
 
+    /** Makes the nth call of any function from now on fail, but for those that look for news; 0 takes that back. */
+    public static void failAny(long nth, int errno) {
+        failAny(nth, errno, 0);
+    }
+
+    /**
+     * Has connections end before the nth call of any function from now on, but for those that look for news. No event tells it.
+     *
+     * @param sides 1 for those that have connected, 2 for those that have accepted, 3 for both
+     */
+    public static void loseBeforeAny(long nth, int sides) {
+        failAny(nth, 0, sides);
+    }
+
+    private static void failAny(long nth, int errno, int sides) {
+        try {
+            Functions.FAIL_ANY.invokeExact(nth, errno, sides);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
+    /** Returns the name of the function that the fault of any function has hit; empty before. */
+    public static String hit() {
+        try {
+            MemorySegment name = (MemorySegment) Functions.HIT.invokeExact();
+            return name.address() == 0 ? "" : name.reinterpret(64).getString(0);
+        } catch (Throwable t) {
+            throw new AssertionError(t);
+        }
+    }
+
     /** Makes each call of a function wait before it does its work; 0 ends that. */
     public static void delay(String function, long micros) {
         try {
@@ -334,6 +366,9 @@ public final class Fenced {
                 SymbolLookup.libraryLookup(System.getProperty("dev.verbena.libibverbs"), Arena.global());
         private static final MethodHandle FAIL =
                 link("fenced_fail", FunctionDescriptor.ofVoid(ADDRESS, JAVA_INT, JAVA_INT));
+        private static final MethodHandle FAIL_ANY =
+                link("fenced_fail_any", FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT, JAVA_INT));
+        private static final MethodHandle HIT = link("fenced_hit", FunctionDescriptor.of(ADDRESS));
         private static final MethodHandle DELAY = link("fenced_delay", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG));
         private static final MethodHandle STOP = link("fenced_stop", FunctionDescriptor.ofVoid(ADDRESS));
         private static final MethodHandle GO_ON = link("fenced_go_on", FunctionDescriptor.ofVoid(ADDRESS));

@@ -69,6 +69,27 @@ class RemovedDeviceTest {
         }
     }
 
+    @Test
+    void removedDeviceEndsChannelsThatHeal() throws Exception {
+        Path device = Files.createDirectory(folder.resolve("uverbs0"));
+        Fenced.devicePath(device.toString());
+        try (NodePair nodes = new NodePair(NodePair.SMALL.heal(DEADLINE).connecting(1))) {
+            NodePair.Ends ends = nodes.connect();
+            assertThat(nodes.client.engine().connector.tryBegin()).isTrue(); // no connection can be made any more
+            for (Channel each : List.of(ends.client(), ends.server())) {
+                HealTest.cut(each);
+                assertThat(HealTest.isHealing(each)).isTrue();
+            }
+            List<Future<?>> waits = List.of(
+                    nodes.start(() -> ends.client().receive(DEADLINE)),
+                    nodes.start(() -> ends.server().receive(DEADLINE)));
+            Files.delete(device);
+            for (Future<?> wait : waits) {
+                assertEnds(wait, EnumSet.of(EndReason.DEVICE_REMOVED));
+            }
+        }
+    }
+
     private static void assertEnds(Future<?> wait, Set<EndReason> reasons) {
         assertThat(wait)
                 .failsWithin(DEADLINE)

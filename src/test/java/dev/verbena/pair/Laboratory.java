@@ -71,6 +71,11 @@ final class Laboratory implements AfterEachCallback {
         dead = false;
     }
 
+    /** Changes what happens to the packets that this guest sends on the wire, in words of {@code tc}. */
+    static void changeOwnEnd(String queue) throws IOException, InterruptedException {
+        run(("tc qdisc replace dev e0 root " + queue).split(" "));
+    }
+
     /** Starts a role in the other guest. */
     Conversation start(Class<? extends Role> role) throws Exception {
         if (dead) {

@@ -1,0 +1,140 @@
+package dev.verbena.pair;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+
+import dev.verbena.VerbsArena;
+import dev.verbena.net.Channel;
+import dev.verbena.net.ChannelException;
+import dev.verbena.net.Message;
+import dev.verbena.net.Node;
+import dev.verbena.net.NodeOptions;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A role with a node whose channels heal. The first line is the time for that, in seconds. It accepts channels, sends numbers
+ * on each and takes those of the test, answers requests, and changes its end of the wire, as the test asks.
+ */
+final class HealingEnd implements Role {
+    static final String ACCEPT = "accept";
+    static final String WIRE = "wire ";
+    static final String RESULT = "result";
+
+    /** The last number of both sides. */
+    static final long LAST = -1;
+
+    static NodeOptions options(Duration heal) {
+        return NodeOptions.defaults()
+                .window(8)
+                .sends(8)
+                .messageSize(256)
+                .heal(heal)
+                .alive(Duration.ofSeconds(1))
+                .handshakeTimeout(DEADLINE);
+    }
+
+    /** Numbers that one side sends and the other takes, and requests of one side. */
+    static final class Traffic {
+        final AtomicLong taken = new AtomicLong();
+        final AtomicLong requests = new AtomicLong();
+
+        /** The time of the first number after the last call of {@link #watch}; 0 before. */
+        private volatile long firstAt;
+
+        void watch() {
+            firstAt = 0;
+        }
+
+        long firstAt() {
+            return firstAt;
+        }
+
+        /** Takes numbers up to the last one, which have to come once and in order, and answers requests. */
+        @Nullable
+        Void take(Channel channel) throws InterruptedException {
+            while (true) {
+                try (Message message = channel.receive(DEADLINE)) {
+                    long number = message.segment().get(ValueLayout.JAVA_LONG, 0);
+                    if (firstAt == 0) {
+                        firstAt = System.nanoTime();
+                    }
+                    long expected = (message.isRequest() ? requests : taken).getAndIncrement();
+                    if (number == LAST) {
+                        return null;
+                    }
+                    if (number != expected) {
+                        throw new AssertionError(number + " came in place of " + expected);
+                    }
+                    if (message.isRequest()) {
+                        NodeEnd.numbered(message.reply(), number).send();
+                    }
+                }
+            }
+        }
+    }
+
+    private final ExecutorService threads =
+            Executors.newCachedThreadPool(Thread.ofPlatform().daemon().factory());
+    private @Nullable Channel channel;
+    private @Nullable Traffic traffic;
+    private @Nullable Future<Void> taking;
+
+    @Override
+    public void play(Conversation test) throws Exception {
+        Duration heal = Duration.ofSeconds(Long.parseLong(test.next()));
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Node node = Node.open(Laboratory.own(0), options(heal), arena);
+            test.say("" + node.address().getPort());
+            for (String asked = test.next(); !asked.equals(PeerDriver.END); asked = test.next()) {
+                test.say(answer(node, asked));
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private String answer(Node node, String asked) throws Exception {
+        if (asked.equals(ACCEPT)) {
+            begin(node.accept(DEADLINE));
+        } else if (asked.startsWith(WIRE)) {
+            Laboratory.changeOwnEnd(asked.substring(WIRE.length()));
+        } else {
+            return result();
+        }
+        return "done";
+    }
+
+    private void begin(Channel accepted) {
+        Traffic begun = new Traffic();
+        channel = accepted;
+        traffic = begun;
+        taking = threads.submit(() -> begun.take(accepted));
+        threads.submit(() -> {
+            for (long i = 0; !taking.isDone(); i++) {
+                NodeEnd.send(accepted, i);
+            }
+            NodeEnd.send(accepted, LAST);
+            return null;
+        });
+    }
+
+    /** Returns how many numbers and requests have come, or the reason why the channel has ended. */
+    private String result() throws Exception {
+        try {
+            taking.get();
+            return traffic.taken.get() - 1 + " numbers, " + traffic.requests.get() + " requests, "
+                    + channel.statistics().reconnects() + " reconnects";
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof ChannelException end) {
+                return end.reason().name();
+            }
+            throw e;
+        }
+    }
+}

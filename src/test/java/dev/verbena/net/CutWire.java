@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
+import dev.verbena.support.Loopback;
 import dev.verbena.support.VethWire;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.lang.invoke.MethodHandle;
 import java.net.NetworkInterface;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.zip.CRC32;
@@ -245,9 +247,16 @@ final class CutWire implements AutoCloseable {
 
     /** Runs the tests of a class in a process of its own, because librdmacm keeps devices open: they can't be removed. */
     static void runTests(Class<?> tests) throws Exception {
+        runTests(tests, Loopback.DEADLINE.multipliedBy(4));
+    }
+
+    /** Runs the tests of a class as {@link #runTests(Class)} does, within a time. Returns their output. */
+    static String runTests(Class<?> tests, Duration longest, String... properties) throws Exception {
         VethWire.layCut();
         try {
-            ChildJvm.with("--enable-native-access=ALL-UNNAMED")
+            return ChildJvm.with("--enable-native-access=ALL-UNNAMED")
+                    .option(properties)
+                    .deadline(longest)
                     .runAlone(
                             "-cp",
                             ChildJvm.classPath(),

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class HealOnDevice {
     private static final int READ = 0x0c; // the opcode of the request
 
-    private static final NodeOptions HEALS = NodePair.SMALL
+    static final NodeOptions HEALS = NodePair.SMALL
             .operations(4)
             .heal(Duration.ofSeconds(30))
             .alive(Duration.ofMillis(200))
@@ -91,7 +91,7 @@ class HealOnDevice {
     }
 
     /** Sends 0, 1, 2... until a word to end, and then -1. */
-    private static Void sendUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
+    static Void sendUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
         for (long i = 0; !over.get(); i++) {
             NodePair.send(channel, i);
         }
@@ -100,7 +100,7 @@ class HealOnDevice {
     }
 
     /** Receives numbers up to -1, and answers requests. Returns how many requests there were. */
-    private static int receive(Channel channel) throws InterruptedException {
+    static int receive(Channel channel) throws InterruptedException {
         int requests = 0;
         long expected = 0;
         while (true) {
@@ -121,7 +121,7 @@ class HealOnDevice {
     }
 
     /** Calls until a word to end. Returns how many times. */
-    private static int callUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
+    static int callUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
         int calls = 0;
         for (; !over.get(); calls++) {
             Message request = channel.message(DEADLINE).length(Long.BYTES);

@@ -1,0 +1,25 @@
+package dev.verbena.net;
+
+import dev.verbena.support.LongTest;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+
+/** Runs {@link HealFlaps} for an hour. {@code -Ddev.verbena.flaps.seconds=N} sets another time. */
+@LongTest
+@EnabledIfEnvironmentVariable(
+        named = "VERBENA_GUEST",
+        matches = "1",
+        disabledReason = "it rewires the network, which only a guest of scripts/soft-roce may have done to it")
+class HealFlapsTest {
+    private static final long SECONDS = Long.getLong(HealFlaps.SECONDS, 3600);
+
+    @Test
+    void channelOutlivesAWireThatFlapsEachSecond() throws Exception {
+        String output = CutWire.runTests(
+                HealFlaps.class,
+                Duration.ofSeconds(2 * SECONDS + 600),
+                "-D" + HealFlaps.SECONDS + "=" + SECONDS);
+        output.lines().filter(line -> line.startsWith("flaps: ")).forEach(System.out::println);
+    }
+}

@@ -224,11 +224,7 @@ class CmInteropTest {
     // ucmatose: one connection by default, and several on one channel
 
     @ParameterizedTest
-    @CsvSource({
-        "-c 4 -C 5 -S 4000, 4, 5, 4000, TCP",
-        "-C 0 -m, 1, 0, 100, TCP",
-        "-P ib, 1, 10, 100, IB"
-    })
+    @CsvSource({"-c 4 -C 5 -S 4000, 4, 5, 4000, TCP", "-C 0 -m, 1, 0, 100, TCP", "-P ib, 1, 10, 100, IB"})
     void acceptedIdsWorkWithUcmatose(String options, int connections, int messages, int size, PortSpace space)
             throws Exception {
         ConnectionId listener = listening(space, port, connections);
@@ -247,11 +243,7 @@ class CmInteropTest {
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "-c 4 -C 5 -S 4000, 4, 5, 4000, TCP",
-        "-C 0 -m, 1, 0, 100, TCP",
-        "-P ib, 1, 10, 100, IB"
-    })
+    @CsvSource({"-c 4 -C 5 -S 4000, 4, 5, 4000, TCP", "-C 0 -m, 1, 0, 100, TCP", "-P ib, 1, 10, 100, IB"})
     void connectedIdsWorkWithUcmatose(String options, int connections, int messages, int size, PortSpace space)
             throws Exception {
         try (Peer server = Peer.c("ucmatose -b " + host + " -p " + port + " " + options)) {

@@ -136,7 +136,8 @@ class HealClaimsTest extends TcpTest {
             honest.forEach(each -> HealTest.cut(each.client()));
             for (NodePair.Ends each : honest) {
                 int expected = round;
-                Await.until("a channel is back", () -> each.client().statistics().reconnects() == expected);
+                Await.until(
+                        "a channel is back", () -> each.client().statistics().reconnects() == expected);
                 NodePair.send(each.client(), round);
                 assertThat(NodePair.receive(each.server())).isEqualTo(round);
             }

@@ -279,7 +279,11 @@ class HealFaultsTest {
             Engine engine = node.engine();
             Await.until(
                     "one connection is left, and nobody waits",
-                    () -> IntStream.range(0, 4 * CHANNELS).filter(engine.rails::has).count() == 1 && engine.arrivals.count() == 0);
+                    () -> IntStream.range(0, 4 * CHANNELS)
+                                            .filter(engine.rails::has)
+                                            .count()
+                                    == 1
+                            && engine.arrivals.count() == 0);
         }
         try {
             Await.until("the objects of one channel are left", () -> Fenced.liveObjects() == objects);

@@ -17,9 +17,7 @@ class HealFlapsTest {
     @Test
     void channelOutlivesAWireThatFlapsEachSecond() throws Exception {
         String output = CutWire.runTests(
-                HealFlaps.class,
-                Duration.ofSeconds(2 * SECONDS + 600),
-                "-D" + HealFlaps.SECONDS + "=" + SECONDS);
+                HealFlaps.class, Duration.ofSeconds(2 * SECONDS + 600), "-D" + HealFlaps.SECONDS + "=" + SECONDS);
         output.lines().filter(line -> line.startsWith("flaps: ")).forEach(System.out::println);
     }
 }

@@ -238,7 +238,8 @@ final class HealWalk {
 
         private void cut(SplittableRandom by) {
             count("fault: cut");
-            if (by.nextInt(4) == 0) { // what this side sends does not arrive any more, and the other one knows nothing of it
+            if (by.nextInt(4)
+                    == 0) { // what this side sends does not arrive any more, and the other one knows nothing of it
                 stop(by.nextBoolean() ? client : atServer);
             }
             int whose = by.nextInt(5);

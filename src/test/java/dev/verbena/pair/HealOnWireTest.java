@@ -190,8 +190,9 @@ class HealOnWireTest {
         assertThatExceptionOfType(ExecutionException.class)
                 .isThrownBy(waiting::get)
                 .withCauseInstanceOf(ChannelException.class);
-        assertThat(channel.cause()).hasValueSatisfying(end -> assertThat(((ChannelException) end).reason())
-                .isEqualTo(EndReason.LOST));
+        assertThat(channel.cause())
+                .hasValueSatisfying(
+                        end -> assertThat(((ChannelException) end).reason()).isEqualTo(EndReason.LOST));
         System.out.println("LOST after " + (System.nanoTime() - begun) / 1_000_000 + " ms with a limit of " + SHORT_HEAL
                 + " s: " + channel.cause().orElseThrow().getMessage());
     }

@@ -6,8 +6,9 @@ import java.util.Map;
 /**
  * A {@link Node} as a management agent sees it, by the name {@code dev.verbena:type=Node,address="10.9.9.1:7174"}. Each node
  * that makes progress is there about a second after the process has an MBean server, which an agent makes that connects to
- * the process, or the program with {@code ManagementFactory.getPlatformMBeanServer()}. It needs the module
- * {@code java.management}, without which nodes work as well.
+ * the process, or the program with {@code ManagementFactory.getPlatformMBeanServer()}. A node whose handlers keep its thread
+ * busy is there when they have handled what has arrived. It needs the module {@code java.management}, without which nodes
+ * work as well.
  */
 public interface NodeMXBean {
     /**

@@ -45,9 +45,12 @@ class NodesTest {
         private final Deque<List<Look>> looks = new ArrayDeque<>();
         private long pauses;
 
-        /** Makes a program with one node, or none yet. */
+        /** Makes a program with one node, or none yet. The first look sees whether there is one. */
         Made(Look... looks) {
             for (Look look : looks) {
+                if (this.looks.isEmpty()) {
+                    this.looks.add(List.of(look));
+                }
                 this.looks.add(List.of(look));
             }
         }
@@ -196,13 +199,13 @@ class NodesTest {
     void channelsThatDoNotFitTheScreenAreCounted() throws Exception {
         Look many = node(
                 "",
-                counters(),
+                counters("ended", 3),
                 IntStream.range(0, 12)
                         .mapToObj(i -> new OpenChannel("from 10.9.9.3:" + i, counters(), NO_TIMES, NO_TIMES))
                         .toArray(OpenChannel[]::new));
         String shown = nodes(new Made(many, many), "--once", "173");
         assertThat(shown.lines().filter(line -> line.startsWith("  from"))).hasSize(10);
-        assertThat(shown).contains("  and 2 more channels: --json shows all");
+        assertThat(shown).contains("  and 2 more channels: --json shows all\n", "  before ended 3\n");
     }
 
     @Test
@@ -213,8 +216,8 @@ class NodesTest {
         program.looks.addLast(List.of());
         assertThatThrownBy(() -> nodes(program, "173")).hasMessage("the program has ended");
         assertThat(program.pauses)
-                .as("one for the bean, and one for each interval")
-                .isEqualTo(4);
+                .as("one for the bean, one for those of other nodes, and one for each interval")
+                .isEqualTo(5);
     }
 
     @Test

@@ -38,6 +38,9 @@ public final class Nodes {
 
     private static final Duration BETWEEN_LOOKS_FOR_NODES = Duration.ofMillis(100);
 
+    /** Other nodes of the program come within a second after the first one, unless a handler takes longer. */
+    private static final Duration FOR_OTHER_NODES = Duration.ofMillis(1200);
+
     /** The number of channels of a node that fit a screen. */
     private static final int MOST_CHANNELS = 10;
 
@@ -115,9 +118,11 @@ public final class Nodes {
 
     private static List<Look> firstLook(Program program, Programs programs) throws IOException, InterruptedException {
         for (int i = 0; i < MOST_LOOKS_FOR_NODES; i++) {
-            List<Look> found = program.look();
-            if (!found.isEmpty()) {
-                return found;
+            if (!program.look().isEmpty()) {
+                if (i > 0) { // else they were there already
+                    programs.pause(FOR_OTHER_NODES);
+                }
+                return program.look();
             }
             programs.pause(BETWEEN_LOOKS_FOR_NODES);
         }
@@ -210,6 +215,8 @@ public final class Nodes {
         if (ended > 0) {
             out.println("  HURTS  channels have ended: " + ended);
             out.println("         -> dev.verbena.ChannelEnd has the reasons");
+        } else if (now.statistics().getOrDefault("ended", 0L) > 0) {
+            out.println("  before ended " + now.statistics().get("ended"));
         }
         long strangers = changes.getOrDefault("strangers", 0L);
         if (strangers > 0) {

@@ -92,8 +92,8 @@ find_known_classes() {
     [[ ! -s $1 ]] || return 0
     mkdir -p "${1%/*}"
     local options library
-    make_fenced || return 1
     library=$(fenced_library)
+    if [[ ! -s $library ]]; then make_fenced || return 1; fi
     mapfile -t options < <(java_options "$(guest_classpath)")
     LD_PRELOAD=$library java "-XX:DumpLoadedClassList=$1.$$" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${options[@]}" \
         "-Ddev.verbena.libibverbs=$library" -Ddev.verbena.fenced=true \

@@ -105,20 +105,19 @@ final class BulkMemory {
 
     private static void compare(String name, int size, Round c, Round java) throws Throwable {
         int n = Math.clamp(BYTES_A_ROUND / size, 4, MAX_A_ROUND);
-        double leastC = Double.MAX_VALUE;
-        double leastJava = Double.MAX_VALUE;
-        for (int i = 0; i < WARM + ROUNDS; i++) {
-            long start = System.nanoTime();
-            c.run(n);
-            long middle = System.nanoTime();
-            java.run(n);
-            long end = System.nanoTime();
-            if (i >= WARM) {
-                leastC = Math.min(leastC, (double) (middle - start) / n);
-                leastJava = Math.min(leastJava, (double) (end - middle) / n);
-            }
-        }
-        System.out.println(
-                String.format(Locale.ROOT, "%-32s %12.2f %12.2f %6.2fx", name, leastC, leastJava, leastJava / leastC));
+        ByTurns turns = ByTurns.<Throwable>measure(WARM, ROUNDS, () -> nanos(c, n), () -> nanos(java, n));
+        System.out.printf(
+                Locale.ROOT,
+                "%-32s %12.2f %12.2f %6.2fx%n",
+                name,
+                turns.least(0),
+                turns.least(1),
+                turns.least(1) / turns.least(0));
+    }
+
+    private static double nanos(Round round, int n) throws Throwable {
+        long start = System.nanoTime();
+        round.run(n);
+        return (double) (System.nanoTime() - start) / n;
     }
 }

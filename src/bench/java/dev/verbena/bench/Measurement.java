@@ -1,11 +1,8 @@
 package dev.verbena.bench;
 
-import com.sun.management.ThreadMXBean;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.Device;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -20,7 +17,6 @@ import java.util.List;
  * as JMH's forks are.
  */
 final class Measurement {
-    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final int FIXED = 7;
 
     /** Operations that are posted, and then polled, while posts and polls are measured apart. */
@@ -106,20 +102,7 @@ final class Measurement {
         twin.hold();
         Half inC = twin::half; // made once: what a round allocates is measured
         Half inJava = loop::half;
-        for (int i = 0; i < warm; i++) {
-            heldRound(inC);
-            heldRound(inJava);
-        }
-        double[] c = new double[rounds];
-        double[] java = new double[rounds];
-        long least = Long.MAX_VALUE;
-        for (int i = 0; i < rounds; i++) {
-            c[i] = heldRound(inC);
-            long before = THREADS.getCurrentThreadAllocatedBytes();
-            java[i] = heldRound(inJava);
-            least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
-        }
-        print(c, java, least);
+        print(ByTurns.measure(warm, rounds, () -> heldRound(inC), () -> heldRound(inJava)));
     }
 
     private void run(int warm, int rounds) {
@@ -127,34 +110,28 @@ final class Measurement {
             runHeld(warm, rounds);
             return;
         }
-        for (int i = 0; i < warm; i++) {
-            check(twin.run(operations) + loop.run(operations));
-        }
-        double[] c = new double[rounds];
-        double[] java = new double[rounds];
-        long least = Long.MAX_VALUE;
-        for (int i = 0; i < rounds; i++) {
-            long start = System.nanoTime();
-            long bad = twin.run(operations);
-            long middle = System.nanoTime();
-            long before = THREADS.getCurrentThreadAllocatedBytes();
-            long again = System.nanoTime();
-            bad += loop.run(operations);
-            long end = System.nanoTime();
-            least = Math.min(least, THREADS.getCurrentThreadAllocatedBytes() - before);
-            check(bad);
-            c[i] = (double) (middle - start) / operations;
-            java[i] = (double) (end - again) / operations;
-        }
-        print(c, java, least);
+        print(ByTurns.measure(warm, rounds, this::roundInC, this::roundInJava));
     }
 
-    private void print(double[] c, double[] java, long least) {
-        int rounds = c.length;
-        Arrays.sort(c);
-        Arrays.sort(java);
-        System.out.println("measured " + c[0] + " " + c[rounds / 2] + " " + java[0] + " " + java[rounds / 2] + " "
-                + (double) least / operations);
+    private double roundInC() {
+        long start = System.nanoTime();
+        long bad = twin.run(operations);
+        long end = System.nanoTime();
+        check(bad);
+        return (double) (end - start) / operations;
+    }
+
+    private double roundInJava() {
+        long start = System.nanoTime();
+        long bad = loop.run(operations);
+        long end = System.nanoTime();
+        check(bad);
+        return (double) (end - start) / operations;
+    }
+
+    private void print(ByTurns turns) {
+        System.out.println("measured " + turns.least(0) + " " + turns.median(0) + " " + turns.least(1) + " "
+                + turns.median(1) + " " + (double) turns.bytes(1) / operations);
     }
 
     private void check(long bad) {

@@ -4,7 +4,6 @@ import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static dev.verbena.verbs.AccessFlag.MW_BIND;
 import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 
-import com.sun.management.ThreadMXBean;
 import dev.verbena.VerbsArena;
 import dev.verbena.net.Channel;
 import dev.verbena.net.Handler;
@@ -24,10 +23,8 @@ import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
 import java.lang.foreign.MemorySegment;
-import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -36,7 +33,6 @@ import java.util.Locale;
  * back, polling and with a handler, and a read by ticket. Both ends are in this thread, and both sides take turns.
  */
 final class NetCosts {
-    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final Duration PATIENCE = Duration.ofSeconds(120); // for a cold JVM in a guest
     private static final String ADDRESS = "10.9.9.1";
     static final int SIZE = 64;
@@ -77,33 +73,19 @@ final class NetCosts {
     }
 
     private static void row(String name, Operation verbs, Operation nodes, int warm, int rounds, double target) {
-        double[] first = new double[rounds];
-        double[] second = new double[rounds];
-        long bytes = Long.MAX_VALUE;
-        for (int i = -warm; i < rounds; i++) {
-            double ofVerbs = round(verbs, OPERATIONS);
-            long before = THREADS.getCurrentThreadAllocatedBytes();
-            double ofNodes = round(nodes, OPERATIONS);
-            if (i >= 0) {
-                bytes = Math.min(bytes, THREADS.getCurrentThreadAllocatedBytes() - before);
-                first[i] = ofVerbs;
-                second[i] = ofNodes;
-            }
-        }
-        Arrays.sort(first);
-        Arrays.sort(second);
+        ByTurns turns = ByTurns.measure(warm, rounds, () -> round(verbs, OPERATIONS), () -> round(nodes, OPERATIONS));
         System.out.printf(
                 Locale.ROOT,
                 "%-34s %8.1f %8.1f  %8.1f %8.1f  %5.2fx (target <= %.2fx) %+6.1f  %.2f B%n",
                 name,
-                first[0],
-                first[rounds / 2],
-                second[0],
-                second[rounds / 2],
-                second[0] / first[0],
+                turns.least(0),
+                turns.median(0),
+                turns.least(1),
+                turns.median(1),
+                turns.least(1) / turns.least(0),
                 target,
-                second[0] - first[0],
-                (double) bytes / OPERATIONS);
+                turns.least(1) - turns.least(0),
+                (double) turns.bytes(1) / OPERATIONS);
     }
 
     /** Returns the nanoseconds of an operation, of a number of them. */

@@ -155,29 +155,20 @@ final class SecretCosts {
             int warm,
             int rounds,
             double target) {
-        double[] ofBare = new double[rounds];
-        double[] ofClear = new double[rounds];
-        double[] added = new double[rounds];
-        for (int i = -warm; i < rounds; i++) {
-            double first = NetCosts.round(bare, operations);
-            double second = NetCosts.round(clear, operations);
-            double third = NetCosts.round(sealed, operations);
-            if (i >= 0) {
-                ofBare[i] = first;
-                ofClear[i] = second;
-                added[i] = third;
-            }
-        }
-        Arrays.sort(ofClear);
-        Arrays.sort(added);
+        ByTurns turns = ByTurns.measure(
+                warm,
+                rounds,
+                () -> NetCosts.round(bare, operations),
+                () -> NetCosts.round(clear, operations),
+                () -> NetCosts.round(sealed, operations));
+        double[] added = turns.sorted(2).clone();
         for (int i = 0; i < rounds; i++) {
-            added[i] -= ofClear[i]; // the difference of the same quantiles
+            added[i] -= turns.sorted(1)[i]; // the difference of the same quantiles
         }
-        row(name, ofBare, added, target);
+        row(name, turns.sorted(0), added, target);
     }
 
     private static void row(String name, double[] bare, double[] ours, double target) {
-        Arrays.sort(bare);
         System.out.printf(
                 Locale.ROOT,
                 "%-34s %10.1f %10.1f  %10.1f %10.1f  %5.2fx (target <= %.2fx)%n",
@@ -201,27 +192,26 @@ final class SecretCosts {
         try {
             KeyPair pair = KeyPairGenerator.getInstance("X25519").generateKeyPair();
             Bare bare = new Bare(PAYLOAD.length);
-            double[] first = new double[rounds];
-            double[] second = new double[rounds];
-            for (int i = -warm; i < rounds; i++) {
-                long start = THREADS.getCurrentThreadCpuTime();
-                for (int k = 0; k < 4; k++) {
-                    KeyAgreement agreement = KeyAgreement.getInstance("X25519");
-                    agreement.init(pair.getPrivate());
-                    agreement.doPhase(pair.getPublic(), true);
-                    agreement.generateSecret();
-                }
-                bare.thereAndBack();
-                long middle = THREADS.getCurrentThreadCpuTime();
-                shake(SECRET, SECRET);
-                long end = THREADS.getCurrentThreadCpuTime();
-                if (i >= 0) {
-                    first[i] = middle - start;
-                    second[i] = end - middle;
-                }
-            }
-            Arrays.sort(second);
-            row("handshake of both sides, CPU", first, second, 3);
+            ByTurns turns = ByTurns.<GeneralSecurityException>measure(
+                    warm,
+                    rounds,
+                    () -> {
+                        long start = THREADS.getCurrentThreadCpuTime();
+                        for (int k = 0; k < 4; k++) {
+                            KeyAgreement agreement = KeyAgreement.getInstance("X25519");
+                            agreement.init(pair.getPrivate());
+                            agreement.doPhase(pair.getPublic(), true);
+                            agreement.generateSecret();
+                        }
+                        bare.thereAndBack();
+                        return THREADS.getCurrentThreadCpuTime() - start;
+                    },
+                    () -> {
+                        long start = THREADS.getCurrentThreadCpuTime();
+                        shake(SECRET, SECRET);
+                        return THREADS.getCurrentThreadCpuTime() - start;
+                    });
+            row("handshake of both sides, CPU", turns.sorted(0), turns.sorted(1), 3);
         } catch (GeneralSecurityException missing) {
             throw new IllegalStateException(missing);
         }

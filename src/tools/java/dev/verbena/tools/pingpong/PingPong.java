@@ -6,7 +6,6 @@ import dev.verbena.tools.command.Tcp;
 import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.device.Gids;
 import dev.verbena.verbs.address.Endpoint;
-import dev.verbena.verbs.device.Mtu;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.time.Duration;
@@ -19,7 +18,7 @@ import java.util.Locale;
  */
 public final class PingPong {
     /** Number of queue pairs in a message of {@code ibv_srq_pingpong}. */
-    private static final int MAX_PAIRS = 256;
+    static final int MAX_PAIRS = 256;
 
     /** Time limit for connecting and the exchange of endpoints. */
     private static final Duration HANDSHAKE = Duration.ofSeconds(60);
@@ -80,98 +79,23 @@ public final class PingPong {
          */
         public int run(String[] args, PrintStream out) throws Exception {
             Options options = Options.parse(args, usage, 1);
-            Setting setting = new Setting(this, options);
+            int tcpPort = options.number("-p", PORT, 1, 65_535);
             try (VerbsArena arena = VerbsArena.ofConfined()) {
-                return new PingPong(
-                                setting,
-                                new PingPongEnd(setting, options.device().open(arena)),
-                                out)
-                        .run();
+                return new PingPong(this, options, tcpPort, new PingPongEnd(this, options, arena), out).run();
             }
         }
     }
 
-    /**
-     * The settings of a ping-pong.
-     *
-     * @param pairs number of queue pairs
-     */
-    record Setting(
-            Kind kind,
-            String host,
-            int tcpPort,
-            int port,
-            int gidIndex,
-            int size,
-            int iterations,
-            int depth,
-            int serviceLevel,
-            Mtu mtu,
-            int pairs,
-            boolean events,
-            boolean check,
-            boolean onDemand,
-            boolean implicit,
-            boolean prefetch,
-            boolean timestamps,
-            boolean deviceMemory,
-            boolean extendedSends) {
-        Setting(Kind kind, Options options) {
-            this(
-                    kind,
-                    options.operand(0),
-                    options.number("-p", PORT, 1, 65_535),
-                    options.number("-i", 1, 1, 255),
-                    options.number("-g", -1, -1, 255),
-                    options.number("-s", kind == Kind.UD ? 1024 : 4096, 1, Integer.MAX_VALUE - 4096),
-                    options.number("-n", 1000, 1, Integer.MAX_VALUE),
-                    options.number("-r", 500, 1, 1 << 20),
-                    options.number("-l", 0, 0, 15),
-                    mtu(options),
-                    options.number("-q", kind == Kind.SRQ ? 16 : 1, 1, MAX_PAIRS),
-                    options.has("-e"),
-                    options.has("-c"),
-                    options.has("-o") || options.has("-O"),
-                    options.has("-O"),
-                    options.has("-P"),
-                    options.has("-t"),
-                    options.has("-j"),
-                    options.has("-N"));
-            if (kind == Kind.SRQ && depth < pairs) {
-                throw options.usage("-r must be at least the number of queue pairs, " + pairs);
-            }
-            if (onDemand && deviceMemory) {
-                throw options.usage("device memory (-j) can't be paged on demand (-o, -O)");
-            }
-            if (prefetch && !onDemand) {
-                throw options.usage("-P is for memory that is paged on demand: give -o or -O, too");
-            }
-        }
-
-        private static Mtu mtu(Options options) {
-            try {
-                return Mtu.ofBytes(options.number("-m", 1024, 0, Integer.MAX_VALUE));
-            } catch (IllegalArgumentException e) {
-                throw options.usage(String.valueOf(e.getMessage()));
-            }
-        }
-
-        boolean isServer() {
-            return host.isEmpty();
-        }
-
-        /** Returns the number of endpoints in a message of the handshake. */
-        int records() {
-            return kind == Kind.SRQ ? MAX_PAIRS : 1;
-        }
-    }
-
-    private final Setting setting;
+    private final Kind kind;
+    private final Options options;
+    private final int tcpPort;
     private final PingPongEnd end;
     private final PrintStream out;
 
-    private PingPong(Setting setting, PingPongEnd end, PrintStream out) {
-        this.setting = setting;
+    private PingPong(Kind kind, Options options, int tcpPort, PingPongEnd end, PrintStream out) {
+        this.kind = kind;
+        this.options = options;
+        this.tcpPort = tcpPort;
         this.end = end;
         this.out = out;
     }
@@ -180,37 +104,33 @@ public final class PingPong {
         List<Endpoint> mine = end.endpoints();
         mine.forEach(endpoint -> show("local address: ", endpoint));
         List<Endpoint> theirs;
-        try (Tcp peer = setting.isServer()
-                ? Tcp.accept(setting.tcpPort(), HANDSHAKE)
-                : Tcp.connect(setting.host(), setting.tcpPort(), HANDSHAKE)) {
-            theirs = setting.isServer()
-                    ? Handshake.asServer(peer, mine, setting.records(), end::connect)
-                    : Handshake.asClient(peer, mine, setting.records(), end::connect);
+        String host = options.operand(0); // empty for a server
+        int records = kind == Kind.SRQ ? MAX_PAIRS : 1;
+        try (Tcp peer = host.isEmpty() ? Tcp.accept(tcpPort, HANDSHAKE) : Tcp.connect(host, tcpPort, HANDSHAKE)) {
+            theirs = host.isEmpty()
+                    ? Handshake.asServer(peer, mine, records, end::connect)
+                    : Handshake.asClient(peer, mine, records, end::connect);
         }
         theirs.forEach(endpoint -> show("remote address:", endpoint));
         long start = System.nanoTime();
         end.play();
         double seconds = (System.nanoTime() - start) / 1e9;
-        long bytes = (long) setting.size() * setting.iterations() * 2;
+        int rounds = end.iterations();
+        long bytes = (long) end.size() * rounds * 2;
         out.printf(
                 Locale.ROOT, "%d bytes in %.2f seconds = %.2f Mbit/sec%n", bytes, seconds, bytes * 8 / seconds / 1e6);
-        out.printf(
-                Locale.ROOT,
-                "%d iters in %.2f seconds = %.2f usec/iter%n",
-                setting.iterations(),
-                seconds,
-                seconds * 1e6 / setting.iterations());
-        if (setting.timestamps()) {
+        out.printf(Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, seconds, seconds * 1e6 / rounds);
+        if (options.has("-t")) {
             out.print(end.clockCycles());
         }
-        if (setting.check() && setting.isServer()) {
+        if (options.has("-c") && host.isEmpty()) {
             end.check();
         }
         return Tool.OK;
     }
 
     private void show(String which, Endpoint endpoint) {
-        boolean colon = setting.kind() == Kind.UD && which.startsWith("local"); // as the C tool prints it
+        boolean colon = kind == Kind.UD && which.startsWith("local"); // as the C tool prints it
         out.printf(
                 Locale.ROOT,
                 "  %s LID 0x%04x, QPN 0x%06x, PSN 0x%06x%s GID %s%n",

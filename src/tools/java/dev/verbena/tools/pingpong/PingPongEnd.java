@@ -3,11 +3,12 @@ package dev.verbena.tools.pingpong;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static dev.verbena.verbs.AccessFlag.ON_DEMAND;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Spin;
 import dev.verbena.tools.pingpong.PingPong.Kind;
-import dev.verbena.tools.pingpong.PingPong.Setting;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AddressHandle;
 import dev.verbena.verbs.CompletionField;
@@ -31,6 +32,7 @@ import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.address.Grh;
+import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -56,7 +58,15 @@ final class PingPongEnd {
     /** Number of empty polls before yielding: the peer may need this processor. */
     private static final int SPINS = 1_000;
 
-    private final Setting setting;
+    private final Kind kind;
+    private final Options options;
+    private final int gidIndex;
+    private final int size;
+    private final int iterations;
+    private final int depth;
+    private final int serviceLevel;
+    private final Mtu mtu;
+    private final int pairs;
     private final Port port;
     private final ProtectionDomain domain;
     private final CompletionQueue queue;
@@ -92,74 +102,110 @@ final class PingPongEnd {
         }
     }
 
-    PingPongEnd(Setting setting, Context context) {
-        this.setting = setting;
-        port = context.port(setting.port());
-        if (setting.kind() == Kind.UD && setting.size() > port.activeMtu().bytes()) {
+    /**
+     * Reads the options, and prepares an end.
+     *
+     * @throws Options.UsageException if an option is wrong; the device is not opened then
+     */
+    PingPongEnd(Kind kind, Options options, VerbsArena arena) {
+        this.kind = kind;
+        this.options = options;
+        int portNumber = options.number("-i", 1, 1, 255);
+        gidIndex = options.number("-g", -1, -1, 255);
+        size = options.number("-s", kind == Kind.UD ? 1024 : 4096, 1, Integer.MAX_VALUE - 4096);
+        iterations = options.number("-n", 1000, 1, Integer.MAX_VALUE);
+        depth = options.number("-r", 500, 1, 1 << 20);
+        serviceLevel = options.number("-l", 0, 0, 15);
+        mtu = mtu(options);
+        pairs = options.number("-q", kind == Kind.SRQ ? 16 : 1, 1, PingPong.MAX_PAIRS);
+        boolean onDemand = options.has("-o") || options.has("-O");
+        options.check(kind != Kind.SRQ || depth >= pairs, "-r must be at least the number of queue pairs, " + pairs);
+        options.check(!onDemand || !options.has("-j"), "device memory (-j) can't be paged on demand (-o, -O)");
+        options.check(onDemand || !options.has("-P"), "-P is for memory that is paged on demand: give -o or -O, too");
+
+        Context context = options.device().open(arena);
+        port = context.port(portNumber);
+        if (kind == Kind.UD && size > port.activeMtu().bytes()) {
             throw new IllegalArgumentException("a datagram is one packet, limited by the port's MTU of "
-                    + port.activeMtu().bytes() + " bytes: -s " + setting.size() + " is too large");
+                    + port.activeMtu().bytes() + " bytes: -s " + size + " is too large");
         }
         domain = context.allocateProtectionDomain();
-        int header = setting.kind() == Kind.UD ? Grh.BYTES : 0;
-        long length = (long) setting.size() + header;
+        int header = kind == Kind.UD ? Grh.BYTES : 0;
+        long length = (long) size + header;
         data = context.arena().allocate(length, PAGE);
         data.fill(FILLING);
-        if (setting.check() && !setting.isServer()) {
-            for (long page = 0; page < setting.size(); page += PAGE) {
+        if (options.has("-c") && isClient()) {
+            for (long page = 0; page < size; page += PAGE) {
                 data.set(ValueLayout.JAVA_BYTE, header + page, (byte) 0);
             }
         }
         Set<AccessFlag> access = EnumSet.of(LOCAL_WRITE);
-        if (setting.onDemand()) {
+        if (onDemand) {
             access.add(ON_DEMAND);
         }
         MemoryRegion region;
-        if (setting.deviceMemory()) {
+        if (options.has("-j")) {
             deviceMemory = context.allocateDeviceMemory(length);
             deviceMemory.write(0, data);
             region = domain.register(RegionOptions.of(deviceMemory, 0, length).access(access));
         } else {
             deviceMemory = null;
-            region = setting.implicit()
+            region = options.has("-O")
                     ? domain.registerAddressSpace(access, domain.arena()).region(data)
                     : domain.register(data, access, domain.arena());
         }
-        if (setting.prefetch()) {
+        if (options.has("-P")) {
             prefetch(region);
         }
         received = region;
-        sent = region.slice(header, setting.size());
+        sent = region.slice(header, size);
 
-        CompletionQueueOptions options = CompletionQueueOptions.of(setting.depth() + setting.pairs());
-        if (setting.events()) {
-            options = options.channel(context.createCompletionChannel());
+        CompletionQueueOptions ofQueue = CompletionQueueOptions.of(depth + pairs);
+        if (options.has("-e")) {
+            ofQueue = ofQueue.channel(context.createCompletionChannel());
         }
-        if (setting.timestamps()) {
+        if (options.has("-t")) {
             Set<CompletionField> fields = EnumSet.copyOf(CompletionField.standard());
             fields.add(CompletionField.TIMESTAMP);
-            options = options.fields(fields);
+            ofQueue = ofQueue.fields(fields);
         }
-        queue = context.createCompletionQueue(options);
-        done = setting.timestamps()
-                ? queue.extendedCompletions(2 * setting.pairs())
-                : queue.completions(2 * setting.pairs());
-        shared = setting.kind() == Kind.SRQ
-                ? domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(setting.depth()))
+        queue = context.createCompletionQueue(ofQueue);
+        done = options.has("-t") ? queue.extendedCompletions(2 * pairs) : queue.completions(2 * pairs);
+        shared = kind == Kind.SRQ
+                ? domain.createSharedReceiveQueue(SharedReceiveQueue.basic().depth(depth))
                 : null;
-        for (int i = 0; i < setting.pairs(); i++) {
+        for (int i = 0; i < pairs; i++) {
             links.add(new Link(domain.createQueuePair(pairOptions())));
         }
-        receives = shared == null
-                ? links.getFirst().pair.receiveBatch(setting.depth())
-                : shared.receiveBatch(setting.depth());
+        receives = shared == null ? links.getFirst().pair.receiveBatch(depth) : shared.receiveBatch(depth);
         for (Link link : links) {
-            if (setting.kind() == Kind.UD) {
+            if (kind == Kind.UD) {
                 link.pair.toReady(QKEY);
             } else {
                 link.pair.toInit(attributes());
             }
         }
         postReceives();
+    }
+
+    private static Mtu mtu(Options options) {
+        try {
+            return Mtu.ofBytes(options.number("-m", 1024, 0, Integer.MAX_VALUE));
+        } catch (IllegalArgumentException e) {
+            throw options.usage(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private boolean isClient() {
+        return !options.operand(0).isEmpty();
+    }
+
+    int size() {
+        return size;
+    }
+
+    int iterations() {
+        return iterations;
     }
 
     /** Asks for the pages of the memory in advance. As in C, a refusal does not end the tool. */
@@ -172,25 +218,22 @@ final class PingPongEnd {
     }
 
     private QueuePairOptions pairOptions() {
-        QueuePairOptions options = switch (setting.kind()) {
+        QueuePairOptions ofPair = switch (kind) {
             case RC, SRQ -> QueuePair.rc(queue);
             case UC -> QueuePair.uc(queue);
             case UD -> QueuePair.ud(queue);
         };
-        options = options.port(setting.port())
-                .gidIndex(setting.gidIndex())
-                .sendDepth(1)
-                .receiveDepth(setting.depth());
-        if (setting.extendedSends()) {
-            options = options.operations(QueuePairOptions.OfferedOperation.SEND);
+        ofPair = ofPair.port(port.number()).gidIndex(gidIndex).sendDepth(1).receiveDepth(depth);
+        if (options.has("-N")) {
+            ofPair = ofPair.operations(QueuePairOptions.OfferedOperation.SEND);
         }
-        return shared == null ? options : options.sharedReceiveQueue(shared);
+        return shared == null ? ofPair : ofPair.sharedReceiveQueue(shared);
     }
 
     private QueuePairAttributes attributes() {
         return QueuePairAttributes.none()
                 .access(Set.of())
-                .pathMtu(setting.mtu())
+                .pathMtu(mtu)
                 .minRnrTimerCode(12)
                 .timeoutCode(14)
                 .retryCount(7)
@@ -201,7 +244,7 @@ final class PingPongEnd {
 
     /** Returns the endpoints to send to the peer. As in C, they have no GID if none is needed or asked for. */
     List<Endpoint> endpoints() {
-        boolean global = setting.gidIndex() >= 0 || port.needsGlobalRouting();
+        boolean global = gidIndex >= 0 || port.needsGlobalRouting();
         return links.stream()
                 .map(link -> link.pair.endpoint())
                 .map(mine -> global
@@ -221,26 +264,23 @@ final class PingPongEnd {
                                 : "no GID, which this network needs: start it with -g"));
             }
             link.peer = peer.queuePairNumber();
-            if (setting.kind() == Kind.UD) {
+            if (kind == Kind.UD) {
                 AddressVector path = link.pair.pathTo(peer);
-                link.path = domain.createAddressHandle(path.serviceLevel(setting.serviceLevel()));
+                link.path = domain.createAddressHandle(path.serviceLevel(serviceLevel));
             } else {
-                AddressVector path = link.pair.pathTo(peer).serviceLevel(setting.serviceLevel());
-                boolean global = setting.gidIndex() >= 0;
+                AddressVector path = link.pair.pathTo(peer).serviceLevel(serviceLevel);
+                boolean global = gidIndex >= 0;
                 link.pair.connect(
                         peer,
                         attributes()
-                                .addressVector(
-                                        global
-                                                ? path.globalRoute(GlobalRoute.to(peer.gid(), setting.gidIndex()))
-                                                : path));
+                                .addressVector(global ? path.globalRoute(GlobalRoute.to(peer.gid(), gidIndex)) : path));
             }
         }
     }
 
     private void postReceives() {
         receives.clear();
-        while (posted < setting.depth()) {
+        while (posted < depth) {
             receives.receive(RECEIVE, received);
             posted++;
         }
@@ -251,13 +291,13 @@ final class PingPongEnd {
     void play() throws InterruptedException {
         for (Link link : links) {
             link.receiving = true;
-            if (!setting.isServer()) {
+            if (isClient()) {
                 send(link);
             }
         }
         int sends = 0;
         int receipts = 0;
-        while (sends < setting.iterations() || receipts < setting.iterations()) {
+        while (sends < iterations || receipts < iterations) {
             await(sends, receipts);
             while (done.next()) {
                 done.orThrow();
@@ -275,7 +315,7 @@ final class PingPongEnd {
                 if (done instanceof ExtendedCompletions extended) {
                     clock(extended.timestamp());
                 }
-                if (!link.sending && !link.receiving && sends < setting.iterations()) {
+                if (!link.sending && !link.receiving && sends < iterations) {
                     link.receiving = true;
                     send(link);
                 }
@@ -284,7 +324,7 @@ final class PingPongEnd {
     }
 
     private void await(int sends, int receipts) throws InterruptedException {
-        if (!setting.events()) {
+        if (!options.has("-e")) {
             if (!Spin.until(() -> done.poll() > 0, SPINS, PATIENCE)) {
                 throw nothingCame(sends, receipts);
             }
@@ -301,7 +341,7 @@ final class PingPongEnd {
     private IllegalStateException nothingCame(int sends, int receipts) {
         return new IllegalStateException("no completion within " + PATIENCE.toSeconds() + " s, after " + sends
                 + " sends and " + receipts + " receives: does the peer have the same -n and -s?"
-                + (setting.kind() == Kind.UC || setting.kind() == Kind.UD ? " Or was a message lost?" : ""));
+                + (kind == Kind.UC || kind == Kind.UD ? " Or was a message lost?" : ""));
     }
 
     private Link link(int number) {
@@ -315,7 +355,7 @@ final class PingPongEnd {
 
     private void send(Link link) {
         link.sending = true;
-        boolean inline = deviceMemory == null && link.pair.capabilities().inlineSize() >= setting.size();
+        boolean inline = deviceMemory == null && link.pair.capabilities().inlineSize() >= size;
         AddressHandle path = link.path;
         if (path != null && inline) {
             link.pair.postSendInline(SEND, sent.segment(), path, link.peer, QKEY);
@@ -352,12 +392,12 @@ final class PingPongEnd {
 
     /** Checks the client's marks: a zero at the beginning of each page, and one filler byte between. */
     void check() {
-        long header = data.byteSize() - setting.size();
+        long header = data.byteSize() - size;
         if (deviceMemory != null) {
             deviceMemory.read(0, data);
         }
-        byte filling = setting.size() > 1 ? data.get(ValueLayout.JAVA_BYTE, header + 1) : FILLING;
-        for (long i = 0; i < setting.size(); i++) {
+        byte filling = size > 1 ? data.get(ValueLayout.JAVA_BYTE, header + 1) : FILLING;
+        for (long i = 0; i < size; i++) {
             byte expected = i % PAGE == 0 ? 0 : filling;
             byte found = data.get(ValueLayout.JAVA_BYTE, header + i);
             if (found != expected) {

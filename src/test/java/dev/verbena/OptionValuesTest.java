@@ -119,6 +119,9 @@ class OptionValuesTest {
             "QueuePairOptions.receiveSge", "capabilities",
             "QueuePairOptions.inlineSize", "capabilities");
 
+    private static final Set<String> TAKE_ANY_NUMBER =
+            Set.of("QueuePairAttributes.qkey", "QueuePairAttributes.rateLimit", "RegionOptions.address");
+
     /** Options whose values the text leaves out, or whose values have the same text. */
     private static final Map<String, Set<String>> NOT_IN_TEXT = Map.of(
             "CompletionQueueOptions", Set.of("channel", "parentDomain"),
@@ -540,6 +543,7 @@ class OptionValuesTest {
         "NodeOptions.maxTransferSize, 0, 9223372036854775807",
         "NodeOptions.messageSize, 64, 1073741824",
         "NodeOptions.maxChannels, 1, 65535",
+        "NodeOptions.connecting, 1, 65535",
         "NodeOptions.maxChannelsPerPeer, 0, 65535",
         "NodeOptions.maxWaiting, 0, 65535",
         "NodeOptions.trafficClass, 0, 255",
@@ -612,6 +616,28 @@ class OptionValuesTest {
                 assertRefuses(base, changer, isInt ? (Object) (int) value : (Object) value);
             }
         }
+    }
+
+    /** A number without a range would be tried with a few small values alone. */
+    @Test
+    void eachNumberHasARange() throws NoSuchMethodException {
+        List<String> ranges = Stream.of(OptionValuesTest.class
+                        .getDeclaredMethod("numbersHaveTheirRanges", String.class, long.class, long.class)
+                        .getAnnotation(CsvSource.class)
+                        .value())
+                .map(range -> range.replaceAll(",.*", ""))
+                .toList();
+        List<String> numbers = new ArrayList<>();
+        for (String type : types()) {
+            for (Method changer : changers(base(type).getClass())) {
+                Class<?> parameter = changer.getParameterTypes()[0];
+                if (parameter == int.class || parameter == long.class) {
+                    numbers.add(type + "." + changer.getName());
+                }
+            }
+        }
+        numbers.removeAll(TAKE_ANY_NUMBER);
+        assertThat(ranges).containsExactlyInAnyOrderElementsOf(numbers);
     }
 
     private static void assertRefuses(Object base, Method changer, Object value) {

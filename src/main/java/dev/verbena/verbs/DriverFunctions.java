@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.RdmaCoreVersion;
+import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.raw.ibv_context;
 import dev.verbena.internal.raw.ibv_context_ops;
 import dev.verbena.verbs.CompletionQueueOptions.PollingCalls;
@@ -98,6 +99,7 @@ final class DriverFunctions {
 
     /** Returns what the driver lacks. The table is loaded by the first refused verb. */
     DriverLimits limits(Device.TransportType transport) {
+        StackRoom.forLinking(); // a full stack would break the table's class for good, and with it each later refusal
         return DriverLimits.of(driver, transport);
     }
 

@@ -99,7 +99,8 @@ final class Messages {
 
     /** Makes the buffers, and posts all receives. */
     void open(Link on, MemoryRegion memory) {
-        place(on, memory);
+        placed = memory;
+        on.open(memory, Sizes.pieces(options));
         int piece = 0;
         int room = options.room();
         long size = (long) options.messageSize() + room;
@@ -119,14 +120,6 @@ final class Messages {
         }
     }
 
-    /** Gives the memory to a connection. Returns it as the connection's device knows it. */
-    private MemoryRegion place(Link on, MemoryRegion memory) {
-        MemoryRegion here = on.here(memory);
-        placed = here;
-        on.open(here, Sizes.pieces(options));
-        return here;
-    }
-
     /** Gives all buffers the memory that they have, as another device knows it. */
     private void moveBuffers(Link on) {
         long size = (long) options.messageSize() + options.room();
@@ -144,8 +137,10 @@ final class Messages {
 
     /** Posts all receives again that the program does not have, over another connection. */
     void openAgain(Link on, MemoryRegion memory) {
-        MemoryRegion last = placed;
-        if (place(on, memory) != last) {
+        MemoryRegion here = on.here(memory);
+        on.open(here, Sizes.pieces(options));
+        if (here != placed) {
+            placed = here;
             moveBuffers(on);
         }
         for (int i = 1; i < receives.length; i++) {

@@ -675,7 +675,12 @@ static int cm_begin_pair(struct cm_id *id, struct ibv_qp *pair)
 		.qp_state = id->ibv.qp_type == IBV_QPT_UD ? IBV_QPS_RTS : IBV_QPS_INIT, .qkey = RDMA_UDP_QKEY, .port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
 	};
-	ibv_modify_qp(pair, &attributes, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS | IBV_QP_QKEY);
+	int error = ibv_modify_qp(pair, &attributes, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS | IBV_QP_QKEY);
+	if (error) {
+		ibv_destroy_qp(pair);
+		errno = error;
+		return -1;
+	}
 	id->ibv.qp = pair;
 	return 0;
 }

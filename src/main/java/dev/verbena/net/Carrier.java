@@ -145,6 +145,11 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         /** Disconnects. No request is carried out afterwards. Does nothing if there is no connection. */
         abstract void disconnect();
 
+        /** Frees what the connections of a channel share, if the channel is closed and no queue pair is left. */
+        void freeUnused() {
+            // Most channels share nothing.
+        }
+
         /** Forgets the connection, whose channel is closed or has another one. Doing this twice does no harm. */
         abstract void forget();
     }

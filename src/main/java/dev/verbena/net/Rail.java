@@ -621,8 +621,11 @@ final class Rail {
     /** Frees what this connection has. The channel's last one keeps the channel's domain. The caller holds no lock. */
     void free() {
         closeArena();
+        Carrier.Connection own = connection;
         if (session.rail != this) {
             forget();
+        } else if (own != null) {
+            own.freeUnused(); // of a channel that is closed already
         }
     }
 

@@ -658,6 +658,11 @@ final class RdmaCarrier extends Carrier {
         }
 
         @Override
+        void freeUnused() {
+            domains.freeUnused();
+        }
+
+        @Override
         void forget() {
             if (known.remove(id) != null) {
                 domains.leave(); // the channel itself

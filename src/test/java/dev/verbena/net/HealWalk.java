@@ -231,8 +231,8 @@ final class HealWalk {
             }
         }
 
-        private synchronized void endWork() {
-            works = false;
+        private synchronized void mayBeInterrupted(boolean may) {
+            works = may;
             Thread.interrupted();
         }
 
@@ -294,7 +294,7 @@ final class HealWalk {
             try {
                 untilEnd(this::step);
             } finally {
-                endWork();
+                mayBeInterrupted(false);
                 for (Future<Void> each : threads) {
                     NodePair.end(each);
                 }
@@ -397,7 +397,9 @@ final class HealWalk {
             Arrays.fill(data, (byte) number);
             byte[] about = new byte[Long.BYTES];
             MemorySegment.ofArray(about).set(ValueLayout.JAVA_LONG_UNALIGNED, 0, number);
+            mayBeInterrupted(false); // an offer that is given up while the peer reads ends the channel
             client.offer(MemorySegment.ofArray(data), about, DEADLINE);
+            mayBeInterrupted(true);
             offered++;
             count("transfer");
         }
@@ -442,11 +444,7 @@ final class HealWalk {
             long number = MemorySegment.ofArray(transfer.about()).get(ValueLayout.JAVA_LONG_UNALIGNED, 0);
             assertThat(number).isGreaterThan(lastTaken);
             byte[] data = new byte[(int) transfer.length()];
-            try {
-                transfer.accept(MemorySegment.ofArray(data), DEADLINE);
-            } catch (CallException withdrawn) { // its thread was interrupted
-                return;
-            }
+            transfer.accept(MemorySegment.ofArray(data), DEADLINE);
             for (byte each : data) {
                 if (each != (byte) number) {
                     throw new AssertionError("byte " + each + " in transfer " + number);

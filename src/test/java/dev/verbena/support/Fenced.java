@@ -45,13 +45,13 @@ public final class Fenced {
         }
     }
 
-    /** Makes the nth call of any function from now on fail, but for those that look for news; 0 takes that back. */
+    /** Makes the nth call of any function from now on fail, but for those that look for news or take memory back. */
     public static void failAny(long nth, int errno) {
         failAny(nth, errno, 0);
     }
 
     /**
-     * Has connections end before the nth call of any function from now on, but for those that look for news. No event tells it.
+     * Has connections end before the nth call of any function from now on, but for the same ones. No event tells it.
      *
      * @param sides 1 for those that have connected, 2 for those that have accepted, 3 for both
      */

@@ -786,6 +786,8 @@ final class Engine {
         } finally {
             if (first && connection != null) {
                 connection.forget();
+            } else if (connection != null) {
+                connection.freeUnused(); // C may have refused before
             }
         }
     }

@@ -26,6 +26,7 @@ import java.util.function.LongConsumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -36,7 +37,11 @@ import org.junit.jupiter.params.provider.EnumSource;
  * with a documented reason. Another channel of the same nodes lives on, and nothing is left.
  */
 @FencedTest
+@Tag("walk")
 class HealFaultsTest {
+    /** The distance of the calls that meet a fault: each of them takes a minute, in {@code scripts/test --long}. */
+    private static final int STEP = Integer.getInteger("dev.verbena.walk.faultStep", 9);
+
     private static final int NO_MEMORY = 12;
 
     /** More calls of C than a heal has. */
@@ -303,7 +308,7 @@ class HealFaultsTest {
         Map<String, Integer> endedBy = new TreeMap<>();
         int objects = Fenced.liveObjects();
         long n = 1;
-        for (boolean came = true; came; n++) {
+        for (boolean came = true; came; n += STEP) {
             assertThat(n).isLessThan(ENOUGH);
             Work work = beginning.begin(lost);
             fault.accept(n);
@@ -323,7 +328,8 @@ class HealFaultsTest {
             close(work.ends.server());
             assertNothingIsLeft(function, objects);
         }
-        System.out.println(lost + ": a fault at each of " + (n - 2) + " calls of C, ended " + endedBy);
+        System.out.println(
+                lost + ": faults up to call " + (n - 1 - STEP) + " of C, in steps of " + STEP + ", ended " + endedBy);
         return endedBy;
     }
 

@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 
 /** Shows the nodes of a running program: which peer is slow, which calls fail and why, who pins memory. */
 public final class Nodes {
@@ -195,7 +196,7 @@ public final class Nodes {
     private void print(Look before, Look now, List<Work> channels, double seconds) {
         out.println(PeerText.harmless(now.description()) + "  pins "
                 + Traffic.number(now.statistics().getOrDefault("pinnedBytes", 0L), "B") + " of "
-                + Traffic.number(now.pinnedBytesOfProcess(), "B") + " of the process");
+                + Traffic.number((double) now.pinnedBytesOfProcess(), "B") + " of the process");
         for (Work work : channels.subList(0, Math.min(channels.size(), MOST_CHANNELS))) {
             out.println("  " + PeerText.harmless(work.now.channel()));
             print("calls", work.calls, seconds);
@@ -241,9 +242,9 @@ public final class Nodes {
                     what,
                     Traffic.number(times.count() / seconds, "/s"),
                     times.count() == 0 ? "-" : text(mean(times)),
-                    text(times.p50Nanos()),
-                    text(times.p99Nanos()),
-                    text(times.maxNanos()));
+                    text((double) times.p50Nanos()),
+                    text((double) times.p99Nanos()),
+                    text((double) times.maxNanos()));
         }
     }
 
@@ -312,7 +313,7 @@ public final class Nodes {
 
     private static Map<String, Object> perSecond(Map<String, Long> changes, double seconds) {
         Map<String, Object> rates = new LinkedHashMap<>();
-        changes.keySet().stream().sorted().forEach(counter -> rates.put(counter, changes.get(counter) / seconds));
+        new TreeMap<>(changes).forEach((counter, change) -> rates.put(counter, change / seconds));
         return rates;
     }
 

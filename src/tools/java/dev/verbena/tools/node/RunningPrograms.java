@@ -33,6 +33,7 @@ final class RunningPrograms implements Nodes.Programs {
     }
 
     @Override
+    @SuppressWarnings("BanJNDI") // the address comes from a program of this user on this machine
     public Nodes.Program attach(String pid) throws IOException {
         try {
             VirtualMachine machine = VirtualMachine.attach(pid);

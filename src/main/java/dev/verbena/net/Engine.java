@@ -784,10 +784,8 @@ final class Engine {
         try {
             closedChannels.closeArena(session); // or waits for the thread that does
         } finally {
-            if (first && connection != null) {
-                connection.forget();
-            } else if (connection != null) {
-                connection.freeUnused(); // C may have refused before
+            if (connection != null) {
+                connection.forget(); // again after a refusal
             }
         }
     }

@@ -17,6 +17,7 @@ import java.util.concurrent.Future;
 final class HealStorm {
     /** Fewer than {@link NodeOptions#maxWaiting}: a connect that gives way to another one fails, unlike a heal. */
     private static final int THREADS = 16;
+
     private static final Duration LONGEST = Duration.ofMinutes(10);
 
     private HealStorm() {}
@@ -26,17 +27,18 @@ final class HealStorm {
 
     /** Makes channels, has all lose their connections twice, and returns the times of the second round. */
     static Times of(InetSocketAddress own, int channels) throws Exception {
-        NodeOptions options = NodeOptions.defaults() // so small that soft-RoCE's completion queue has room for all, twice
-                .window(2)
-                .sends(2)
-                .calls(1)
-                .operations(0)
-                .messageSize(64)
-                .heal(LONGEST)
-                .alive(Duration.ofSeconds(60))
-                .maxChannels(channels)
-                .maxChannelsPerPeer(channels)
-                .handshakeTimeout(DEADLINE);
+        NodeOptions options =
+                NodeOptions.defaults() // so small that soft-RoCE's completion queue has room for all, twice
+                        .window(2)
+                        .sends(2)
+                        .calls(1)
+                        .operations(0)
+                        .messageSize(64)
+                        .heal(LONGEST)
+                        .alive(Duration.ofSeconds(60))
+                        .maxChannels(channels)
+                        .maxChannelsPerPeer(channels)
+                        .handshakeTimeout(DEADLINE);
         try (VerbsArena arena = VerbsArena.ofShared();
                 ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
             Node server = Node.open(own, options, arena);

@@ -168,9 +168,9 @@ class OptionValuesTest {
                 List.of(AddressVector.of(1).serviceLevel(3), AddressVector.of(1).serviceLevel(4)));
         Gid gid = Gid.from(new byte[16]);
         samples.put(GlobalRoute.class, List.of(new GlobalRoute(gid, 1, 2, 3, 4), new GlobalRoute(gid, 5, 6, 7, 8)));
-        samples.put(
-                SocketAddress.class,
-                List.of(new InetSocketAddress("127.0.0.1", 1), new InetSocketAddress("127.0.0.1", 2)));
+        List<Object> addresses = List.of(new InetSocketAddress("127.0.0.1", 1), new InetSocketAddress("127.0.0.1", 2));
+        samples.put(SocketAddress.class, addresses);
+        samples.put(InetSocketAddress.class, addresses);
         BiPredicate<Object, Object> nobody = (peer, data) -> false;
         BiPredicate<Object, Object> everybody = (peer, data) -> true;
         byte[] secret = "of sixteen bytes".getBytes(StandardCharsets.US_ASCII);

@@ -54,9 +54,9 @@ final class NodeDevice {
     }
 
     private int capacity(NodeOptions options) {
-        long each = (long) Sizes.sendDepth(options) + Sizes.receiveDepth(options);
-        long all =
-                each * options.maxChannels() * (options.heals() ? 2 : 1); // one that goes on is twice there for a while
+        int times = options.heals() ? 2 : 1; // one that goes on is twice there for a while
+        long each = times * ((long) Sizes.sendDepth(options) + Sizes.receiveDepth(options));
+        long all = each * options.maxChannels();
         int most = context.attributes().maxCompletions();
         if (all > most) {
             throw new IllegalArgumentException("number of channels must be at most " + most / each

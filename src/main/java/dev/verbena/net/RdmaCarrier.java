@@ -82,7 +82,6 @@ final class RdmaCarrier extends Carrier {
     private final NodeDevice[] others;
 
     private final int backlog;
-    private final boolean heals;
     private final boolean windows;
 
     /**
@@ -177,21 +176,18 @@ final class RdmaCarrier extends Carrier {
         trafficClass.ifPresent(
                 chosen -> listeners.forEach(each -> each.typeOfService(chosen))); // iWARP has it from the listener
         Set<DeviceCapability> has = first.context.attributes().capabilities();
-        heals = options.heals();
-        windows = !heals // a window belongs to one queue pair
+        windows = !options.heals() // a window belongs to one queue pair
                 && (has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B));
-        apart = !windows && (heals || options.protection() != Protection.NONE);
+        apart = !windows && (options.heals() || options.protection() != Protection.NONE);
         backlog = Math.max(1, options.maxWaiting());
     }
 
     /** Returns the device of an id; null if it is none of the node's yet. */
     private @Nullable NodeDevice find(ConnectionId id) {
-        for (NodeDevice each : devices) {
-            if (each.context == id.context()) {
-                return each;
-            }
-        }
-        return null;
+        return devices.stream()
+                .filter(each -> each.context == id.context())
+                .findFirst()
+                .orElse(null);
     }
 
     /** Returns true if the device connects by TCP itself, and so needs the TCP port. */
@@ -313,7 +309,7 @@ final class RdmaCarrier extends Carrier {
     void start() {
         listeners.forEach(listener -> listener.listen(backlog));
         engine.startThread("events", this::fetchEvents);
-        if (heals) {
+        if (engine.options.heals()) {
             for (NodeDevice each : devices) {
                 subscriptions.add(each.context.events().subscribe(event -> happened(each, event)));
             }

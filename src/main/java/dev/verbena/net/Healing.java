@@ -28,6 +28,9 @@ final class Healing {
     /** The longest time of one attempt: the kernel sends a lost request again after four seconds only. */
     private static final long ATTEMPT_NANOS = 1_500_000_000L;
 
+    /** The longest time of an attempt to take the first path again, while the channel has another one. */
+    private static final long PATIENT_ATTEMPT_NANOS = 30_000_000_000L;
+
     /** The reasons for which the peer refuses another connection for good. */
     private static final Set<EndReason> FINAL = EnumSet.of(
             EndReason.CLOSED_BY_PEER,
@@ -136,6 +139,7 @@ final class Healing {
         }
         lostAt = System.nanoTime();
         nextAt = lostAt;
+        attemptEnds = lostAt + ATTEMPT_NANOS; // of one that is under way, for the first path
         if (!session.incoming) {
             chooseFirst();
         }
@@ -205,7 +209,7 @@ final class Healing {
             return; // others connect: the next time will do
         }
         attempts++;
-        attemptEnds = now + ATTEMPT_NANOS + pause;
+        attemptEnds = now + (session.isHealing() ? ATTEMPT_NANOS + pause : PATIENT_ATTEMPT_NANOS);
         Rail made = null;
         try {
             made = engine.rails.lay(session);

@@ -113,6 +113,7 @@ final class SocketOutput implements Waiter.Attempt {
         lock.lock();
         try {
             segment = source;
+            at = end; // a write before may have left some
             this.remoteOffset = remoteOffset;
             return write();
         } finally {

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The domains of the queue pairs and of the memory of a channel, one on each device of the node. They are those of the node,
- * or the channel's own.
+ * which all channels share, or the channel's own.
  */
 final class Domains {
     private final List<NodeDevice> devices;

@@ -79,9 +79,9 @@ final class RdmaCarrier extends Carrier {
     private final int[] deviceOf;
 
     private final NodeDevice first;
+    private final Domains shared;
     private final NodeDevice[] others;
 
-    private final int backlog;
     private final boolean windows;
 
     /**
@@ -171,6 +171,7 @@ final class RdmaCarrier extends Carrier {
                 .mapToInt(each -> Objects.requireNonNull(find(each)).number)
                 .toArray();
         first = devices.getFirst();
+        shared = new Domains(devices, false);
         others = devices.subList(1, devices.size()).toArray(NodeDevice[]::new);
         trafficClass = options.trafficClass();
         trafficClass.ifPresent(
@@ -179,7 +180,6 @@ final class RdmaCarrier extends Carrier {
         windows = !options.heals() // a window belongs to one queue pair
                 && (has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B));
         apart = !windows && (options.heals() || options.protection() != Protection.NONE);
-        backlog = Math.max(1, options.maxWaiting());
     }
 
     /** Returns the device of an id; null if it is none of the node's yet. */
@@ -307,6 +307,7 @@ final class RdmaCarrier extends Carrier {
 
     @Override
     void start() {
+        int backlog = Math.max(1, engine.options.maxWaiting());
         listeners.forEach(listener -> listener.listen(backlog));
         engine.startThread("events", this::fetchEvents);
         if (engine.options.heals()) {
@@ -567,7 +568,7 @@ final class RdmaCarrier extends Carrier {
                 domains = last.domains;
                 domains.enter();
             } else {
-                domains = new Domains(devices, apart);
+                domains = apart ? new Domains(devices, true) : shared;
             }
         }
 

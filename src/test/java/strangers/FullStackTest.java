@@ -33,7 +33,7 @@ class FullStackTest {
         run("-Xint", "closers", "30");
     }
 
-    /** What the JDK could not link, or initialise, for lack of stack can stay broken as long as the process lives. */
+    /** Classes that the JDK could not link or initialise for lack of stack can stay broken as long as the process lives. */
     @Test
     void makersThatMeetTheEndOfAStackFirstWorkLater() {
         assertThat(output("-XX:TieredStopAtLevel=4", FirstMakers.class)).contains("all made");

@@ -218,7 +218,7 @@ final class Healing {
         } catch (RuntimeException | Error refused) { // for lack of memory or descriptors, for example
             if (made == null) {
                 engine.connector.end();
-                schedule();
+                tryLater();
             } else {
                 failed(EndReason.FAILED, String.valueOf(refused.getMessage()), refused);
             }
@@ -229,17 +229,22 @@ final class Healing {
     void failed(EndReason reason, String details, @Nullable Throwable why) {
         giveUp();
         failure = details;
-        if (!session.isHealing()) {
-            stayLonger(); // the channel has a path
-        } else if (FINAL.contains(reason) && ++refused >= ways().count()) {
+        if (session.isHealing() && FINAL.contains(reason) && ++refused >= ways().count()) {
             session.endLocked(SessionState.Event.LOST, reason, details, why);
         } else {
-            schedule();
+            tryLater();
         }
     }
 
-    /** Tries the next path at once, and after a pause once all of them were tried. */
-    private void schedule() {
+    /** Tries the next path at once, and after a pause once all of them were tried. A channel with a path has more time. */
+    private void tryLater() {
+        if (session.incoming) {
+            return; // the peer connects
+        }
+        if (!session.isHealing()) {
+            stayLonger();
+            return;
+        }
         tried++;
         way = ways().after(Objects.requireNonNull(way));
         nextAt = System.nanoTime();
@@ -340,7 +345,7 @@ final class Healing {
             session.happen(SessionState.Event.PATH_LOST, null);
             if (session.isHealing()) {
                 lose(String.valueOf(refused.getMessage()));
-                schedule();
+                tryLater();
             }
         }
     }

@@ -372,7 +372,8 @@ public final class NodeOptions extends Options<NodeOptions> {
      * has connected to. When the path is lost, the node that has connected tries the others in turn: from each address of its
      * own to each of the peer's. Once the channel has used another path for five seconds, that node tries the first one
      * again, and takes it when it works. Nothing is lost then, and the program waits for one answer of the peer at most. Each
-     * further loss of the first path doubles these five seconds, up to five minutes.
+     * further loss of the first path doubles these five seconds, up to five minutes. {@link Node#connect} tries the further
+     * addresses too, if the first one does not reach the peer; with {@link Transport#AUTO} it does not.
      *
      * <p>A node that connects trusts the peer for this: it may connect to each address that the peer has told.
      *

@@ -88,7 +88,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
     private long bytesUnderWay;
 
-    /** The memory that the peer has shown on a sealed channel, one for each key. */
+    /** The memory that the peer has shown, one for each key, if the channel is sealed or the peer has several devices. */
     private Link.Shown[] found = {};
 
     Operations(Session session, Engine engine) {

@@ -235,7 +235,7 @@ final class Wire {
     }
 
     /**
-     * What a side says of a channel that can outlive its connection. It follows the greeting.
+     * A claim of a side to a channel that can outlive its connection. It follows the greeting.
      *
      * @param resumes true to go on with the channel, false to begin it
      * @param id the name of the channel: bytes that the side which connects has chosen at random

@@ -9,6 +9,7 @@ import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
+import dev.verbena.support.CmTime;
 import dev.verbena.support.LongTest;
 import dev.verbena.support.OpenFileLimit;
 import dev.verbena.support.ResidentMemory;
@@ -16,7 +17,6 @@ import dev.verbena.support.Resources;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePairState;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -27,7 +27,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -56,9 +55,6 @@ class HeldConnectionsTest {
     private static final int OTHER_FILES = 10;
 
     private static final int OF_C = 200;
-
-    /** A line of cmtime: a step, and the milliseconds that it took for all connections. */
-    private static final Pattern STEP_OF_C = Pattern.compile("(?m)^[a-z ]+: +([0-9.]+) ");
 
     /** A connection and the arena that owns it. */
     private record Held(Connection connection, VerbsArena arena) {}
@@ -215,28 +211,6 @@ class HeldConnectionsTest {
     /** Lets the program of rdma-core make and end connections, and returns how many it makes a second. */
     private static double rateOfC() throws Exception {
         String address = CmAddress.four(0).getAddress().getHostAddress();
-        Process server = new ProcessBuilder("cmtime", "-b", address)
-                .redirectErrorStream(true)
-                .start();
-        try {
-            Resources.awaitListener(7471);
-            Process client = new ProcessBuilder("cmtime", "-s", address, "-c", "" + OF_C)
-                    .redirectErrorStream(true)
-                    .start();
-            String output = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            assertThat(client.waitFor(DEADLINE.toSeconds(), TimeUnit.SECONDS))
-                    .as(output)
-                    .isTrue();
-            System.out.println("C makes " + OF_C + " connections, cmtime:\n" + output);
-            double milliseconds = STEP_OF_C
-                    .matcher(output)
-                    .results()
-                    .mapToDouble(step -> Double.parseDouble(step.group(1)))
-                    .sum();
-            assertThat(milliseconds).as(output).isPositive();
-            return OF_C * 1e3 / milliseconds;
-        } finally {
-            server.destroyForcibly().waitFor();
-        }
+        return OF_C * 1e3 / CmTime.milliseconds(address, OF_C);
     }
 }

@@ -55,7 +55,7 @@ class HealOnWireTest {
         threads.shutdownNow();
     }
 
-    /** Where a fault happens. */
+    /** The places of a fault. */
     private enum Place {
         /** On the wire, in both directions, as {@code scripts/soft-roce} makes it. */
         WIRE,

@@ -65,6 +65,8 @@ class ArchitectureTest {
             Map.entry("dev.verbena.verbs.flow", 20),
             Map.entry("dev.verbena.verbs", 25),
             Map.entry("dev.verbena.cm", 30),
+            Map.entry("dev.verbena.internal.wire", 36),
+            Map.entry("dev.verbena.internal.link", 38),
             Map.entry("dev.verbena.net", 40),
             Map.entry("dev.verbena.sockets", 40),
             Map.entry("dev.verbena.tools.command", 50),

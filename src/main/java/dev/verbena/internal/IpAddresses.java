@@ -29,6 +29,12 @@ public final class IpAddresses {
 
     private IpAddresses() {}
 
+    /** Returns for example {@code 10.9.9.1:7174} or {@code [fe80::1]:7174}. */
+    public static String text(InetSocketAddress address) {
+        String host = address.getAddress().getHostAddress();
+        return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + address.getPort();
+    }
+
     /** Returns the number of bytes of the struct that C reads. */
     public static int length(InetSocketAddress address) {
         return (int) (address.getAddress() instanceof Inet6Address ? sockaddr_in6.sizeof() : sockaddr_in.sizeof());

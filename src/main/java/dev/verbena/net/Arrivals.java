@@ -1,16 +1,14 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.link.TcpVisitor;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The peers that have connected to a node, until its program accepts them. One that has left meanwhile keeps nobody out. */
@@ -122,22 +120,7 @@ final class Arrivals {
                 return session;
             }
         }
-        return oldestOfMost(all, session -> session.peer.getAddress());
-    }
-
-    /** Returns the first of those that have the most frequent address; null if there is none. */
-    static <T> @Nullable T oldestOfMost(Iterable<T> oldestFirst, Function<T, InetAddress> address) {
-        Map<InetAddress, Integer> counts = new HashMap<>();
-        int most = 0;
-        for (T each : oldestFirst) {
-            most = Math.max(most, counts.merge(address.apply(each), 1, Integer::sum));
-        }
-        for (T each : oldestFirst) {
-            if (counts.getOrDefault(address.apply(each), 0) == most) {
-                return each;
-            }
-        }
-        return null;
+        return TcpVisitor.oldestOfMost(all, session -> session.peer.getAddress());
     }
 
     /** Notes that a channel is open. Returns true if the program has to accept it. */

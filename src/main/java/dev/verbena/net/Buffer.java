@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Fields;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
@@ -96,6 +97,19 @@ final class Buffer {
         this.all = all;
         this.slice = whole;
         this.length = (int) whole.length() - around;
+    }
+
+    /** Notes a message of the peer. */
+    void arrive(int bytes, int kindOfIt, int callOfIt) {
+        length(bytes);
+        kind = kindOfIt;
+        call = callOfIt;
+        state(State.ARRIVED);
+    }
+
+    /** Returns true for a request or an offer without a reply. */
+    boolean isAsking() {
+        return (kind == Wire.CALL || kind == Wire.OFFER) && call != NO_CALL;
     }
 
     /** Takes the same memory as another device knows it. */

@@ -1,6 +1,8 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.wire.Wire;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.ValueLayout;

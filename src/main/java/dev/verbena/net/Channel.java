@@ -4,6 +4,9 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.StackRoom;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.link.OperationKind;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
@@ -378,7 +381,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void read(LocalMemory into, RemoteMemory from, Duration timeout) throws InterruptedException {
-        operations.finish(Operations.Kind.READ, Objects.requireNonNull(into, "into"), from, 0, 0, "read", timeout);
+        operations.finish(OperationKind.READ, Objects.requireNonNull(into, "into"), from, 0, 0, "read", timeout);
     }
 
     /**
@@ -394,7 +397,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void write(LocalMemory data, RemoteMemory to, Duration timeout) throws InterruptedException {
-        operations.finish(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0, "write", timeout);
+        operations.finish(OperationKind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0, "write", timeout);
     }
 
     /**
@@ -432,7 +435,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public void writeLong(RemoteMemory to, long value, Duration timeout) throws InterruptedException {
-        operations.finish(Operations.Kind.WRITE, null, to, value, 0, "writeLong", timeout);
+        operations.finish(OperationKind.WRITE, null, to, value, 0, "writeLong", timeout);
     }
 
     /**
@@ -449,7 +452,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed, also while waiting
      */
     public long fetchAndAdd(RemoteMemory at, long value, Duration timeout) throws InterruptedException {
-        return operations.finish(Operations.Kind.FETCH_AND_ADD, null, at, value, 0, "fetchAndAdd", timeout);
+        return operations.finish(OperationKind.FETCH_AND_ADD, null, at, value, 0, "fetchAndAdd", timeout);
     }
 
     /**
@@ -468,8 +471,7 @@ public final class Channel implements AutoCloseable {
      */
     public long compareAndSwap(RemoteMemory at, long expected, long value, Duration timeout)
             throws InterruptedException {
-        return operations.finish(
-                Operations.Kind.COMPARE_AND_SWAP, null, at, expected, value, "compareAndSwap", timeout);
+        return operations.finish(OperationKind.COMPARE_AND_SWAP, null, at, expected, value, "compareAndSwap", timeout);
     }
 
     /**
@@ -486,7 +488,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryRead(LocalMemory into, RemoteMemory from) {
-        return operations.post(Operations.Kind.READ, Objects.requireNonNull(into, "into"), from, 0, 0);
+        return operations.post(OperationKind.READ, Objects.requireNonNull(into, "into"), from, 0, 0);
     }
 
     /**
@@ -499,7 +501,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryWrite(LocalMemory data, RemoteMemory to) {
-        return operations.post(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0);
+        return operations.post(OperationKind.WRITE, Objects.requireNonNull(data, "data"), to, 0, 0);
     }
 
     /**
@@ -528,7 +530,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryWriteLong(RemoteMemory to, long value) {
-        return operations.post(Operations.Kind.WRITE, null, to, value, 0);
+        return operations.post(OperationKind.WRITE, null, to, value, 0);
     }
 
     /**
@@ -549,7 +551,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public CompletableFuture<Long> readAsync(LocalMemory into, RemoteMemory from) {
-        return postLater(Operations.Kind.READ, Objects.requireNonNull(into, "into"), from, "readAsync");
+        return postLater(OperationKind.READ, Objects.requireNonNull(into, "into"), from, "readAsync");
     }
 
     /**
@@ -564,11 +566,10 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public CompletableFuture<Long> writeAsync(LocalMemory data, RemoteMemory to) {
-        return postLater(Operations.Kind.WRITE, Objects.requireNonNull(data, "data"), to, "writeAsync");
+        return postLater(OperationKind.WRITE, Objects.requireNonNull(data, "data"), to, "writeAsync");
     }
 
-    private CompletableFuture<Long> postLater(
-            Operations.Kind kind, LocalMemory local, RemoteMemory remote, String what) {
+    private CompletableFuture<Long> postLater(OperationKind kind, LocalMemory local, RemoteMemory remote, String what) {
         return inTime(operations.postLater(kind, local, remote), what, Duration.ZERO, Operations.NO_ROOM);
     }
 
@@ -582,7 +583,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryFetchAndAdd(RemoteMemory at, long value) {
-        return operations.post(Operations.Kind.FETCH_AND_ADD, null, at, value, 0);
+        return operations.post(OperationKind.FETCH_AND_ADD, null, at, value, 0);
     }
 
     /**
@@ -596,7 +597,7 @@ public final class Channel implements AutoCloseable {
      * @throws IllegalStateException if the channel is closed
      */
     public long tryCompareAndSwap(RemoteMemory at, long expected, long value) {
-        return operations.post(Operations.Kind.COMPARE_AND_SWAP, null, at, expected, value);
+        return operations.post(OperationKind.COMPARE_AND_SWAP, null, at, expected, value);
     }
 
     /**

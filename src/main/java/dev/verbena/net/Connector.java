@@ -3,7 +3,9 @@ package dev.verbena.net;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.Carrier;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Objects;
@@ -56,7 +58,7 @@ final class Connector {
         if (engine.await(places, takePlace, timeout) == null) {
             throw new VerbsTimeoutException(
                     "connect",
-                    "to " + Engine.text(peer),
+                    "to " + IpAddresses.text(peer),
                     timeout,
                     "As many connects are under way as NodeOptions.connecting() allows");
         }
@@ -83,7 +85,7 @@ final class Connector {
                 Carrier.Connection with = session.rail.connection();
                 before = with != null && with.isRedirected() ? before : failure;
                 boolean late = failure instanceof VerbsTimeoutException;
-                attempt = late && deadline.isOver() ? null : attempt.next(session, late);
+                attempt = late && deadline.isOver() ? null : attempt.next(with, late, isUnreachable(session));
                 if (attempt == null) {
                     throw failure;
                 }
@@ -94,15 +96,21 @@ final class Connector {
         }
     }
 
+    /** Returns true if no way leads to the peer, or if C has refused to begin. */
+    private static boolean isUnreachable(Session session) {
+        ChannelException why = session.cause();
+        return why == null || why.reason() == EndReason.UNREACHABLE;
+    }
+
     private static Channel open(Session session, Carrier.Attempt attempt, Deadline deadline, Duration timeout)
             throws InterruptedException {
-        attempt.begin(session);
+        attempt.begin(session.rail, session.peer);
         Duration left = deadline.left();
         Duration patience = attempt.patience();
         if (!session.channel.awaitOpen(left.compareTo(patience) < 0 ? left : patience)) {
             throw new VerbsTimeoutException(
                     session.rail.transport() == Transport.RDMA ? "rdma_connect" : "connect",
-                    "to " + Engine.text(session.peer),
+                    "to " + IpAddresses.text(session.peer),
                     timeout,
                     "The peer's node may be slow, or makes no progress");
         }

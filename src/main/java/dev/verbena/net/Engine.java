@@ -6,9 +6,13 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Daemons;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.Carrier;
+import dev.verbena.internal.link.LinkHost;
+import dev.verbena.internal.link.LinkOwner;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -17,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Locks are taken in this order: progress, a channel, the table of channels.
  */
-final class Engine {
+final class Engine implements LinkHost {
     /** The clock can cost as much as a message: a program that polls all the time looks at it at every eighth poll. */
     private static final int POLLS_PER_LOOK = 8;
 
@@ -151,14 +156,10 @@ final class Engine {
         this.slots = new AtomicReferenceArray<>(places);
         this.rails = new Rails(this, places);
         try {
-            carrier = switch (options.transport()) {
-                case RDMA -> new RdmaCarrier(this, RdmaCarrier.Place.at(own, options, arena), options, arena);
-                case TCP -> new TcpCarrier(this, own, options, arena);
-                case AUTO -> AutoCarrier.open(this, own, options, arena);
-            };
+            carrier = options.transport().open(this, options.forLinks(own), arena);
             address = carrier.address();
-            apart = Daemons.single("node-memory-" + text(address));
-            handshakes = new Handshakes(text(address));
+            apart = Daemons.single("node-memory-" + IpAddresses.text(address));
+            handshakes = new Handshakes(IpAddresses.text(address));
             exports = new Exports(carrier, this::revoke);
         } catch (Throwable t) {
             undo(t, arena::close);
@@ -193,13 +194,14 @@ final class Engine {
         }
     }
 
-    /** Starts a thread, which {@link #close} interrupts. */
-    void startThread(String job, Runnable work) {
-        threads.add(Daemons.named("node-" + job + "-" + text(address)).start(work));
+    @Override
+    public void startThread(String job, Runnable work) {
+        threads.add(
+                Daemons.named("node-" + job + "-" + IpAddresses.text(address)).start(work));
     }
 
-    /** Lets a thread do something that takes long. It does one after the other. If that throws, the node can't go on. */
-    void runApart(Runnable work) {
+    @Override
+    public void runApart(Runnable work) {
         apart.execute(() -> {
             try {
                 work.run();
@@ -209,12 +211,13 @@ final class Engine {
         });
     }
 
-    /** Returns whether this node is being closed. Peers that come are then turned away without a reason, as later. */
-    boolean isClosing() {
+    @Override
+    public boolean isClosing() {
         return closing;
     }
 
-    boolean isClosed() {
+    @Override
+    public boolean isClosed() {
         return closed;
     }
 
@@ -241,9 +244,33 @@ final class Engine {
         }
     }
 
-    static String text(InetSocketAddress address) {
-        String host = address.getAddress().getHostAddress();
-        return (host.indexOf(':') < 0 ? host : "[" + host + "]") + ":" + address.getPort();
+    // Peers that connect
+
+    @Override
+    public @Nullable LinkOwner find(long id) {
+        return rails.find(id);
+    }
+
+    @Override
+    public void comes() {
+        arrivals.comes();
+    }
+
+    @Override
+    public void hasCome() {
+        arrivals.hasCome();
+    }
+
+    @Override
+    public @Nullable LinkOwner admit(InetSocketAddress peer, boolean claims) {
+        Session session = arrivals.admit(peer, claims);
+        return session == null ? null : session.rail;
+    }
+
+    @Override
+    public Carrier.@Nullable Connection claimed(@Nullable UUID name) {
+        Session session = rails.claimed(name);
+        return session == null ? null : session.rail.connection();
     }
 
     // Threads
@@ -267,15 +294,15 @@ final class Engine {
         }
     }
 
-    /** Notes an interrupt of a thread of the node, which goes on unless the node is being closed. */
-    void interrupted() {
+    @Override
+    public void interrupted() {
         if (!closed) {
             Daemons.interrupted();
         }
     }
 
-    /** Notes the failure of a thread of the node, which goes on after a pause: it tells others the end. */
-    void failed(Throwable why) {
+    @Override
+    public void failed(Throwable why) {
         try {
             fail(why);
             LockSupport.parkNanos(TICK_NANOS);
@@ -292,12 +319,13 @@ final class Engine {
      * Ends all channels, because no more progress is possible. Memory may be what is missing. So the end is noted, and all
      * threads are woken, before anything is allocated. A thread that finds a channel of the node open ends it.
      */
-    void fail(Throwable why) {
+    @Override
+    public void fail(Throwable why) {
         fail(EndReason.FAILED, why);
     }
 
-    /** Ends all channels, because the device of the node was removed. */
-    void deviceRemoved() {
+    @Override
+    public void deviceRemoved() {
         if (broken == null) { // each connection reports it
             EndReason reason = EndReason.DEVICE_REMOVED;
             fail(reason, new ChannelException(reason, toString(), "", null));
@@ -518,8 +546,8 @@ final class Engine {
         return handled;
     }
 
-    /** Makes sure that a thread which the program's code runs in has room to handle what it has taken, before it does. */
-    void checkRoom() {
+    @Override
+    public void checkRoom() {
         if (!isLoop() || handlers.areBusy()) {
             StackRoom.check(ROOM);
         }
@@ -625,7 +653,7 @@ final class Engine {
         checkUsable();
         try (var _ = table.held()) {
             if (handler != null) {
-                throw new IllegalStateException("The node at " + text(address) + " has a handler already");
+                throw new IllegalStateException("The node at " + IpAddresses.text(address) + " has a handler already");
             }
             handler = with;
         }
@@ -718,14 +746,15 @@ final class Engine {
 
     void checkUsable() {
         if (closing) {
-            throw new IllegalStateException("The node at " + text(address) + " is closed");
+            throw new IllegalStateException("The node at " + IpAddresses.text(address) + " is closed");
         }
         Throwable why = broken;
         if (why instanceof ChannelException known && known.reason() == EndReason.DEVICE_REMOVED) {
             throw known.again();
         }
         if (why != null) {
-            throw new ChannelException(EndReason.FAILED, "node " + text(address), "The node can't go on", why);
+            throw new ChannelException(
+                    EndReason.FAILED, "node " + IpAddresses.text(address), "The node can't go on", why);
         }
     }
 
@@ -733,7 +762,7 @@ final class Engine {
         Session session = enter(peer, false);
         if (session == null) {
             checkUsable();
-            throw new IllegalStateException("The node at " + text(address) + " has its " + slots.length()
+            throw new IllegalStateException("The node at " + IpAddresses.text(address) + " has its " + slots.length()
                     + " channels: close some, or raise NodeOptions.maxChannels()");
         }
         return session;
@@ -749,7 +778,8 @@ final class Engine {
     Channel takeAccepted() {
         checkUsable();
         if (handler != null) {
-            throw new IllegalStateException("The handler of the node at " + text(address) + " gets its channels");
+            throw new IllegalStateException(
+                    "The handler of the node at " + IpAddresses.text(address) + " gets its channels");
         }
         Session session = arrivals.next();
         return session == null ? null : session.channel;
@@ -759,7 +789,7 @@ final class Engine {
         Channel channel = await(accepting, takeAccepted, timeout);
         if (channel == null) {
             throw new VerbsTimeoutException(
-                    carrier.acceptor(), "node " + text(address), timeout, "No peer has connected");
+                    carrier.acceptor(), "node " + IpAddresses.text(address), timeout, "No peer has connected");
         }
         return channel;
     }
@@ -957,7 +987,7 @@ final class Engine {
 
     @Override
     public String toString() {
-        return "node " + text(address) + " on " + carrier.device() + " (" + channels() + " of " + slots.length()
-                + " channels, " + arrivals.count() + " waiting)";
+        return "node " + IpAddresses.text(address) + " on " + carrier.device() + " (" + channels() + " of "
+                + slots.length() + " channels, " + arrivals.count() + " waiting)";
     }
 }

@@ -2,6 +2,8 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.link.Carrier;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RegionOptions;
@@ -24,10 +26,6 @@ import org.jspecify.annotations.Nullable;
 final class Exports {
     /** The largest number of bytes of a name. */
     static final int MAX_NAME = Wire.GREETING_BYTES;
-
-    /** The rights of peers. */
-    static final Set<AccessFlag> RIGHTS =
-            EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
 
     final Carrier carrier;
     private final Consumer<Export> revoker;
@@ -75,8 +73,9 @@ final class Exports {
             Function<Set<AccessFlag>, MemoryRegion> register) {
         bytes(name);
         ArenaLifetime.of(arena).checkOpen();
-        if (rights.isEmpty() || !RIGHTS.containsAll(rights)) {
-            throw new IllegalArgumentException("access of an export must be some of " + RIGHTS + ", got " + rights);
+        if (rights.isEmpty() || !Carrier.RIGHTS_OF_PEERS.containsAll(rights)) {
+            throw new IllegalArgumentException(
+                    "access of an export must be some of " + Carrier.RIGHTS_OF_PEERS + ", got " + rights);
         }
         EnumSet<AccessFlag> access = EnumSet.copyOf(rights);
         Set<AccessFlag> local = new HashSet<>(carrier.rightsToExport(access));

@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.link.Registrar;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import java.io.EOFException;

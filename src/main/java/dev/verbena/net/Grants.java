@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.link.Link;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -37,7 +38,7 @@ final class Grants {
         if (known != null) {
             return known.shown().get();
         }
-        Link.Key key = on.grant(Rail.BIND, export);
+        Link.Key key = on.grant(Link.BIND, export.region(), export.access(), export.arena());
         if (key.isPosted()) {
             binding++;
             session.rail.posted();

@@ -1,5 +1,9 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.link.Carrier;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.wire.Seal;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;

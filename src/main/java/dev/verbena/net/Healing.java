@@ -1,7 +1,12 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.link.Ways;
+import dev.verbena.internal.wire.Totals;
+import dev.verbena.internal.wire.Wire;
 import java.net.InetSocketAddress;
 import java.util.Comparator;
 import java.util.EnumSet;
@@ -381,7 +386,7 @@ final class Healing {
         }
         Ways.Way over = session.rail.way();
         InetSocketAddress own = session.rail.with().carrier.addresses().get(over.own());
-        return ", from " + own.getAddress().getHostAddress() + " to " + Engine.text(over.peer());
+        return ", from " + own.getAddress().getHostAddress() + " to " + IpAddresses.text(over.peer());
     }
 
     private void record(String change, String details) {

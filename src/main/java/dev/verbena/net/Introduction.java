@@ -2,6 +2,8 @@ package dev.verbena.net;
 
 import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.internal.noise.NoiseHandshake.Pattern;
+import dev.verbena.internal.wire.Seal;
+import dev.verbena.internal.wire.Wire;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.security.SecureRandom;
@@ -95,7 +97,7 @@ final class Introduction {
         MemorySegment bytes = MemorySegment.ofArray(greeting);
         new Wire.Greeting(options.window(), options.messageSize(), options.calls(), new byte[tokenLength], claim)
                 .writeTo(bytes);
-        Wire.protect(bytes, options.protection(), transport);
+        Wire.protect(bytes, options.protection().code(), transport.code());
         if (asks) {
             Wire.ask(bytes);
         }

@@ -31,7 +31,7 @@ final class Kept {
     private long requests;
 
     Kept(NodeOptions options) {
-        int size = Integer.highestOneBit(Sizes.buffers(options) + 2 * options.calls()) << 2;
+        int size = Integer.highestOneBit(options.sizes().buffers() + 2 * options.calls()) << 2;
         mask = size - 1;
         buffers = new Buffer[size];
         kinds = new int[size];

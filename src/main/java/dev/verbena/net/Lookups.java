@@ -1,6 +1,8 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsException;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.wire.Wire;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.wire.Wire;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

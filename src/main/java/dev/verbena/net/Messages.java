@@ -3,6 +3,9 @@ package dev.verbena.net;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Fields;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.wire.Totals;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import java.lang.foreign.MemorySegment;
@@ -84,10 +87,10 @@ final class Messages {
         this.stalls = new Stalls(session);
         this.calls = new Calls(session, engine, this, options.calls());
         this.pulls = new Pulls(session, engine, this, calls);
-        this.receives = new Buffer[Sizes.receiveDepth(options)];
+        this.receives = new Buffer[options.sizes().receiveDepth()];
         this.arrived = new Buffer[options.window()];
         this.mostPlain = options.sends();
-        this.sends = new Buffer[Sizes.buffers(options)];
+        this.sends = new Buffer[options.sizes().buffers()];
         this.idle = new Buffer[sends.length];
     }
 
@@ -100,16 +103,16 @@ final class Messages {
     /** Makes the buffers, and posts all receives. */
     void open(Link on, MemoryRegion memory) {
         placed = memory;
-        on.open(memory, Sizes.pieces(options));
+        on.open(memory);
         int piece = 0;
-        int room = options.room();
+        int room = options.sizes().room();
         long size = (long) options.messageSize() + room;
         for (int i = 1; i < receives.length; i++) {
             receives[i] = new Buffer(i, on.piece(piece++, size), room);
         }
         for (int i = 0; i < sends.length; i++) {
             LocalMemory whole = on.piece(piece++, size);
-            sends[i] = Sizes.sealsCopies(options)
+            sends[i] = options.sizes().sealsCopies()
                     ? new Buffer(i, on.piece(piece++, size), room, whole.segment())
                     : new Buffer(i, whole, room);
             idle[sends.length - 1 - i] = sends[i];
@@ -122,13 +125,13 @@ final class Messages {
 
     /** Gives all buffers the memory that they have, as another device knows it. */
     private void moveBuffers(Link on) {
-        long size = (long) options.messageSize() + options.room();
+        long size = (long) options.messageSize() + options.sizes().room();
         int piece = 0;
         for (int i = 1; i < receives.length; i++) {
             receives[i].move(on.piece(piece++, size));
         }
         for (Buffer each : sends) {
-            if (Sizes.sealsCopies(options)) {
+            if (options.sizes().sealsCopies()) {
                 piece++; // the program's memory is not posted
             }
             each.move(on.piece(piece++, size));
@@ -138,7 +141,7 @@ final class Messages {
     /** Posts all receives again that the program does not have, over another connection. */
     void openAgain(Link on, MemoryRegion memory) {
         MemoryRegion here = on.here(memory);
-        on.open(here, Sizes.pieces(options));
+        on.open(here);
         if (here != placed) {
             placed = here;
             moveBuffers(on);
@@ -158,7 +161,7 @@ final class Messages {
     }
 
     void post(Link on, Buffer buffer) {
-        on.receive(Rail.RECEIVE | buffer.index, buffer.whole());
+        on.receive(Link.RECEIVE | buffer.index, buffer.whole());
     }
 
     Buffer receive(int index) {
@@ -322,7 +325,7 @@ final class Messages {
             if (kind == Wire.FAULT) {
                 counts.faults++;
             }
-            arrive(buffer, bytes, kind, code);
+            buffer.arrive(bytes, kind, code);
             return calls.answered(buffer) ? null : "Reply to call " + code + ", which is not open";
         }
         if (!totals.takenByPeer()) {
@@ -334,7 +337,7 @@ final class Messages {
         if (kind != Wire.DATA && kind != Wire.NOTICE && !calls.asked(code)) {
             return "Call " + code + " is beyond the limit, or open already";
         }
-        arrive(buffer, bytes, kind, code);
+        buffer.arrive(bytes, kind, code);
         if (kind == Wire.OFFER) {
             int rest = options.offerBytes(session.devicesOfPeer);
             if (bytes < rest) {
@@ -353,13 +356,6 @@ final class Messages {
         ARRIVED.setOpaque(this, arrivedCount + 1);
         arrivalChanged();
         return null;
-    }
-
-    private static void arrive(Buffer buffer, int bytes, int kind, int call) {
-        buffer.length(bytes);
-        buffer.kind = kind;
-        buffer.call = call;
-        buffer.state(Buffer.State.ARRIVED);
     }
 
     private void arrivalChanged() {
@@ -492,7 +488,7 @@ final class Messages {
         }
         Buffer buffer = arrived[arrivedFirst];
         Message next = buffer.next(session.channel, reuse);
-        if (isAsking(buffer) && !calls.reserveReply()) {
+        if (buffer.isAsking() && !calls.reserveReply()) {
             if (session.cause() == null) {
                 return null; // until the peer's adapter has acknowledged an earlier reply
             }
@@ -502,11 +498,6 @@ final class Messages {
         ARRIVED.setOpaque(this, arrivedCount - 1);
         arrivedFirst = place(arrivedFirst + 1);
         return next;
-    }
-
-    /** Returns true for a request or an offer without a reply. */
-    private static boolean isAsking(Buffer buffer) {
-        return (buffer.kind == Wire.CALL || buffer.kind == Wire.OFFER) && buffer.call != Buffer.NO_CALL;
     }
 
     /** Takes a message back from the program. */
@@ -545,7 +536,7 @@ final class Messages {
     }
 
     private void takeBackReceived(Buffer buffer) {
-        if (isAsking(buffer)) {
+        if (buffer.isAsking()) {
             fault(buffer, "");
         }
         if (postAgain(buffer)) {
@@ -728,7 +719,7 @@ final class Messages {
     boolean refuseAfter(Message message, Throwable thrown) {
         try (var _ = lock.held()) {
             Buffer buffer = message.ownedOrNull();
-            if (buffer == null || !isAsking(buffer)) {
+            if (buffer == null || !buffer.isAsking()) {
                 return false;
             }
             fault(buffer, Faults.textFor(thrown, options.protection()));
@@ -740,7 +731,7 @@ final class Messages {
     boolean isUnanswered(Message message) {
         try (var _ = lock.held()) {
             Buffer buffer = message.ownedOrNull();
-            return buffer != null && isAsking(buffer);
+            return buffer != null && buffer.isAsking();
         }
     }
 }

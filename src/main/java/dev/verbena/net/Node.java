@@ -4,6 +4,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.verbs.AccessFlag;
@@ -127,7 +128,7 @@ public final class Node extends VerbsObject {
         } catch (IOException e) {
             throw new ChannelException(
                     EndReason.UNREACHABLE,
-                    Engine.text(peer),
+                    IpAddresses.text(peer),
                     "No network of this machine reaches it: " + e.getMessage(),
                     e);
         }
@@ -138,7 +139,7 @@ public final class Node extends VerbsObject {
         checkResolved(peer);
         if (peer.getAddress().isAnyLocalAddress() || peer.getPort() == 0) {
             throw new IllegalArgumentException(
-                    "peer must be an address and port that a node listens at, got " + Engine.text(peer));
+                    "peer must be an address and port that a node listens at, got " + IpAddresses.text(peer));
         }
     }
 
@@ -147,7 +148,7 @@ public final class Node extends VerbsObject {
         checkResolved(own);
         if (own.getAddress().isAnyLocalAddress()) {
             throw new IllegalArgumentException("own address must be that of one device, got the wildcard address "
-                    + Engine.text(own) + ": open a node for each device");
+                    + IpAddresses.text(own) + ": open a node for each device");
         }
     }
 

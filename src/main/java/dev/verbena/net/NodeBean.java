@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.IpAddresses;
 import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Map;
@@ -26,7 +27,7 @@ final class NodeBean implements NodeMXBean {
     }
 
     private static ObjectName name(Engine engine) throws JMException {
-        return new ObjectName("dev.verbena:type=Node,address=" + ObjectName.quote(Engine.text(engine.address)));
+        return new ObjectName("dev.verbena:type=Node,address=" + ObjectName.quote(IpAddresses.text(engine.address)));
     }
 
     /** Adds a node to the MBean server. Returns false if a node over TCP has the same address as one of a device. */

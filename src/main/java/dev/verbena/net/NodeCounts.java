@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.jfr.Recorder;
 import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicLong;
@@ -42,7 +43,7 @@ final class NodeCounts {
         if (Recorder.isPresent()) {
             StrangerEvent event = new StrangerEvent();
             if (event.shouldCommit()) {
-                event.peer = Engine.text(peer);
+                event.peer = IpAddresses.text(peer);
                 event.commit();
             }
         }
@@ -59,7 +60,7 @@ final class NodeCounts {
         if (Recorder.isPresent()) {
             AdmitFailureEvent event = new AdmitFailureEvent();
             if (event.shouldCommit()) {
-                event.peer = Engine.text(peer);
+                event.peer = IpAddresses.text(peer);
                 event.thrown = thrown.toString();
                 event.commit();
             }

@@ -2,9 +2,14 @@ package dev.verbena.net;
 
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Options;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.link.LinkOptions;
+import dev.verbena.internal.link.Sizes;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.device.Mtu;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -512,11 +517,6 @@ public final class NodeOptions extends Options<NodeOptions> {
         return chosen != null ? chosen : SECRETS.of(this) == null ? Protection.NONE : Protection.SEALED;
     }
 
-    /** Returns the number of bytes behind each message for its seal. */
-    int room() {
-        return isSealed() ? Seal.BYTES : 0;
-    }
-
     boolean isSealed() {
         return protection() == Protection.SEALED;
     }
@@ -524,6 +524,36 @@ public final class NodeOptions extends Options<NodeOptions> {
     /** Returns the number of bytes behind those of the program in an offer of a node with a number of devices. */
     int offerBytes(int devices) {
         return Link.Shown.bytes(devices) + (isSealed() ? SealedOffer.KEY_BYTES : 0);
+    }
+
+    /** Returns the sizes of each channel. */
+    Sizes sizes() {
+        return new Sizes(
+                window(),
+                sends(),
+                calls(),
+                operations(),
+                messageSize(),
+                protection() != Protection.NONE,
+                isSealed(),
+                heals());
+    }
+
+    /** Returns what the carriers of a node need of these options. */
+    LinkOptions forLinks(InetSocketAddress own) {
+        List<InetSocketAddress> all = new ArrayList<>(paths());
+        all.addFirst(own);
+        return new LinkOptions(
+                List.copyOf(all),
+                sizes(),
+                maxChannels(),
+                maxWaiting(),
+                handshakeTimeout(),
+                alive(),
+                new LinkOptions.Quality(
+                        optional(TRAFFIC_CLASS.of(this)), optional(SERVICE_LEVEL.of(this)), PATH_MTU.of(this)),
+                COMPLETION_VECTOR.of(this),
+                progress() == Progress.CALLER);
     }
 
     /** Throws if the options of a node contradict each other. */
@@ -598,24 +628,7 @@ public final class NodeOptions extends Options<NodeOptions> {
         return TRANSPORT.of(this);
     }
 
-    OptionalInt trafficClass() {
-        return optional(TRAFFIC_CLASS.of(this));
-    }
-
-    OptionalInt serviceLevel() {
-        return optional(SERVICE_LEVEL.of(this));
-    }
-
     private static OptionalInt optional(@Nullable Integer chosen) {
         return chosen == null ? OptionalInt.empty() : OptionalInt.of(chosen);
-    }
-
-    @Nullable
-    Mtu pathMtu() {
-        return PATH_MTU.of(this);
-    }
-
-    int completionVector() {
-        return COMPLETION_VECTOR.of(this);
     }
 }

@@ -1,6 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.Link;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;

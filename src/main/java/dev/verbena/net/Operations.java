@@ -2,6 +2,9 @@ package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.link.OperationKind;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
@@ -25,22 +28,9 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     /** The rate of a wire that is not dead. */
     private static final long SLOWEST_BYTES_PER_SECOND = 4 << 20;
 
-    /** The kinds of operations. */
-    enum Kind {
-        READ,
-        WRITE,
-        FETCH_AND_ADD,
-        COMPARE_AND_SWAP;
-
-        /** Returns true if the operation changes a number of 8 bytes. */
-        boolean isAtomic() {
-            return this == FETCH_AND_ADD || this == COMPARE_AND_SWAP;
-        }
-    }
-
     /** An operation. */
     final class Operation extends Numbers.Pending<Long> {
-        private Kind kind = Kind.READ;
+        private OperationKind kind = OperationKind.READ;
         private long bytes;
 
         /** This side's memory, and the rest of the request, which may have to be posted again. */
@@ -111,7 +101,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
      * @param second the number that replaces the expected one
      * @return the ticket; 0 if as many operations as may be are under way
      */
-    long post(Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
+    long post(OperationKind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
         register(local);
         try (var _ = session.lock.held()) {
             Operation posted = tryPost(checkCanBegin(), kind, local, remote, first, second);
@@ -127,7 +117,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     }
 
     private @Nullable Operation tryPost(
-            Link on, Kind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
+            Link on, OperationKind kind, @Nullable LocalMemory local, RemoteMemory remote, long first, long second) {
         if (sealed) {
             checkFound(remote);
         }
@@ -143,13 +133,13 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     private void post(
             Link on,
             Operation next,
-            Kind kind,
+            OperationKind kind,
             @Nullable LocalMemory local,
             RemoteMemory remote,
             long first,
             long second) {
         LocalMemory memory = memory(on, next.number, local);
-        if (local == null && kind == Kind.WRITE) {
+        if (local == null && kind == OperationKind.WRITE) {
             memory.segment().set(ValueLayout.JAVA_LONG, 0, first);
         }
         on.post(kind, MARK | next.number, memory, there(remote), kind.isAtomic() ? first : 0, second);
@@ -175,7 +165,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
     /** Posts a read or a write now or later, and returns its future; null if as many as may wait do. */
     @Nullable
-    CompletableFuture<Long> postLater(Kind kind, LocalMemory local, RemoteMemory remote) {
+    CompletableFuture<Long> postLater(OperationKind kind, LocalMemory local, RemoteMemory remote) {
         register(local);
         try (var _ = session.lock.held()) {
             Link open = checkCanBegin();
@@ -241,7 +231,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             if (!session.messages.hasCredit()) {
                 return false;
             }
-            post(on, mine, Kind.WRITE, data, to, 0, 0);
+            post(on, mine, OperationKind.WRITE, data, to, 0, 0);
             return session.messages.sendWithCredit(buffer, Wire.NOTICE);
         }
     }
@@ -406,7 +396,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
 
     /** Carries out an operation, and waits for its end. */
     long finish(
-            Operations.Kind kind,
+            OperationKind kind,
             @Nullable LocalMemory local,
             RemoteMemory remote,
             long first,

@@ -1,6 +1,8 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.wire.Wire;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,14 +1,24 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.link.Carrier;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.link.LinkOwner;
+import dev.verbena.internal.link.Ways;
+import dev.verbena.internal.wire.EndCode;
+import dev.verbena.internal.wire.Seal;
+import dev.verbena.internal.wire.Totals;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.net.SessionState.Event;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.WorkStatus;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.UUID;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -17,24 +27,9 @@ import org.jspecify.annotations.Nullable;
  * has what is said over it. The channel's lock guards all fields, and no call waits under it. Methods for carriers and for
  * other threads take the lock; all others are called under it.
  */
-final class Rail {
-    /** The sends of the channel itself: greeting, goodbye, and two for grants and signs of life. */
-    private static final int CONTROL_SENDS = 4;
-
-    /** The receives for the peer's greeting, goodbye and bare grants. */
-    static final int CONTROL_RECEIVES = 2 + Totals.RESERVED_GRANTS;
-
+final class Rail implements LinkOwner {
     /** The sends of the channel itself that only others than a piece of a transfer may use: for a goodbye and a grant. */
     private static final int RESERVED_SENDS = 2;
-
-    /** Marks the number of a receive in a request's id. */
-    static final int RECEIVE = 0x8000;
-
-    /** The place of a binding of a memory window in a request's id. */
-    static final int BIND = 0x7ffe;
-
-    /** The place of a message without bytes, and of a sign of life, in a request's id. */
-    static final int CONTROL = 0x7fff;
 
     /** The channel. That of a peer which goes on with another one changes once, in the thread that makes progress. */
     volatile Session session;
@@ -90,26 +85,60 @@ final class Rail {
         this.options = engine.options;
         this.key = key;
         this.incoming = incoming;
-        this.controlRoom = controlSends(options);
+        this.controlRoom = options.sizes().controlSends();
         this.greetings = new Greetings(this, engine);
     }
 
-    /**
-     * Returns the number of sends of the channel itself. With a secret there is the proof too; and if the channel is sealed,
-     * one for each piece that is asked for or that is ready.
-     */
-    static int controlSends(NodeOptions options) {
-        return switch (options.protection()) {
-            case NONE -> CONTROL_SENDS;
-            case AUTHENTICATED -> CONTROL_SENDS + 1;
-            case SEALED -> CONTROL_SENDS + 1 + 2 * options.calls();
-        };
+    // For the carriers
+
+    @Override
+    public BiasedLock lock() {
+        return session.lock;
     }
 
-    // Connecting: for the carriers
+    @Override
+    public VerbsArena arena() {
+        return arena;
+    }
 
-    /** Notes the connection that begins to be made. */
-    void connecting(Carrier.Connection made, Ways.Way over) {
+    @Override
+    public VerbsArena lastingArena() {
+        return session.arena;
+    }
+
+    @Override
+    public Object holder() {
+        return session;
+    }
+
+    @Override
+    public @Nullable UUID goesOn() {
+        Healing healing = session.healing;
+        return resumes && healing != null ? healing.id : null;
+    }
+
+    @Override
+    public Carrier.@Nullable Connection before() {
+        return resumes ? session.rail.connection() : null;
+    }
+
+    @Override
+    public void allocate() {
+        session.allocate();
+    }
+
+    @Override
+    public MemorySegment target(int place) {
+        return session.messages.receive(place & ~Link.RECEIVE).all;
+    }
+
+    @Override
+    public boolean isOfStranger() {
+        return session.isOfStranger();
+    }
+
+    @Override
+    public void connecting(Carrier.Connection made, Ways.Way over) {
         connection = made;
         way = over;
     }
@@ -119,8 +148,8 @@ final class Rail {
         return Objects.requireNonNull(way);
     }
 
-    /** Accepts a peer. Returns false if the channel has ended. */
-    boolean accept(Carrier.Connection made) {
+    @Override
+    public boolean accept(Carrier.Connection made) {
         connection = made;
         try (var _ = session.lock.held()) {
             boolean prepared = prepare();
@@ -132,11 +161,8 @@ final class Rail {
         }
     }
 
-    /**
-     * Makes the queues, and posts the receive of the peer's greeting. The side that connects posts all receives: the peer may
-     * send when it has its greeting. Returns false if the channel has ended.
-     */
-    boolean prepare() {
+    @Override
+    public boolean prepare() {
         if (!incoming) {
             session.allocate(); // takes long, and needs no lock
         }
@@ -145,7 +171,7 @@ final class Rail {
             if (!is(RailState.CONNECTING) || with == null || retired) {
                 return false;
             }
-            Link made = with.link(options, this);
+            Link made = with.link();
             made.serves(key, session.toText());
             if (incoming || !resumes) {
                 session.begin(made); // else the channel still has another connection
@@ -156,8 +182,8 @@ final class Rail {
         }
     }
 
-    /** Notes that the connection is made, for the side that connects. */
-    void established() {
+    @Override
+    public void established() {
         try (var _ = session.lock.held()) {
             Link on = link;
             if (!incoming && on != null && happen(RailState.Event.CONNECTED)) {
@@ -179,13 +205,13 @@ final class Rail {
         return healing != null && healing.next() == this;
     }
 
-    /** Returns true once the channel needs this connection no more. What happens to it concerns nobody. */
-    boolean isRetired() {
+    @Override
+    public boolean isRetired() {
         return retired;
     }
 
-    /** Notes that the connection has ended. */
-    void disconnected(String details) {
+    @Override
+    public void disconnected(String details) {
         try (var _ = session.lock.held()) {
             if (!retired && (isTried() || !session.happen(Event.DONE, null))) {
                 end(Event.LOST, EndReason.LOST, details, null);
@@ -193,8 +219,9 @@ final class Rail {
         }
     }
 
-    /** Ends the connection, for a reason that the carrier knows. */
-    void end(EndReason reason, String details, @Nullable Throwable why) {
+    @Override
+    public void end(int code, String details, @Nullable Throwable why) {
+        EndReason reason = EndReason.of(code);
         try (var _ = session.lock.held()) {
             if (!retired) {
                 end(reason == EndReason.FAILED ? Event.ABORTED : Event.LOST, reason, details, why);
@@ -202,8 +229,13 @@ final class Rail {
         }
     }
 
-    /** Notes that the device has lost the path. Returns false if the channel can't have another one. */
-    boolean losesPath(String details) {
+    @Override
+    public void abort(int code, String details) {
+        abort(EndReason.of(code), details);
+    }
+
+    @Override
+    public boolean losesPath(String details) {
         try (var _ = session.lock.held()) {
             if (!retired && isTried()) {
                 end(Event.LOST, EndReason.UNREACHABLE, details, null);
@@ -213,9 +245,9 @@ final class Rail {
         }
     }
 
-    /** Ends the connection because of a failure of this side. */
-    void fail(Throwable why) {
-        end(EndReason.FAILED, String.valueOf(why.getMessage()), why);
+    @Override
+    public void fail(Throwable why) {
+        end(EndCode.FAILED, String.valueOf(why.getMessage()), why);
     }
 
     /** Ends the connection, and with it the channel, unless that can have another one. The caller holds the lock. */
@@ -237,12 +269,8 @@ final class Rail {
         abort(EndReason.PROTOCOL_ERROR, details);
     }
 
-    /**
-     * Notes that a request has failed.
-     *
-     * @param failure makes the exception for it
-     */
-    void failed(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
+    @Override
+    public void failed(int place, WorkStatus status, Supplier<? extends @Nullable Throwable> failure) {
         boolean flushed = status == WorkStatus.WORK_REQUEST_FLUSHED;
         if (flushed && is(RailState.CONNECTING) && !incoming) {
             return; // the library flushes the receives of a refused connection before it tells the reason
@@ -255,10 +283,10 @@ final class Rail {
             return;
         }
         boolean noAnswer = status == WorkStatus.RETRY_EXCEEDED;
-        boolean denied = (place & RECEIVE) == 0
+        boolean denied = (place & Link.RECEIVE) == 0
                 && (place & Operations.MARK) != 0
-                && place != CONTROL
-                && place != BIND
+                && place != Link.CONTROL
+                && place != Link.BIND
                 && !noAnswer;
         EndReason reason = denied ? EndReason.ACCESS_DENIED : EndReason.LOST;
         if (noAnswer || isTried()) {
@@ -268,8 +296,8 @@ final class Rail {
         }
     }
 
-    /** Notes that a request of this side has succeeded: the peer's adapter has acknowledged it. */
-    void sent(int place) {
+    @Override
+    public void sent(int place) {
         if (session.state() != SessionState.RELEASED) {
             acknowledged(place);
             if (!isTried()) {
@@ -295,8 +323,8 @@ final class Rail {
         return state == expected && !session.state().hasEnded();
     }
 
-    /** Returns true until the peer has greeted, and has proved that the greeting is its own. */
-    boolean isHalfOpen() {
+    @Override
+    public boolean isHalfOpen() {
         return state.isHalfOpen() && session.state() == SessionState.OPENING;
     }
 
@@ -311,7 +339,8 @@ final class Rail {
         return link;
     }
 
-    Carrier.@Nullable Connection connection() {
+    @Override
+    public Carrier.@Nullable Connection connection() {
         return connection;
     }
 
@@ -321,7 +350,7 @@ final class Rail {
     }
 
     Transport transport() {
-        return with().transport;
+        return with().isOverTcp() ? Transport.TCP : Transport.RDMA;
     }
 
     QueuePair queuePair() {
@@ -345,7 +374,7 @@ final class Rail {
         } else { // the proof has the totals
             Wire.writeHeader(greeting.segment(), Wire.GREETING, 0, 0, 0, 0);
         }
-        on.send(CONTROL, greeting);
+        on.send(Link.CONTROL, greeting);
         controlPosted();
     }
 
@@ -402,7 +431,7 @@ final class Rail {
         if (by != null) {
             by.seal(head, 0, head);
         }
-        on.send(CONTROL, on.nextBare(by != null));
+        on.send(Link.CONTROL, on.nextBare(by != null));
         controlPosted();
     }
 
@@ -442,24 +471,20 @@ final class Rail {
     void acknowledged(int place) {
         heard = true;
         outstanding--;
-        if (place == CONTROL) {
+        if (place == Link.CONTROL) {
             controlRoom++;
         }
     }
 
     // Receiving
 
-    /**
-     * Handles a message of the peer.
-     *
-     * @param arrived the number of bytes, with those of the header and of the seal
-     */
-    void received(int place, int arrived) {
+    @Override
+    public void received(int place, int arrived) {
         if (session.state().hasEnded()) {
             return;
         }
-        heard |= transport() == Transport.RDMA; // over TCP, a peer may send and not receive
-        Buffer buffer = session.messages.receive(place & ~RECEIVE);
+        heard |= !with().isOverTcp(); // over TCP, a peer may send and not receive
+        Buffer buffer = session.messages.receive(place & ~Link.RECEIVE);
         int bytes = open(buffer, arrived);
         if (bytes < 0) {
             return;
@@ -551,8 +576,8 @@ final class Rail {
         }
     }
 
-    /** Ends the channel, whose connection carries what no node sends. */
-    void wireBroken(String details) {
+    @Override
+    public void wireBroken(String details) {
         if (seal == null) {
             broken(details);
         } else {
@@ -672,7 +697,7 @@ final class Rail {
             }
         } else if (quiet > alive && hasControlRoom() && on != null) {
             try {
-                on.probe(CONTROL);
+                on.probe(Link.CONTROL);
                 controlPosted();
             } catch (RuntimeException | Error refused) {
                 session.endLocked(

@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.wire.Wire;
 import org.jspecify.annotations.Nullable;
 
 /** The states of a rail, in the order in which a rail goes through them, and the table of their changes: {@link #after}. */

@@ -1,5 +1,7 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.wire.Totals;
+import dev.verbena.internal.wire.Wire;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;

@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.jfr.Recorder;
 import java.util.Comparator;
 import java.util.Set;
@@ -47,7 +48,7 @@ final class RecordedNodes {
         NodeStatistics now = engine.statistics();
         Latency calls = engine.latency(false);
         Latency handlers = engine.latency(true);
-        event.node = Engine.text(engine.address);
+        event.node = IpAddresses.text(engine.address);
         event.sent = now.sent();
         event.received = now.received();
         event.sentBytes = now.sentBytes();

@@ -1,7 +1,9 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.link.Link;
 import dev.verbena.internal.noise.NoiseCipher;
+import dev.verbena.internal.wire.Seal;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,9 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.link.Carrier;
+import dev.verbena.internal.link.Link;
 import dev.verbena.internal.noise.NoiseCipher;
+import dev.verbena.internal.wire.Seal;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

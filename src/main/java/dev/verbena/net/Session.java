@@ -4,8 +4,11 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.net.SessionState.Event;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
@@ -101,7 +104,7 @@ final class Session {
     /** Allocates the memory of the messages, which may take long: the caller holds no lock. */
     void allocate() {
         if (memory == null) {
-            memory = rail.with().memory(options, Sizes.pieces(options), arena);
+            memory = rail.with().memory(options.sizes(), arena);
         }
     }
 
@@ -188,9 +191,9 @@ final class Session {
 
     /** Notes that a request has succeeded: the peer's adapter has acknowledged it. */
     void sent(int place) {
-        if (place == Rail.CONTROL) {
+        if (place == Link.CONTROL) {
             messages.pulls.wakeForRoom();
-        } else if (place == Rail.BIND) {
+        } else if (place == Link.BIND) {
             grants.bound();
             changes.wakeAll();
         } else if ((place & Operations.MARK) != 0) {
@@ -729,7 +732,7 @@ final class Session {
     }
 
     String toText() {
-        return (incoming ? "from " : "to ") + Engine.text(peer);
+        return (incoming ? "from " : "to ") + IpAddresses.text(peer);
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.verbena.net;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.StackRoom;
+import dev.verbena.internal.link.Link;
 import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.link.Link;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
@@ -430,8 +431,8 @@ class ChannelTest extends ConnectedTest {
                 .containsExactlyInAnyOrder(
                         (3 + 2 + 2 * 5 + 3) * (256L + 64) + 7 * Long.BYTES,
                         (3 + 2 + 2 * 5 + 3) * (256L + 64) + 7 * Long.BYTES,
-                        Link.greetings(options),
-                        Link.greetings(options));
+                        Link.greetings(options.sizes()),
+                        Link.greetings(options.sizes()));
     }
 
     @Test

@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.Loopback;

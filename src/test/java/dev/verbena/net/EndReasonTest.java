@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.wire.Wire;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -39,7 +40,7 @@ class EndReasonTest {
     @Test
     void otherReasonsAreNeverSent() {
         assertThat(Stream.of(EndReason.values()).filter(reason -> !SENT.contains(reason) && reason != EndReason.LOST))
-                .allSatisfy(reason -> assertThat(reason.code).isEqualTo(-1));
+                .allSatisfy(reason -> assertThat(reason.code).isNegative());
         assertThat(EndReason.of(SENT.size())).isEqualTo(EndReason.PEER_FAILED);
         assertThat(EndReason.of(4095)).isEqualTo(EndReason.PEER_FAILED);
     }

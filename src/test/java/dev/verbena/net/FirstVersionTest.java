@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Listener;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.FencedTest;
 import java.lang.foreign.MemorySegment;
 import java.util.HexFormat;

@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.wire.Seal;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.net.CutWire.Packet;
 import dev.verbena.support.Await;
 import dev.verbena.support.VethWire;

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

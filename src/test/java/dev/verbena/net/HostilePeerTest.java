@@ -13,6 +13,9 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.Listener;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
@@ -484,7 +487,7 @@ class HostilePeerTest extends PeersTest {
                 .extracting(event -> event.getLong("size"))
                 .filteredOn(size -> size != RawPeer.REGISTERED)
                 .hasSize(admitted ? 3 : 2)
-                .filteredOn(size -> size != Link.greetings(SMALL))
+                .filteredOn(size -> size != Link.greetings(SMALL.sizes()))
                 .hasSize(admitted ? 1 : 0);
     }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.tools.attach.VirtualMachine;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import java.io.BufferedReader;
@@ -83,7 +84,7 @@ class ManagedNodeTest {
         String address;
         try (VerbsArena arena = VerbsArena.ofShared()) {
             Failed nodes = Failed.open(arena);
-            address = Engine.text(nodes.client().address());
+            address = IpAddresses.text(nodes.client().address());
             NodeMXBean bean = bean(server, address);
             assertThat(bean.getDescription()).isEqualTo(nodes.client().toString());
             assertThat(bean.getStatistics())
@@ -92,12 +93,13 @@ class ManagedNodeTest {
             assertThat(bean.getHandlerLatency()).isEqualTo(nodes.client().handlerLatency());
             assertThat(bean.getHandlerFailure()).isEmpty();
             assertThat(bean.getCallFailure())
-                    .isEqualTo("to " + Engine.text(nodes.server().address()) + ": java.lang.IllegalArgumentException");
+                    .isEqualTo("to " + IpAddresses.text(nodes.server().address())
+                            + ": java.lang.IllegalArgumentException");
             assertThat(bean.getPinnedBytesOfProcess()).isEqualTo(VerbsArena.pinnedBytes());
             assertThat(bean.getChannels()).singleElement().satisfies(open -> {
                 Channel channel = nodes.client().channels().getFirst();
                 assertThat(open.channel())
-                        .isEqualTo("to " + Engine.text(nodes.server().address()));
+                        .isEqualTo("to " + IpAddresses.text(nodes.server().address()));
                 assertThat(open.statistics()).isEqualTo(channel.statistics().byName());
                 assertThat(open.latency()).isEqualTo(channel.latency());
                 assertThat(open.handlerLatency()).isEqualTo(channel.handlerLatency());
@@ -110,7 +112,7 @@ class ManagedNodeTest {
     static final class Managed {
         public static void main(String[] arguments) throws Exception {
             try (VerbsArena arena = VerbsArena.ofShared()) {
-                System.out.println(Engine.text(Failed.open(arena).server().address()));
+                System.out.println(IpAddresses.text(Failed.open(arena).server().address()));
                 while (System.in.read() >= 0) {
                     Thread.onSpinWait();
                 }
@@ -169,8 +171,8 @@ class ManagedNodeTest {
             Failed nodes = Failed.open(arena); // before the recorder
             recording.enable("dev.verbena.NodeStatistics").withPeriod(Duration.ofMillis(20));
             recording.setReuse(false);
-            String client = Engine.text(nodes.client().address());
-            String server = Engine.text(nodes.server().address());
+            String client = IpAddresses.text(nodes.client().address());
+            String server = IpAddresses.text(nodes.server().address());
             recording.onEvent("dev.verbena.NodeStatistics", event -> {
                 String node = event.getString("node");
                 if (node.equals(client)) {
@@ -228,7 +230,7 @@ class ManagedNodeTest {
             });
             Node client = Node.open(OWN, TCP, arena);
             Channel channel = client.connect(server.address(), DEADLINE);
-            String peer = "to " + Engine.text(server.address());
+            String peer = "to " + IpAddresses.text(server.address());
             recording.onEvent("dev.verbena.CallFailure", event -> {
                 assertThat(event.getString("channel")).isEqualTo(peer);
                 reasons.add(event.getString("reason"));

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;

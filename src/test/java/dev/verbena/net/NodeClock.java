@@ -1,5 +1,8 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.link.AutoCarrier;
+import dev.verbena.internal.link.Carrier;
+import dev.verbena.internal.link.TcpCarrier;
 import dev.verbena.support.Await;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;

@@ -14,6 +14,9 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.PrivateData;
+import dev.verbena.internal.link.RdmaCarrier;
+import dev.verbena.internal.wire.EndCode;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
@@ -337,11 +340,11 @@ class NodeProgressTest {
     @Test
     void refusalsOfNodesAreKnownByTheirFirstBytes() {
         assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 9, 3})))
-                .isEqualTo(EndReason.TOO_MANY_CHANNELS);
+                .isEqualTo(EndCode.TOO_MANY_CHANNELS);
         assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1, 1, 77})))
-                .isEqualTo(EndReason.OTHER_VERSION);
+                .isEqualTo(EndCode.OTHER_VERSION);
         assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1, (byte) 200})))
-                .isEqualTo(EndReason.PEER_FAILED);
+                .isEqualTo(200);
         assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1})))
                 .isNull();
         for (int i = 0; i < 4; i++) {

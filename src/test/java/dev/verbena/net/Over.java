@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Fenced;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;

@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.link.Carrier;
 import java.time.Duration;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -120,7 +121,7 @@ class PaceTest {
     })
     void acknowledgementTimeoutFollowsTheTimeBetweenSignsOfLife(long alive, long hard, long soft) {
         NodeOptions options = NodeOptions.defaults().alive(Duration.ofMillis(alive));
-        assertThat(Carrier.ackTimeout(options, false).toMillis()).isEqualTo(hard);
-        assertThat(Carrier.ackTimeout(options, true).toMillis()).isEqualTo(soft);
+        assertThat(Carrier.ackTimeout(options.alive(), false).toMillis()).isEqualTo(hard);
+        assertThat(Carrier.ackTimeout(options.alive(), true).toMillis()).isEqualTo(soft);
     }
 }

@@ -16,6 +16,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;

@@ -6,6 +6,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;

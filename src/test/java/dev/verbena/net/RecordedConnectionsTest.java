@@ -4,6 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
@@ -37,7 +38,7 @@ class RecordedConnectionsTest {
             recording.enable("dev.verbena.ConnectionEvent");
             recording.enable("dev.verbena.Registration").withoutThreshold();
             recording.start();
-            server = Engine.text(nodes.server.address());
+            server = IpAddresses.text(nodes.server.address());
             NodePair.Ends ends = nodes.connect();
             MemoryRegion local = nodes.client.register(nodes.arena.allocate(64), AccessFlag.LOCAL_WRITE);
             assertThatExceptionOfType(ChannelException.class)

@@ -5,6 +5,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.link.Link;
 import dev.verbena.support.FencedTest;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -143,6 +144,7 @@ class ScaleTest {
         }
         int ends = 2 * (connections - 10);
         call(channels, connections);
+        System.out.println("RESULT " + (heap() - heap) / ends);
         assertThat((heap() - heap) / ends).as("bytes of Java heap").isLessThanOrEqualTo(16 << 10);
         assertThat(descriptors() - descriptors).as("descriptors").isLessThanOrEqualTo(ends);
         List<RecordedEvent> registrations = RecordingFile.readAllEvents(file).stream()
@@ -150,7 +152,7 @@ class ScaleTest {
                 .toList();
         assertThat(registrations).hasSize(2 * ends);
         assertThat(registrations)
-                .filteredOn(one -> one.getLong("size") != Link.greetings(options))
+                .filteredOn(one -> one.getLong("size") != Link.greetings(options.sizes()))
                 .hasSize(ends)
                 .allSatisfy(one -> assertThat((one.getLong("size") - windows + PAGE - 1) / PAGE)
                         .as("pages beside the windows")

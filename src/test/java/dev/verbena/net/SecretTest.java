@@ -9,7 +9,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.verbena.internal.link.SpareMemory;
 import dev.verbena.internal.noise.NoiseHandshake;
+import dev.verbena.internal.wire.Seal;
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -900,15 +904,15 @@ class SecretTest {
     @Test
     void memoryOfATransferServesTheNextIfItIsLargeEnough() throws Exception {
         NodePair.Ends ends = nodes.connect();
-        List<AtomicReference<Staging.Memory>> idle = List.of(
+        List<AtomicReference<SpareMemory>> idle = List.of(
                 ends.client().session().rail.with().carrier.idle,
                 ends.server().session().rail.with().carrier.idle);
         transfer(ends, 1000);
-        List<Staging.Memory> small = idle.stream().map(AtomicReference::get).toList();
+        List<SpareMemory> small = idle.stream().map(AtomicReference::get).toList();
         transfer(ends, 1000);
         assertThat(idle).map(AtomicReference::get).isEqualTo(small);
         transfer(ends, 100_000);
-        List<Staging.Memory> large = idle.stream().map(AtomicReference::get).toList();
+        List<SpareMemory> large = idle.stream().map(AtomicReference::get).toList();
         assertThat(large).doesNotContainAnyElementsOf(small);
         assertThat(small)
                 .allSatisfy(freed -> assertThat(freed.region().isOpen()).isFalse());

@@ -4,6 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.link.Carrier;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.link.TcpCarrier;
+import dev.verbena.internal.link.TcpLink;
+import dev.verbena.internal.link.TcpMemory;
+import dev.verbena.internal.link.TcpStream;
+import dev.verbena.internal.link.Ways;
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
@@ -133,11 +142,11 @@ class SessionStateTest {
         int disconnected;
 
         Probe(String state) {
-            super(Transport.TCP, engine.carrier);
+            super(true, engine.carrier);
             link = new TcpLink(
                     memory,
                     new TcpStream((TcpCarrier) engine.carrier, memory, session.rail, false),
-                    OPTIONS,
+                    OPTIONS.sizes(),
                     session.rail);
             sessions.add(session);
             session.rail.connecting(this, new Ways.Way(0, session.peer));
@@ -213,7 +222,7 @@ class SessionStateTest {
         private void greet(int versionChange, Protection protection) {
             MemorySegment greeting = session.messages.receive(receive).memory();
             new Wire.Greeting(4, 64, 0, new byte[0], null).writeTo(greeting);
-            Wire.protect(greeting, protection, Transport.RDMA);
+            Wire.protect(greeting, protection.code(), Transport.RDMA.code());
             greeting.set(ValueLayout.JAVA_BYTE, 4, (byte) (Wire.VERSION + versionChange));
             receive(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
         }
@@ -222,7 +231,7 @@ class SessionStateTest {
             MemorySegment message = session.messages.receive(receive).all;
             sequence += Wire.isCounted(kind) ? 1 : 0;
             Wire.writeHeader(message, kind, code, credits, sequence, 0);
-            locked(() -> session.rail.received(Rail.RECEIVE | receive++, Wire.HEADER_BYTES + bytes));
+            locked(() -> session.rail.received(Link.RECEIVE | receive++, Wire.HEADER_BYTES + bytes));
         }
 
         private void locked(Runnable work) {
@@ -251,27 +260,27 @@ class SessionStateTest {
         }
 
         @Override
-        boolean isApart() {
+        public boolean isApart() {
             return false;
         }
 
         @Override
-        Link link(NodeOptions options, Rail rail) {
+        public Link link() {
             return link;
         }
 
         @Override
-        void accept() {
+        public void accept() {
             throw new AssertionError("this side connects");
         }
 
         @Override
-        void disconnect() {
+        public void disconnect() {
             disconnected++;
         }
 
         @Override
-        void forget() {
+        public void forget() {
             // Nobody knows it.
         }
     }

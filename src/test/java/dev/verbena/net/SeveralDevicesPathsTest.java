@@ -3,6 +3,7 @@ package dev.verbena.net;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.link.Ways;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;

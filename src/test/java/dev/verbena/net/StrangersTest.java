@@ -6,6 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.link.TcpCarrier;
+import dev.verbena.internal.link.TcpMemory;
+import dev.verbena.internal.link.TcpStream;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

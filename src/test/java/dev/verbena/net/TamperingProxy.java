@@ -2,6 +2,8 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;

@@ -4,6 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.support.Await;
 import dev.verbena.support.WakeUps;
 import java.lang.foreign.ValueLayout;

@@ -2,6 +2,8 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 
+import dev.verbena.internal.IpAddresses;
+import dev.verbena.internal.link.Carrier;
 import dev.verbena.support.Await;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -36,7 +38,7 @@ class TcpLeaderTest extends TcpTest {
     }
 
     private static boolean works(Thread thread) {
-        return Await.isIn(thread, "dev.verbena.net.TcpCarrier", "turn");
+        return Await.isIn(thread, "dev.verbena.internal.link.TcpCarrier", "turn");
     }
 
     @Test
@@ -71,6 +73,6 @@ class TcpLeaderTest extends TcpTest {
     }
 
     private boolean carrierHas(Thread thread) {
-        return thread.getName().endsWith(Engine.text(carrier.address()));
+        return thread.getName().endsWith(IpAddresses.text(carrier.address()));
     }
 }

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.link.Link;
+import dev.verbena.internal.link.TcpLink;
+import dev.verbena.internal.link.TcpMemory;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import java.lang.foreign.MemorySegment;
@@ -70,9 +73,9 @@ class TcpMemoryTest {
         InetSocketAddress own = new InetSocketAddress("127.0.0.1", 0);
         Engine engine = new Engine(own, options);
         Session session = new Session(engine, 0, own, true);
-        TcpLink link = new TcpLink(memory, null, options, session.rail);
+        TcpLink link = new TcpLink(memory, null, options.sizes(), session.rail);
         Set<AccessFlag> access = Set.of(AccessFlag.REMOTE_READ);
-        Link.Key key = link.grant(0, new Export(null, "table", region, access, arena));
+        Link.Key key = link.grant(0, region, access, arena);
         int number = key.shown().get().memory().key();
         assertThat(memory.find(link, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
                 .isNotNull();

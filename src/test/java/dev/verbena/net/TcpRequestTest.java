@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.link.TcpMemory;
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;

@@ -4,6 +4,12 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.internal.link.TcpCarrier;
+import dev.verbena.internal.link.TcpMemory;
+import dev.verbena.internal.link.TcpStream;
+import dev.verbena.internal.link.Ways;
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.RemoteMemory;

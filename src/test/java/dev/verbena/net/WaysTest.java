@@ -3,6 +3,8 @@ package dev.verbena.net;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.verbena.internal.IpAddresses;
+import dev.verbena.internal.link.Ways;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,7 +23,7 @@ class WaysTest {
         List<String> all = new ArrayList<>();
         Ways.Way way = ways.preferred();
         for (int i = 0; i < ways.count(); i++) {
-            all.add(way.own() + " to " + Engine.text(way.peer()));
+            all.add(way.own() + " to " + IpAddresses.text(way.peer()));
             assertThat(ways.before(ways.after(way))).isEqualTo(way);
             way = ways.after(way);
         }

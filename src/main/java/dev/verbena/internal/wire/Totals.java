@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.wire;
 
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All numbers are of 32 bits and begin again at zero: only differences count.
  */
-final class Totals {
+public final class Totals {
     /** The number of receives to keep for bare grants. */
-    static final int RESERVED_GRANTS = 2;
+    public static final int RESERVED_GRANTS = 2;
 
     private final int window;
 
@@ -39,27 +39,27 @@ final class Totals {
     /** The number of this side's messages that the peer has said to have received. */
     private int receivedByPeer;
 
-    Totals(int window) {
+    public Totals(int window) {
         this.window = window;
     }
 
     /** Begins to send: the peer has posted receives for this number of messages. */
-    void begin(int receives) {
+    public void begin(int receives) {
         peerWindow = receives;
     }
 
     /** Returns the number of messages that may be sent now. */
-    int available() {
+    public int available() {
         return peerWindow + grantedByPeer - used;
     }
 
     /** Takes the credit of one message. */
-    void take() {
+    public void take() {
         used++;
     }
 
     /** Takes back the credit of a message that was not sent. */
-    void takeBack() {
+    public void takeBack() {
         used--;
     }
 
@@ -68,37 +68,37 @@ final class Totals {
      *
      * @return false if the peer had none
      */
-    boolean takenByPeer() {
+    public boolean takenByPeer() {
         return ++usedByPeer - granted <= window;
     }
 
     /** Notes that the receive of a message was posted again. */
-    void posted() {
+    public void posted() {
         posted++;
     }
 
     /** Returns whether so many credits are owed that they are granted without waiting for a message to send. */
-    boolean owesHalf() {
+    public boolean owesHalf() {
         return posted - granted >= (window + 1) / 2;
     }
 
     /** Returns the number of messages that this side has sent. */
-    int sent() {
+    public int sent() {
         return sent;
     }
 
     /** Returns the number of this side's messages that the peer has said to have received. */
-    int receivedByPeer() {
+    public int receivedByPeer() {
         return receivedByPeer;
     }
 
     /** Returns the number of credits that the peer was granted. */
-    int granted() {
+    public int granted() {
         return granted;
     }
 
     /** Writes the header of the next message, which grants all credits that are owed. */
-    void write(MemorySegment message, int kind, int call) {
+    public void write(MemorySegment message, int kind, int call) {
         granted = posted;
         if (Wire.isCounted(kind)) {
             sent++;
@@ -111,14 +111,14 @@ final class Totals {
      *
      * @param before the number of credits that the peer was granted before
      */
-    void unwrite(int before) {
+    public void unwrite(int before) {
         granted = before;
         sent--;
     }
 
     /** Reads the header of a message of the peer. Returns null, or what is wrong with it. */
     @Nullable
-    String read(MemorySegment message, int kind) {
+    public String read(MemorySegment message, int kind) {
         int more = Wire.granted(message) - grantedByPeer;
         if (more < 0 || more > used - grantedByPeer) {
             return "It granted more credits than its window has";
@@ -144,21 +144,21 @@ final class Totals {
      *
      * @param sequence the number that the message had
      */
-    void writeAgain(MemorySegment message, int sequence) {
+    public void writeAgain(MemorySegment message, int sequence) {
         granted = posted;
         Wire.writeHeader(message, Wire.kind(message), Wire.call(message), granted, sequence, received);
     }
 
     /** The totals in the last header of the greetings of a side. */
-    record Said(int granted, int sent, int received) {
-        static Said in(MemorySegment message) {
+    public record Said(int granted, int sent, int received) {
+        public static Said in(MemorySegment message) {
             return new Said(Wire.granted(message), Wire.sequence(message), Wire.received(message));
         }
     }
 
     /** Reads what the peer says when it goes on over another connection. Returns null, or what is wrong with it. */
     @Nullable
-    String resume(Said said) {
+    public String resume(Said said) {
         String wrong = wrong(said);
         if (wrong == null) {
             grantedByPeer = said.granted;
@@ -169,7 +169,7 @@ final class Totals {
 
     /** Returns null, or what is wrong with what the peer says. */
     @Nullable
-    String wrong(Said said) {
+    public String wrong(Said said) {
         int more = said.granted - grantedByPeer;
         boolean isWrong = more < 0
                 || more > used - grantedByPeer

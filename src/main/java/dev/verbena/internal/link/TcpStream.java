@@ -1,7 +1,11 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Memory;
+import dev.verbena.internal.wire.EndCode;
+import dev.verbena.internal.wire.FirstVersion;
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
@@ -22,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The TCP connection of a channel. It takes the part of a queue pair: sends the requests of the {@link TcpLink}, carries out
  * the requests of the peer, and reports completions to the {@link TcpCarrier}. All methods but those of
- * {@link Carrier.Connection} and {@link #hasWork} are for the carrier's thread.
+ * {@link Connection} and {@link #hasWork} are for the carrier's thread.
  */
-final class TcpStream extends Carrier.Connection {
+public final class TcpStream extends Carrier.Connection {
     /** The most bytes that are read or written at once. */
     private static final int CHUNK = 1 << 18;
 
@@ -55,16 +59,16 @@ final class TcpStream extends Carrier.Connection {
     }
 
     /** A message that has come. A lambda with as many values takes a program's start longer than a record. */
-    private record Received(Rail rail, int place, int bytes) implements Runnable {
+    private record Received(LinkOwner owner, int place, int bytes) implements Runnable {
         @Override
         public void run() {
-            rail.received(place, bytes);
+            owner.received(place, bytes);
         }
     }
 
     private final TcpCarrier tcp;
     private final TcpMemory memory;
-    private final Rail rail;
+    private final LinkOwner owner;
     private final boolean asks;
     private final AtomicBoolean scheduled = new AtomicBoolean();
     private final Runnable attending = this::attend;
@@ -107,11 +111,11 @@ final class TcpStream extends Carrier.Connection {
      *
      * @param asks true to connect only if the peer has no RDMA
      */
-    TcpStream(TcpCarrier carrier, TcpMemory memory, Rail rail, boolean asks) {
-        super(Transport.TCP, carrier);
+    public TcpStream(TcpCarrier carrier, TcpMemory memory, LinkOwner owner, boolean asks) {
+        super(true, carrier);
         this.tcp = carrier;
         this.memory = memory;
-        this.rail = rail;
+        this.owner = owner;
         this.asks = asks;
         this.output = new TcpOutput(memory);
     }
@@ -124,46 +128,46 @@ final class TcpStream extends Carrier.Connection {
     }
 
     @Override
-    boolean asks() {
+    public boolean asks() {
         return asks;
     }
 
     @Override
-    boolean isApart() {
+    public boolean isApart() {
         return false;
     }
 
     @Override
-    Link link(NodeOptions options, Rail of) {
-        TcpLink made = new TcpLink(memory, this, options, of);
+    public Link link() {
+        TcpLink made = new TcpLink(memory, this, tcp.sizes, owner);
         link = made;
         return made;
     }
 
     @Override
-    void accept() {
+    public void accept() {
         // The carrier has: the peer's greeting comes by this connection.
     }
 
     @Override
-    boolean isRedirected() {
+    public boolean isRedirected() {
         return askedForRdma;
     }
 
     @Override
-    void disconnect() {
+    public void disconnect() {
         tcp.run(this::leave);
     }
 
     @Override
-    boolean takeProgress() {
+    public boolean takeProgress() {
         boolean moves = output.takeProgress() || progressed; // in this order: both are noted
         progressed = false;
         return moves;
     }
 
     @Override
-    void forget() {
+    public void forget() {
         disconnect();
     }
 
@@ -182,7 +186,7 @@ final class TcpStream extends Carrier.Connection {
     // The life of the connection
 
     /** Begins to connect. */
-    void connect(InetSocketAddress own, InetSocketAddress peer, Selector selector) {
+    public void connect(InetSocketAddress own, InetSocketAddress peer, Selector selector) {
         if (state == State.CLOSED) {
             return; // the program has given up already
         }
@@ -203,7 +207,7 @@ final class TcpStream extends Carrier.Connection {
     }
 
     /** Takes a connection that the peer has made, and whose greeting has come. */
-    void take(SocketChannel made, Selector selector) throws IOException {
+    public void take(SocketChannel made, Selector selector) throws IOException {
         channel = made;
         selection = made.register(selector, SelectionKey.OP_READ, this);
         state = State.OPEN;
@@ -218,13 +222,13 @@ final class TcpStream extends Carrier.Connection {
     private void unreachable(Exception why) {
         unreachable = true;
         close(); // first, because it allocates nothing
-        tcp.report(rail, () -> rail.end(EndReason.UNREACHABLE, String.valueOf(why.getMessage()), why));
+        tcp.report(owner, () -> owner.end(EndCode.UNREACHABLE, String.valueOf(why.getMessage()), why));
     }
 
     private void connected() {
         state = State.OPEN;
         interest(SelectionKey.OP_READ);
-        tcp.report(rail, rail::established);
+        tcp.report(owner, owner::established);
     }
 
     private TcpLink queues() {
@@ -307,11 +311,11 @@ final class TcpStream extends Carrier.Connection {
     }
 
     boolean isOfStranger() {
-        return rail.session.isOfStranger();
+        return owner.isOfStranger();
     }
 
     /** Returns true once this connection, which this side has left, is closed. */
-    boolean hasLeft(long now) {
+    public boolean hasLeft(long now) {
         if (state != State.CLOSED && now - leaveBy > 0) {
             close();
         }
@@ -320,7 +324,7 @@ final class TcpStream extends Carrier.Connection {
 
     private void lost(String details) {
         close(); // first, because it allocates nothing
-        tcp.report(rail, () -> rail.disconnected(details));
+        tcp.report(owner, () -> owner.disconnected(details));
     }
 
     /** Closes the socket. */
@@ -340,11 +344,11 @@ final class TcpStream extends Carrier.Connection {
     /** Drops all further input, and tells the channel its end. */
     private void stop(Runnable end) {
         deafen();
-        tcp.report(rail, end);
+        tcp.report(owner, end);
     }
 
     private void broken(String details) {
-        stop(() -> rail.wireBroken(details));
+        stop(() -> owner.wireBroken(details));
     }
 
     // Input
@@ -368,7 +372,7 @@ final class TcpStream extends Carrier.Connection {
                 if (TcpFrame.mayBegin(header)) {
                     lost("The peer has closed the connection");
                 } else if (FirstVersion.began(header)) {
-                    stop(() -> rail.abort(EndReason.OTHER_VERSION, FirstVersion.SPOKEN));
+                    stop(() -> owner.abort(EndCode.OTHER_VERSION, FirstVersion.SPOKEN));
                 } else {
                     broken("Its first bytes are not those of a node over TCP");
                 }
@@ -567,12 +571,12 @@ final class TcpStream extends Carrier.Connection {
         }
         if (asks && isRedirection()) {
             askedForRdma = true;
-            stop(() -> rail.end(EndReason.UNREACHABLE, "Both sides have RDMA, and connect by it", null));
+            stop(() -> owner.end(EndCode.UNREACHABLE, "Both sides have RDMA, and connect by it", null));
             return;
         }
         output.acknowledge();
         if (in.type == TcpFrame.SEND) {
-            tcp.report(rail, new Received(rail, into, in.length));
+            tcp.report(owner, new Received(owner, into, in.length));
         }
     }
 
@@ -581,7 +585,7 @@ final class TcpStream extends Carrier.Connection {
         if (in.type != TcpFrame.SEND || in.length != Wire.HEADER_BYTES) {
             return false;
         }
-        MemorySegment message = rail.session.messages.receive(into & ~Rail.RECEIVE).all;
+        MemorySegment message = owner.target(into);
         return Wire.kind(message) == Wire.GOODBYE && Wire.call(message) == Wire.USE_RDMA;
     }
 
@@ -631,17 +635,17 @@ final class TcpStream extends Carrier.Connection {
 
     private void done(TcpLink on) {
         int place = on.answered();
-        tcp.report(rail, () -> rail.sent(place));
+        tcp.report(owner, () -> owner.sent(place));
     }
 
     private void fail(TcpLink on, WorkStatus status) {
         int place = on.answered();
-        stop(() -> rail.failed(place, status, () -> null));
+        stop(() -> owner.failed(place, status, () -> null));
     }
 
     /** Denies a request, which ends the connection, as an adapter does. */
     private void deny() {
         output.answer(TcpFrame.DENIAL);
-        stop(() -> rail.disconnected("It used memory without the right, out of range, or with a wrong key"));
+        stop(() -> owner.disconnected("It used memory without the right, out of range, or with a wrong key"));
     }
 }

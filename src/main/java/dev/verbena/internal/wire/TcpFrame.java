@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.wire;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -8,41 +8,41 @@ import java.nio.ByteBuffer;
  * The frames of a TCP connection: see the description of this package. An instance is the header of one frame, and is used
  * again and again by one thread.
  */
-final class TcpFrame {
+public final class TcpFrame {
     /** The number of bytes of a header. */
-    static final int BYTES = 40;
+    public static final int BYTES = 40;
 
     /** The most bytes of a message that are copied when it is posted: those of a sealed message without bytes. */
-    static final int INLINE_BYTES = Wire.HEADER_BYTES + Seal.BYTES;
+    public static final int INLINE_BYTES = Wire.HEADER_BYTES + Seal.BYTES;
 
     /** The largest number of reads and atomics of a side that the other has not answered. */
-    static final int MAX_READS = 16;
+    public static final int MAX_READS = 16;
 
-    static final int SEND = 1;
-    static final int WRITE = 2;
-    static final int READ = 3;
-    static final int FETCH_AND_ADD = 4;
-    static final int COMPARE_AND_SWAP = 5;
-    static final int ACKNOWLEDGEMENT = 6;
-    static final int DATA = 7;
-    static final int VALUE = 8;
-    static final int DENIAL = 9;
+    public static final int SEND = 1;
+    public static final int WRITE = 2;
+    public static final int READ = 3;
+    public static final int FETCH_AND_ADD = 4;
+    public static final int COMPARE_AND_SWAP = 5;
+    public static final int ACKNOWLEDGEMENT = 6;
+    public static final int DATA = 7;
+    public static final int VALUE = 8;
+    public static final int DENIAL = 9;
 
-    int type;
-    int length;
-    long address;
-    int key;
-    int number;
-    long first;
-    long second;
+    public int type;
+    public int length;
+    public long address;
+    public int key;
+    public int number;
+    public long first;
+    public long second;
 
     /** The place of a request of this side. It is not sent. */
-    int place;
+    public int place;
 
-    /** The place of the data in this process's memory, as {@link TcpMemory} knows it. It is not sent. */
-    long dataAddress;
+    /** The address of the data in this process. It is not sent. */
+    public long dataAddress;
 
-    int dataKey;
+    public int dataKey;
 
     /** The data itself, if it was copied: a goodbye is sent although the memory of its channel is gone. */
     private final byte[] inline = new byte[INLINE_BYTES];
@@ -50,12 +50,12 @@ final class TcpFrame {
     private int inlineLength;
 
     /** Returns false for a header that has begun as no frame of a node does. */
-    static boolean mayBegin(ByteBuffer header) {
+    public static boolean mayBegin(ByteBuffer header) {
         return header.position() < Integer.BYTES || (header.getInt(0) & 0xffffff) == 0;
     }
 
     /** Returns the number of bytes of the message behind a header that may be a greeting; 0 if it can't be one. */
-    static int greetingBytes(ByteBuffer header) {
+    public static int greetingBytes(ByteBuffer header) {
         TcpFrame frame = new TcpFrame();
         boolean mayGreet = frame.readFrom(header)
                 && frame.type == SEND
@@ -65,7 +65,7 @@ final class TcpFrame {
     }
 
     /** Returns the goodbye of a side that has sent nothing. */
-    static ByteBuffer goodbye(int reason) {
+    public static ByteBuffer goodbye(int reason) {
         TcpFrame frame = new TcpFrame().begin(SEND);
         frame.length = Wire.HEADER_BYTES;
         ByteBuffer bytes = ByteBuffer.allocate(BYTES + Wire.HEADER_BYTES);
@@ -75,7 +75,7 @@ final class TcpFrame {
     }
 
     /** Clears the fields that are sent, for a frame of a type. */
-    TcpFrame begin(int newType) {
+    public TcpFrame begin(int newType) {
         type = newType;
         length = 0;
         address = 0;
@@ -88,7 +88,7 @@ final class TcpFrame {
     }
 
     /** Copies the data, if that is short. */
-    void copyShort(MemorySegment data) {
+    public void copyShort(MemorySegment data) {
         if (length <= INLINE_BYTES) {
             inlineLength = length;
             MemorySegment.copy(data, ValueLayout.JAVA_BYTE, 0, inline, 0, length);
@@ -96,12 +96,12 @@ final class TcpFrame {
     }
 
     /** Returns the number of bytes of data that were not copied. */
-    int dataLength() {
+    public int dataLength() {
         return type == READ ? 0 : length - inlineLength;
     }
 
     /** Appends this header, and the data that was copied. */
-    void writeTo(ByteBuffer headers) {
+    public void writeTo(ByteBuffer headers) {
         headers.put((byte) type)
                 .put((byte) 0)
                 .putShort((short) 0)
@@ -115,7 +115,7 @@ final class TcpFrame {
     }
 
     /** Reads a header. Returns false if it is none: a field that the type does not have must be 0. */
-    boolean readFrom(ByteBuffer header) {
+    public boolean readFrom(ByteBuffer header) {
         int word = header.getInt(0);
         type = word >>> 24;
         length = header.getInt(4);
@@ -139,11 +139,11 @@ final class TcpFrame {
     }
 
     /** Returns true for a request whose answer is more than an acknowledgement. */
-    boolean needsAnswer() {
+    public boolean needsAnswer() {
         return type == READ || isAtomic();
     }
 
-    boolean isAtomic() {
+    public boolean isAtomic() {
         return type == FETCH_AND_ADD || type == COMPARE_AND_SWAP;
     }
 }

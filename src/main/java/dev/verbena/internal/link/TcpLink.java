@@ -1,25 +1,29 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
+import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The queues of a channel over TCP. The program's threads post requests here, and the thread of the {@link TcpCarrier}
  * carries them out. The lock of this link guards all fields, and is taken after that of the channel.
  */
-final class TcpLink extends Link {
+public final class TcpLink extends Link {
     /** Memory for a message of the peer. */
     record Receive(int place, long address, int key, long length) {}
 
     private final TcpMemory memory;
     private final TcpStream stream;
-    private final Rail rail;
+    private final LinkOwner owner;
     private final Mutex lock = new Mutex();
     private final ArrayDeque<TcpFrame> posted = new ArrayDeque<>();
 
@@ -30,41 +34,41 @@ final class TcpLink extends Link {
     private final ArrayDeque<TcpFrame> unused = new ArrayDeque<>();
     private int reads;
 
-    TcpLink(TcpMemory memory, TcpStream stream, NodeOptions options, Rail rail) {
+    public TcpLink(TcpMemory memory, TcpStream stream, Sizes sizes, LinkOwner owner) {
         super(
                 memory.register(
-                        rail.arena.allocate(greetings(options), CACHE_LINE),
+                        owner.arena().allocate(greetings(sizes), CACHE_LINE),
                         List.of(AccessFlag.LOCAL_WRITE),
-                        rail.arena),
-                options);
+                        owner.arena()),
+                sizes);
         this.memory = memory;
         this.stream = stream;
-        this.rail = rail;
+        this.owner = owner;
     }
 
     @Override
-    QueuePair pair() {
+    public QueuePair pair() {
         throw new UnsupportedOperationException("a channel over TCP has no queue pair");
     }
 
-    /** Returns the channel, whose peer may use its keys over each of its connections. */
-    Session channel() {
-        return rail.session;
+    /** Returns what the peer's keys belong to. */
+    Object holder() {
+        return owner.holder();
     }
 
     // Posting
 
     @Override
-    void send(int place, LocalMemory message) {
+    public void send(int place, LocalMemory message) {
         TcpFrame request = request(TcpFrame.SEND, place, message, message.length());
         request.copyShort(message.segment());
         post(request);
     }
 
     @Override
-    void post(Operations.Kind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second) {
+    public void post(OperationKind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second) {
         if (!kind.isAtomic()) {
-            memory.checkOwn(local, kind == Operations.Kind.READ);
+            memory.checkOwn(local, kind == OperationKind.READ);
         } else if (remote.length() < Long.BYTES || remote.address() % Long.BYTES != 0) {
             throw new IllegalArgumentException(
                     "an atomic needs 8 bytes at an address that is a multiple of 8, got " + remote);
@@ -88,7 +92,7 @@ final class TcpLink extends Link {
 
     /** Posts a write of no bytes, which needs no key. */
     @Override
-    void probe(int place) {
+    public void probe(int place) {
         post(request(TcpFrame.WRITE, place));
     }
 
@@ -134,7 +138,7 @@ final class TcpLink extends Link {
     }
 
     @Override
-    void receive(int place, LocalMemory into) {
+    public void receive(int place, LocalMemory into) {
         Receive receive = new Receive(place, into.address(), memory.keyOf(into.region()), into.length());
         try (var _ = lock.held()) {
             receives.add(receive);
@@ -142,8 +146,8 @@ final class TcpLink extends Link {
     }
 
     @Override
-    Key grant(int place, Export export) {
-        RemoteMemory granted = memory.grant(this, export);
+    public Key grant(int place, MemoryRegion region, Set<AccessFlag> access, VerbsArena arena) {
+        RemoteMemory granted = memory.grant(this, region, access);
         return new Key(() -> new Shown(granted), false, () -> memory.revoke(granted.key()));
     }
 
@@ -151,7 +155,7 @@ final class TcpLink extends Link {
 
     /** Takes the next request to send; null if there is none, or the peer has to answer reads first. */
     @Nullable
-    TcpFrame next() {
+    public TcpFrame next() {
         try (var _ = lock.held()) {
             TcpFrame request = posted.peek();
             if (request == null || (request.needsAnswer() && reads == TcpFrame.MAX_READS)) {

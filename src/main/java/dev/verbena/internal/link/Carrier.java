@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Deadline;
@@ -9,6 +9,7 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RegionOptions;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
@@ -17,9 +18,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The transport of a node: makes connections, registers memory, and reports completions and events to the channels. The
- * {@link Engine} and the channels have the protocol, which is the same for all transports.
+ * {@link LinkHost} and the {@link LinkOwner}s have the protocol, which is the same for all transports.
  */
-abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarrier, AutoCarrier {
+public abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarrier, AutoCarrier {
+    /** The rights that a peer may get. */
+    public static final Set<AccessFlag> RIGHTS_OF_PEERS =
+            EnumSet.of(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+
     /** The times that an adapter sends a request before it gives up. */
     private static final int ATTEMPTS = 8;
 
@@ -33,10 +38,11 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
      * Returns the time after which an adapter sends a request again, so that a lost packet does not hold up others for long.
      * All attempts together take at most the time between signs of life, but for the shortest times.
      *
+     * @param alive the time between signs of life
      * @param soft true if the adapter never gives up
      */
-    static Duration ackTimeout(NodeOptions options, boolean soft) {
-        Duration most = options.alive().dividedBy(ATTEMPTS);
+    public static Duration ackTimeout(Duration alive, boolean soft) {
+        Duration most = alive.dividedBy(ATTEMPTS);
         Duration longest = soft ? SOFT_ACK : LONGEST_ACK;
         if (most.compareTo(SHORTEST_ACK) <= 0) {
             return SHORTEST_ACK;
@@ -50,20 +56,20 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
     }
 
     /** Returns the time after which the adapter sends a request again. TCP does that itself. */
-    Duration ackTimeout() {
+    public Duration ackTimeout() {
         return LONGEST_ACK;
     }
 
     /** Memory of a sealed transfer that is over, for the next one. */
-    final AtomicReference<Staging.@Nullable Memory> idle = new AtomicReference<>();
+    public final AtomicReference<@Nullable SpareMemory> idle = new AtomicReference<>();
 
     /** The longest time of a connect from an address of this node, if the node has another one to try. */
     private static final Duration PATIENCE = Duration.ofSeconds(3);
 
     /** A step of a call that connects. */
-    interface Attempt {
-        /** Begins to connect a channel. */
-        void begin(Session session);
+    public interface Attempt {
+        /** Begins to connect. */
+        void begin(LinkOwner owner, InetSocketAddress peer);
 
         /** Returns the longest time to wait. */
         default Duration patience() {
@@ -71,130 +77,134 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         }
 
         /**
-         * Returns the next step, for another channel, after this one has failed.
+         * Returns the next step after this one has failed.
          *
-         * @param failed the channel
-         * @param late true if the channel was not open in time
+         * @param failed the connection; null if C has refused to make it
+         * @param late true if the peer has not greeted in time
+         * @param unreachable true if no way leads to the peer, or if C has refused to begin
          * @return the step; null if the failure is final
          */
-        default @Nullable Attempt next(Session failed, boolean late) {
+        default @Nullable Attempt next(@Nullable Connection failed, boolean late, boolean unreachable) {
             return null;
         }
     }
 
     /** The connection of a channel, from the time when it begins to be made. */
-    abstract static class Connection implements Registrar {
-        final Transport transport;
+    public abstract static class Connection implements Registrar {
+        private final boolean overTcp;
 
         /** The part of the node that has this connection. */
-        final Carrier carrier;
+        public final Carrier carrier;
 
-        Connection(Transport transport, Carrier carrier) {
-            this.transport = transport;
+        public Connection(boolean overTcp, Carrier carrier) {
+            this.overTcp = overTcp;
             this.carrier = carrier;
         }
 
+        /** Returns true for a TCP connection, which needs no device. */
+        public boolean isOverTcp() {
+            return overTcp;
+        }
+
         /** Returns true if no other peer can use memory that was registered here, whatever keys it guesses. */
-        abstract boolean isApart();
+        public abstract boolean isApart();
 
         /** Returns the number of the device. */
-        int device() {
+        public int device() {
             return 0;
         }
 
         /** Returns true if this side connects only if the peer has no RDMA. */
-        boolean asks() {
+        public boolean asks() {
             return false;
         }
 
         /** Notes that a transfer begins to register memory, which may end after the channel. */
-        void beginTransfer() {
+        public void beginTransfer() {
             // Most channels have nothing that ends with them.
         }
 
         /** Notes the end of such a transfer. */
-        void endTransfer() {
+        public void endTransfer() {
             // See beginTransfer.
         }
 
         /**
          * Allocates and registers the memory of a channel's messages, which may take long.
-         *
-         * @param messages the number of pieces of memory
          */
-        final MemoryRegion memory(NodeOptions options, int messages, VerbsArena arena) {
-            return register(Link.allocate(options, messages, arena), List.of(AccessFlag.LOCAL_WRITE), arena);
+        public final MemoryRegion memory(Sizes sizes, VerbsArena arena) {
+            return register(Link.allocate(sizes, arena), List.of(AccessFlag.LOCAL_WRITE), arena);
         }
 
-        /** Makes the queues of a rail, with memory for the greetings of both sides. */
-        abstract Link link(NodeOptions options, Rail rail);
+        /** Makes the queues, with memory for the greetings of both sides. */
+        public abstract Link link();
 
         /** Accepts the peer. */
-        abstract void accept();
+        public abstract void accept();
 
         /** Returns true if the peer has answered that the channel is to be made in another way. That is no failure. */
-        boolean isRedirected() {
+        public boolean isRedirected() {
             return false;
         }
 
         /** Returns true if a part of a large request was carried out since the last call. An adapter does not tell. */
-        boolean takeProgress() {
+        public boolean takeProgress() {
             return false;
         }
 
         /** Disconnects. No request is carried out afterwards. Does nothing if there is no connection. */
-        abstract void disconnect();
+        public abstract void disconnect();
 
         /** Frees what the connections of a channel share, if the channel is closed and no queue pair is left. */
-        void freeUnused() {
+        public void freeUnused() {
             // Most channels share nothing.
         }
 
         /** Forgets the connection, whose channel is closed or has another one. Doing this twice does no harm. */
-        abstract void forget();
+        public abstract void forget();
     }
 
     /** Registers a segment of options. The region does not close the owner that they may name. */
-    abstract MemoryRegion register(RegionOptions options, VerbsArena arena);
+    public abstract MemoryRegion register(RegionOptions options, VerbsArena arena);
 
     /** Returns the number of bytes that the device pins for the node. */
-    abstract long pinnedBytes();
+    public abstract long pinnedBytes();
 
-    /** Returns the addresses of the listeners: that of the node, and those of {@link NodeOptions#paths}. */
-    abstract List<InetSocketAddress> addresses();
+    /** Returns the addresses of the listeners: that of the node, and those of its options. */
+    public abstract List<InetSocketAddress> addresses();
 
     /** Returns the address of the node. */
-    final InetSocketAddress address() {
+    public final InetSocketAddress address() {
         return addresses().getFirst();
     }
 
     /** Returns the number of devices whose keys differ. */
-    int devices() {
+    public int devices() {
         return 1;
     }
 
     /** Returns the context of the device. */
-    abstract Context context();
+    public abstract Context context();
 
     /** Returns the function that accepts peers, for messages. */
-    String acceptor() {
+    public String acceptor() {
         return "accept";
     }
 
     /** Returns a name for the text of the node. */
-    abstract String device();
+    public abstract String device();
 
     /** Returns true if each channel gets keys of its own for exports. */
-    abstract boolean hasKeysOfChannels();
+    public abstract boolean hasKeysOfChannels();
 
     /** Returns the rights to register memory with, to which channels give their peers some rights. */
-    abstract Set<AccessFlag> rightsToExport(Set<AccessFlag> access);
+    public abstract Set<AccessFlag> rightsToExport(Set<AccessFlag> access);
 
-    /** Starts the threads, by {@link Engine#startThread}. */
-    abstract void start();
+    /** Starts the threads, by {@link LinkHost#startThread}. */
+    public abstract void start();
 
     /** Returns the first step to connect to a peer. */
-    Attempt attempt() {
+    public Attempt attempt() {
         return new From(0);
     }
 
@@ -211,8 +221,8 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         }
 
         @Override
-        public void begin(Session session) {
-            connect(session.rail, new Ways.Way(own, session.peer));
+        public void begin(LinkOwner owner, InetSocketAddress peer) {
+            connect(owner, new Ways.Way(own, peer));
         }
 
         @Override
@@ -221,37 +231,35 @@ abstract sealed class Carrier implements Registrar permits RdmaCarrier, TcpCarri
         }
 
         @Override
-        public @Nullable Attempt next(Session failed, boolean late) {
-            ChannelException why = failed.cause(); // null if C has refused to begin
-            boolean mayHelp = late || why == null || why.reason() == EndReason.UNREACHABLE;
-            return !isLast() && mayHelp ? new From(own + 1) : null;
+        public @Nullable Attempt next(@Nullable Connection failed, boolean late, boolean unreachable) {
+            return !isLast() && (late || unreachable) ? new From(own + 1) : null;
         }
     }
 
     /** Begins to connect. */
-    abstract void connect(Rail rail, Ways.Way way);
+    public abstract void connect(LinkOwner owner, Ways.Way way);
 
     /**
      * Hands completions and events to the channels. Only the thread that makes progress calls this.
      *
      * @return the number of completions and events
      */
-    abstract int poll();
+    public abstract int poll();
 
     /**
      * Waits until an attempt finds something. Completions, events and {@link #wake} let the waiting threads try again.
      *
      * @return the result of the attempt; null when the time is over
      */
-    abstract <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
+    public abstract <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
             throws InterruptedException;
 
     /** Makes the threads in {@link #await} try again. */
-    abstract void wake();
+    public abstract void wake();
 
     /** Frees what the arena of the node does not free. All channels are closed, and no thread of the node runs. */
-    void close() {
-        Staging.Memory unused = idle.getAndSet(null);
+    public void close() {
+        SpareMemory unused = idle.getAndSet(null);
         if (unused != null) {
             unused.free();
         }

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.AccessFlag;
@@ -7,7 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Collection;
 
 /** Registers memory: a node does, for all of its channels, and a channel's connection does, for that channel. */
-interface Registrar {
+public interface Registrar {
     /** Registers memory that this library keeps from being freed. */
     MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena);
 }

@@ -1,17 +1,21 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Deadline;
+import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.JdkSelectorProvider;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.wire.EndCode;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RegionOptions;
 import java.io.Closeable;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -40,10 +44,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The transport of a node over TCP. One thread at a time takes the part of the adapter for all channels of the node: it sends,
  * receives, and reads and writes memory for the peers. That is a thread of this carrier, which works also while the program
- * makes no progress. With {@link NodeOptions.Progress#CALLER}, it rests while threads of the program do its work: a message
+ * makes no progress. If threads of the program make progress, it rests while threads of the program do its work: a message
  * there and back then needs no other thread, and takes less than half of the time (figures: performance.md).
  */
-final class TcpCarrier extends Carrier {
+public final class TcpCarrier extends Carrier {
     private static final int BUFFER = 1 << 16;
     private static final long TICK_MILLIS = 100;
 
@@ -51,20 +55,21 @@ final class TcpCarrier extends Carrier {
     private static final long REST_NANOS = 1_000_000;
 
     /** Tells {@link #turn} not to wait. */
-    static final long NOW = -1;
+    public static final long NOW = -1;
 
     /** The frames of {@link StackRoom} that need as much of the stack as a thread of the program that works, with a reserve. */
     private static final int ROOM = 120;
 
     /** The number of visitors from which on others are not told why they are refused. */
-    static final int MOST_VISITORS = 1 << 10;
+    public static final int MOST_VISITORS = 1 << 10;
 
     /** The number of visitors for each peer that may wait to be accepted: a visitor costs little. */
     private static final int VISITORS_PER_WAITING = 8;
 
-    private final Engine engine;
+    private final LinkHost host;
+    final Sizes sizes;
     private final List<InetSocketAddress> addresses = new ArrayList<>();
-    final Selector selector;
+    public final Selector selector;
 
     /** The listeners, one for each address. */
     private final List<SelectionKey> accepting = new ArrayList<>();
@@ -74,14 +79,14 @@ final class TcpCarrier extends Carrier {
     private final Waiters waiters = new Waiters();
 
     /** A completion or an event of a channel. */
-    private record Report(Rail rail, Runnable action) {
+    private record Report(LinkOwner owner, Runnable action) {
         void run() {
-            try (var _ = rail.session.lock.held()) {
-                if (!rail.isRetired()) {
+            try (var _ = owner.lock().held()) {
+                if (!owner.isRetired()) {
                     action.run();
                 }
             } catch (RuntimeException | Error failed) {
-                rail.fail(failed);
+                owner.fail(failed);
             }
         }
     }
@@ -149,19 +154,19 @@ final class TcpCarrier extends Carrier {
     private final int mostGuests;
     private boolean reported;
 
-    TcpCarrier(Engine engine, InetSocketAddress own, NodeOptions options, VerbsArena arena) {
-        this.engine = engine;
+    public TcpCarrier(LinkHost host, LinkOptions options, VerbsArena arena) {
+        this.host = host;
+        sizes = options.sizes();
         memory = TcpMemory.create(arena);
         handshakeNanos = Deadline.nanoseconds(options.handshakeTimeout());
-        trafficClass = options.trafficClass();
-        isShared = options.progress() == NodeOptions.Progress.CALLER && options.transport() == Transport.TCP;
+        trafficClass = options.quality().trafficClass();
+        isShared = options.isPolled();
         mostGuests = Math.min(MOST_VISITORS, VISITORS_PER_WAITING * Math.max(1, options.maxWaiting()));
         try {
             selector = provider.openSelector();
             try {
-                listen(own);
-                for (InetSocketAddress further : options.paths()) {
-                    listen(further);
+                for (InetSocketAddress each : options.own()) {
+                    listen(each);
                 }
             } catch (Throwable t) {
                 closeListeners();
@@ -169,8 +174,7 @@ final class TcpCarrier extends Carrier {
                 throw t;
             }
         } catch (IOException e) {
-            throw new ChannelException(
-                    EndReason.FAILED, "node " + Engine.text(own), "It can't listen over TCP: " + e.getMessage(), e);
+            throw new UncheckedIOException("It can't listen over TCP: " + e.getMessage(), e);
         }
     }
 
@@ -185,7 +189,7 @@ final class TcpCarrier extends Carrier {
             addresses.add(bound);
         } catch (IOException refused) {
             listener.close();
-            throw new IOException("address " + Engine.text(own) + ": " + refused.getMessage(), refused);
+            throw new IOException("address " + IpAddresses.text(own) + ": " + refused.getMessage(), refused);
         } catch (Throwable t) {
             listener.close();
             throw t;
@@ -236,32 +240,32 @@ final class TcpCarrier extends Carrier {
     }
 
     @Override
-    List<InetSocketAddress> addresses() {
+    public List<InetSocketAddress> addresses() {
         return addresses;
     }
 
     @Override
-    Context context() {
+    public Context context() {
         throw new UnsupportedOperationException("a node over TCP has no device");
     }
 
     @Override
-    long pinnedBytes() {
+    public long pinnedBytes() {
         return 0;
     }
 
     @Override
-    String device() {
+    public String device() {
         return "TCP";
     }
 
     @Override
-    boolean hasKeysOfChannels() {
+    public boolean hasKeysOfChannels() {
         return true;
     }
 
     @Override
-    Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
+    public Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
         return Set.of();
     }
 
@@ -271,27 +275,27 @@ final class TcpCarrier extends Carrier {
     }
 
     @Override
-    MemoryRegion register(RegionOptions options, VerbsArena arena) {
+    public MemoryRegion register(RegionOptions options, VerbsArena arena) {
         return memory.register(options, arena);
     }
 
     // For all threads
 
     @Override
-    void connect(Rail rail, Ways.Way way) {
-        connect(rail, way, false);
+    public void connect(LinkOwner owner, Ways.Way way) {
+        connect(owner, way, false);
     }
 
     /**
-     * Connects a channel.
+     * Connects.
      *
-     * @param asks true to connect only if the peer has no RDMA. Else the channel ends, and
+     * @param asks true to connect only if the peer has no RDMA. Else the connection ends, and
      *     {@link TcpStream#isRedirected} tells
      */
-    void connect(Rail rail, Ways.Way way, boolean asks) {
-        TcpStream stream = new TcpStream(this, memory, rail, asks);
-        rail.connecting(stream, way);
-        if (rail.prepare()) {
+    public void connect(LinkOwner owner, Ways.Way way, boolean asks) {
+        TcpStream stream = new TcpStream(this, memory, owner, asks);
+        owner.connecting(stream, way);
+        if (owner.prepare()) {
             InetSocketAddress own =
                     new InetSocketAddress(addresses.get(way.own()).getAddress(), 0);
             run(() -> stream.connect(own, way.peer(), selector));
@@ -299,7 +303,7 @@ final class TcpCarrier extends Carrier {
     }
 
     /** Lets the thread that works run a task. If none does, this thread works. */
-    void run(Runnable task) {
+    public void run(Runnable task) {
         tasks.add(task);
         if (working.isHeldByCurrentThread()) {
             return;
@@ -376,7 +380,8 @@ final class TcpCarrier extends Carrier {
     }
 
     @Override
-    <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
+    public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
         if (!mayHelp()) {
             bystanders.incrementAndGet();
             try {
@@ -434,7 +439,7 @@ final class TcpCarrier extends Carrier {
     private record Tried<T>(@Nullable T found) {}
 
     @Override
-    void wake() {
+    public void wake() {
         RdmaCarrier other = beside;
         if (other == null) {
             waiters.wake();
@@ -448,7 +453,7 @@ final class TcpCarrier extends Carrier {
     }
 
     @Override
-    int poll() {
+    public int poll() {
         try {
             help();
         } catch (StackOverflowError full) {
@@ -457,7 +462,7 @@ final class TcpCarrier extends Carrier {
         if (reports.isEmpty()) {
             return 0;
         }
-        engine.checkRoom();
+        host.checkRoom();
         int handled = 0;
         Report report = reports.poll();
         while (report != null) {
@@ -471,22 +476,22 @@ final class TcpCarrier extends Carrier {
     // The thread
 
     @Override
-    void start() {
-        engine.startThread("sockets", this::carry);
+    public void start() {
+        host.startThread("sockets", this::carry);
     }
 
     private void carry() {
         thread = Thread.currentThread();
-        while (!engine.isClosed()) {
+        while (!host.isClosed()) {
             try {
                 if (!isRest()) {
                     workItself();
                 }
                 if (Thread.interrupted()) { // the selector would not sleep any more
-                    engine.interrupted();
+                    host.interrupted();
                 }
             } catch (RuntimeException | Error ended) {
-                engine.failed(ended);
+                host.failed(ended);
             }
         }
     }
@@ -524,7 +529,7 @@ final class TcpCarrier extends Carrier {
         try {
             turn(millis);
         } catch (IOException | RuntimeException | Error ended) {
-            engine.failed(ended); // what the channels say at their end is sent
+            host.failed(ended); // what the channels say at their end is sent
         }
     }
 
@@ -533,7 +538,7 @@ final class TcpCarrier extends Carrier {
      *
      * @param millis the longest time to wait; 0 if there is no limit; or {@link #NOW}
      */
-    void turn(long millis) throws IOException {
+    public void turn(long millis) throws IOException {
         for (Runnable work = putOff.poll(); work != null; work = putOff.poll()) {
             work.run();
         }
@@ -561,7 +566,7 @@ final class TcpCarrier extends Carrier {
     }
 
     /** Looks after those who leave or have not greeted. */
-    void tick(long now) {
+    public void tick(long now) {
         leaving.removeIf(stream -> stream.hasLeft(now));
         refused.removeIf(stream -> stream.hasLeft(now));
         for (TcpVisitor visitor : List.copyOf(visitors)) {
@@ -610,7 +615,7 @@ final class TcpCarrier extends Carrier {
             makeRoom();
             visitors.add(visitor);
             guests++;
-            engine.arrivals.comes();
+            host.comes();
         } catch (IOException gone) {
             closeQuietly(made);
         } catch (Throwable shortage) {
@@ -624,7 +629,7 @@ final class TcpCarrier extends Carrier {
         if (guests >= mostGuests) {
             List<TcpVisitor> present = new ArrayList<>(visitors);
             present.removeIf(TcpVisitor::isLeaving);
-            dismiss(Objects.requireNonNull(Arrivals.oldestOfMost(present, visitor -> visitor.peer.getAddress())));
+            dismiss(Objects.requireNonNull(TcpVisitor.oldestOfMost(present, visitor -> visitor.peer.getAddress())));
         }
     }
 
@@ -642,7 +647,7 @@ final class TcpCarrier extends Carrier {
     private void remove(TcpVisitor visitor) {
         if (visitors.remove(visitor) && !visitor.isLeaving()) {
             guests--;
-            engine.arrivals.hasCome();
+            host.hasCome();
         }
     }
 
@@ -654,7 +659,7 @@ final class TcpCarrier extends Carrier {
     private void late(TcpVisitor visitor) {
         try {
             if (!visitor.isLeaving()) {
-                leave(visitor, EndReason.HANDSHAKE_TIMEOUT.code);
+                leave(visitor, EndCode.HANDSHAKE_TIMEOUT);
                 return;
             }
         } catch (IOException gone) {
@@ -670,14 +675,14 @@ final class TcpCarrier extends Carrier {
             leave(visitor, Wire.USE_RDMA);
             return;
         }
-        Session session = hasGreeted ? engine.arrivals.admit(visitor.peer, visitor.resumes()) : null;
-        if (session != null) {
+        LinkOwner owner = hasGreeted ? host.admit(visitor.peer, visitor.resumes()) : null;
+        if (owner != null) {
             remove(visitor);
-            admit(visitor, session);
-        } else if (engine.isClosing()) {
+            admit(visitor, owner);
+        } else if (host.isClosing()) {
             dismiss(visitor);
         } else {
-            leave(visitor, (hasGreeted ? EndReason.TOO_MANY_CHANNELS : EndReason.PROTOCOL_ERROR).code);
+            leave(visitor, hasGreeted ? EndCode.TOO_MANY_CHANNELS : EndCode.PROTOCOL_ERROR);
         }
     }
 
@@ -692,18 +697,18 @@ final class TcpCarrier extends Carrier {
         }
     }
 
-    private void admit(TcpVisitor visitor, Session session) {
-        TcpStream stream = new TcpStream(this, memory, session.rail, false);
+    private void admit(TcpVisitor visitor, LinkOwner owner) {
+        TcpStream stream = new TcpStream(this, memory, owner, false);
         try {
             stream.take(visitor.socket, selector);
-            if (session.rail.accept(stream)) {
+            if (owner.accept(stream)) {
                 stream.greeted(visitor.input().flip());
-            } else { // the channel has ended already
+            } else { // the owner has ended already
                 stream.close();
             }
         } catch (IOException | RuntimeException | Error failed) {
             stream.close();
-            session.fail(failed);
+            owner.fail(failed);
         }
     }
 
@@ -716,8 +721,8 @@ final class TcpCarrier extends Carrier {
     }
 
     /** Hands a completion or an event to the thread that makes progress. */
-    void report(Rail rail, Runnable action) {
-        reports.add(new Report(rail, action));
+    void report(LinkOwner owner, Runnable action) {
+        reports.add(new Report(owner, action));
         reported = true;
     }
 
@@ -733,7 +738,7 @@ final class TcpCarrier extends Carrier {
     }
 
     @Override
-    void close() {
+    public void close() {
         super.close();
         if (!selector.isOpen()) {
             return;

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.wire;
 
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
@@ -14,83 +14,83 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** The format of what two nodes send to each other: see the description of this package. */
-final class Wire {
+public final class Wire {
     /** The version of the format. */
-    static final int VERSION = 2;
+    public static final int VERSION = 2;
 
     /** The number of bytes of the header right before the bytes of each message. */
-    static final int HEADER_BYTES = 16;
+    public static final int HEADER_BYTES = 16;
 
     /** The number of bytes of a greeting, and so the least size of messages. */
-    static final int GREETING_BYTES = 64;
+    public static final int GREETING_BYTES = 64;
 
     /** The most bytes of a greeting of any version: there is room for them before the peer is admitted. */
-    static final int MAX_GREETING_BYTES = 256;
+    public static final int MAX_GREETING_BYTES = 256;
 
     /** The largest window. */
-    static final int MAX_WINDOW = 0xfff;
+    public static final int MAX_WINDOW = 0xfff;
 
     /** The first message of a side: its version and its limits. */
-    static final int GREETING = 1;
+    public static final int GREETING = 1;
 
     /** A message of the program. */
-    static final int DATA = 2;
+    public static final int DATA = 2;
 
     /** A grant of credits without a message. */
-    static final int GRANT = 3;
+    public static final int GRANT = 3;
 
     /** The last message of a side. In place of the number of a call, it has the reason. */
-    static final int GOODBYE = 4;
+    public static final int GOODBYE = 4;
 
     /** A request of the program, with the number of the call. */
-    static final int CALL = 5;
+    public static final int CALL = 5;
 
     /** The reply to a request, with the number of the call. It takes no credit. */
-    static final int REPLY = 6;
+    public static final int REPLY = 6;
 
     /** A failure to answer a request, with the number of the call and a text. It takes no credit. */
-    static final int FAULT = 7;
+    public static final int FAULT = 7;
 
     /** A question for the export with a name, with the number of a call. The reply has {@link #EXPORT_BYTES}. */
-    static final int LOOKUP = 8;
+    public static final int LOOKUP = 8;
 
     /**
      * An offer of data, with the number of a call. Its last {@link #EXPORT_BYTES} describe the memory. The reply comes when
      * the data was read.
      */
-    static final int OFFER = 9;
+    public static final int OFFER = 9;
 
     /**
      * The receiver of an offer asks for the next piece, with the number of the offer's call. It comes in the receive for the
      * reply. Only on sealed channels.
      */
-    static final int PULL = 10;
+    public static final int PULL = 10;
 
     /** A piece is ready to be read, with the number of the offer's call. A side keeps a receive for each call for it. */
-    static final int PIECE = 11;
+    public static final int PIECE = 11;
 
     /** In place of a piece: the offer was taken back. */
-    static final int WITHDRAWN = 12;
+    public static final int WITHDRAWN = 12;
 
     /** A notice that the sender has written memory before, with a number of {@link #NOTICE_BYTES} for the program. */
-    static final int NOTICE = 13;
+    public static final int NOTICE = 13;
 
-    static final int NOTICE_BYTES = Long.BYTES;
+    public static final int NOTICE_BYTES = Long.BYTES;
 
     /** The number of bytes that describe an export or an offer: its memory in the wide form. */
-    static final int EXPORT_BYTES = RemoteMemory.WIDE_BYTES;
+    public static final int EXPORT_BYTES = RemoteMemory.WIDE_BYTES;
 
     /** The largest number of bytes of a token. */
-    static final int MAX_TOKEN = 40;
+    public static final int MAX_TOKEN = 40;
 
     /** The code of a goodbye over TCP to a side that connects only if its peer has no RDMA. */
-    static final int USE_RDMA = 11;
+    public static final int USE_RDMA = 11;
 
     /** The number of bytes of a channel's name. */
-    static final int NAME_BYTES = 16;
+    public static final int NAME_BYTES = 16;
 
     /** The largest number of addresses of a side in a claim. */
-    static final int MAX_PATHS = 4;
+    public static final int MAX_PATHS = 4;
 
     // A claim: the name, and then the number of the device, that of the devices, that of the addresses, and the
     // addresses
@@ -107,12 +107,12 @@ final class Wire {
     private static final int MAGIC = 0x5642_4e41; // "VBNA"
 
     /** The layout of numbers of 4 bytes. */
-    static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    public static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     /** The layout of numbers of 8 bytes. */
-    static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
+    public static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
     /** The place of the length in the description of memory. */
-    static final long LENGTH_IN_EXPORT = 12;
+    public static final long LENGTH_IN_EXPORT = 12;
 
     private static final ValueLayout.OfShort SHORT = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
 
@@ -148,7 +148,7 @@ final class Wire {
      * @param sequence the number of counted messages that the sender has sent, with this one
      * @param received the number of counted messages that the sender has received
      */
-    static void writeHeader(MemorySegment message, int kind, int call, int granted, int sequence, int received) {
+    public static void writeHeader(MemorySegment message, int kind, int call, int granted, int sequence, int received) {
         message.set(INT, 0, kind << KIND_SHIFT | call);
         message.set(INT, GRANTED_AT, granted);
         message.set(INT, SEQUENCE_AT, sequence);
@@ -156,29 +156,29 @@ final class Wire {
     }
 
     /** Returns the kind of a message; -1 if bytes are set that no kind has. */
-    static int kind(MemorySegment message) {
+    public static int kind(MemorySegment message) {
         int first = message.get(INT, 0);
         return (first & 0xff_0000) == 0 ? first >>> KIND_SHIFT : -1;
     }
 
-    static int call(MemorySegment message) {
+    public static int call(MemorySegment message) {
         return message.get(INT, 0) & 0xffff;
     }
 
-    static int granted(MemorySegment message) {
+    public static int granted(MemorySegment message) {
         return message.get(INT, GRANTED_AT);
     }
 
-    static int sequence(MemorySegment message) {
+    public static int sequence(MemorySegment message) {
         return message.get(INT, SEQUENCE_AT);
     }
 
-    static int received(MemorySegment message) {
+    public static int received(MemorySegment message) {
         return message.get(INT, RECEIVED_AT);
     }
 
     /** Returns true for a message that has a sequence number of its own. The others repeat that of the last one. */
-    static boolean isCounted(int kind) {
+    public static boolean isCounted(int kind) {
         return kind != GREETING && kind != GRANT && kind != GOODBYE;
     }
 
@@ -194,7 +194,7 @@ final class Wire {
      * @param claim the channel, if the side can go on with it over another connection; else null
      */
     @SuppressWarnings("ArrayRecordComponent") // is never compared
-    record Greeting(
+    public record Greeting(
             int window,
             int messageSize,
             int calls,
@@ -206,12 +206,12 @@ final class Wire {
         }
 
         /** Returns the number of bytes in the clear. */
-        int bytes() {
+        public int bytes() {
             return claim == null ? GREETING_BYTES : GREETING_BYTES + claim.bytes();
         }
 
         /** Writes this greeting in the clear, with its claim. */
-        void writeWholeTo(MemorySegment message) {
+        public void writeWholeTo(MemorySegment message) {
             writeTo(message);
             if (claim != null) {
                 claim.writeTo(message.asSlice(GREETING_BYTES));
@@ -219,7 +219,7 @@ final class Wire {
         }
 
         /** Writes this greeting. The rest of the bytes is zero. */
-        void writeTo(MemorySegment message) {
+        public void writeTo(MemorySegment message) {
             message.asSlice(0, GREETING_BYTES).fill((byte) 0);
             message.set(INT, 0, MAGIC);
             message.set(ValueLayout.JAVA_BYTE, VERSION_AT, (byte) VERSION);
@@ -241,9 +241,9 @@ final class Wire {
      * @param id the name of the channel: bytes that the side which connects has chosen at random
      * @param own what this side says of itself
      */
-    record Claim(boolean resumes, UUID id, Place own) {
+    public record Claim(boolean resumes, UUID id, Place own) {
         /** Returns the number of bytes. */
-        int bytes() {
+        public int bytes() {
             return PATHS_AT + own.paths.size() * PATH_BYTES;
         }
 
@@ -260,24 +260,24 @@ final class Wire {
             }
         }
 
-        byte[] toBytes() {
+        public byte[] toBytes() {
             byte[] bytes = new byte[bytes()];
             writeTo(MemorySegment.ofArray(bytes));
             return bytes;
         }
 
         /** Returns what the other side says of the same channel. */
-        Claim answeredBy(Place other) {
+        public Claim answeredBy(Place other) {
             return new Claim(resumes, id, other);
         }
 
         /** Returns true if both sides speak of the same channel. */
-        boolean isOf(@Nullable Claim other) {
+        public boolean isOf(@Nullable Claim other) {
             return other != null && resumes == other.resumes && id.equals(other.id);
         }
 
         /** Reads the claim of a greeting, which its memory follows; null if there is none, or if it is malformed. */
-        static @Nullable Claim of(MemorySegment greeting, MemorySegment claim) {
+        public static @Nullable Claim of(MemorySegment greeting, MemorySegment claim) {
             Place own = heals(greeting) && claim.byteSize() >= PATHS_AT ? Place.in(claim) : null;
             return own == null ? null : new Claim(Wire.resumes(greeting), name(claim), own);
         }
@@ -290,9 +290,9 @@ final class Wire {
      * @param devices the number of devices whose keys differ
      * @param paths the addresses of the node, if it has several
      */
-    record Place(int device, int devices, List<InetSocketAddress> paths) {
+    public record Place(int device, int devices, List<InetSocketAddress> paths) {
         /** The place of a node with one address. */
-        static final Place ONE = new Place(0, 1, List.of());
+        public static final Place ONE = new Place(0, 1, List.of());
 
         private static @Nullable Place in(MemorySegment claim) {
             int device = claim.get(ValueLayout.JAVA_BYTE, DEVICE_AT);
@@ -319,12 +319,12 @@ final class Wire {
     }
 
     /** Writes the name of a channel. */
-    static void writeName(UUID id, MemorySegment to) {
+    public static void writeName(UUID id, MemorySegment to) {
         to.set(LONG, 0, id.getMostSignificantBits());
         to.set(LONG, Long.BYTES, id.getLeastSignificantBits());
     }
 
-    static UUID name(MemorySegment from) {
+    public static UUID name(MemorySegment from) {
         return new UUID(from.get(LONG, 0), from.get(LONG, Long.BYTES));
     }
 
@@ -362,38 +362,38 @@ final class Wire {
     }
 
     /** Returns true if the side goes on with a channel that has lost its connection. */
-    static boolean resumes(MemorySegment greeting) {
+    public static boolean resumes(MemorySegment greeting) {
         return has(greeting, RESUMES);
     }
 
-    /** Notes the protection of a side, and its transport, in a greeting under a secret. */
-    static void protect(MemorySegment greeting, Protection protection, Transport transport) {
-        greeting.set(ValueLayout.JAVA_BYTE, PROTECTION_AT, (byte) protection.code());
-        greeting.set(ValueLayout.JAVA_BYTE, TRANSPORT_AT, (byte) transport.code());
+    /** Notes the codes of the protection of a side, and of its transport, in a greeting under a secret. */
+    public static void protect(MemorySegment greeting, int protection, int transport) {
+        greeting.set(ValueLayout.JAVA_BYTE, PROTECTION_AT, (byte) protection);
+        greeting.set(ValueLayout.JAVA_BYTE, TRANSPORT_AT, (byte) transport);
     }
 
     /** Returns the code of the protection in a greeting. */
-    static int protection(MemorySegment greeting) {
+    public static int protection(MemorySegment greeting) {
         return greeting.get(ValueLayout.JAVA_BYTE, PROTECTION_AT);
     }
 
     /** Returns the code of the transport in a greeting under a secret. */
-    static int transport(MemorySegment greeting) {
+    public static int transport(MemorySegment greeting) {
         return greeting.get(ValueLayout.JAVA_BYTE, TRANSPORT_AT);
     }
 
     /** Notes in a greeting that its side connects only if the peer has no RDMA. */
-    static void ask(MemorySegment greeting) {
+    public static void ask(MemorySegment greeting) {
         flag(greeting, ASKS);
     }
 
     /** Returns true if a greeting says that its side connects only if the peer has no RDMA. */
-    static boolean asks(MemorySegment greeting) {
+    public static boolean asks(MemorySegment greeting) {
         return has(greeting, ASKS);
     }
 
     /** Returns the version in a greeting; -1 if the bytes are no greeting. */
-    static int version(MemorySegment message) {
+    public static int version(MemorySegment message) {
         return message.byteSize() < GREETING_BYTES || message.get(INT, 0) != MAGIC
                 ? -1
                 : Byte.toUnsignedInt(message.get(ValueLayout.JAVA_BYTE, VERSION_AT));
@@ -404,7 +404,7 @@ final class Wire {
      *
      * @return the greeting; null if a limit is out of range
      */
-    static @Nullable Greeting readGreeting(MemorySegment message) {
+    public static @Nullable Greeting readGreeting(MemorySegment message) {
         int window = message.get(INT, WINDOW_AT);
         int size = message.get(INT, SIZE_AT);
         int calls = message.get(INT, CALLS_AT);

@@ -1,5 +1,6 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
+import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.verbs.AccessFlag;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -1,6 +1,7 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.UnsupportedVerbException;
+import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.internal.Errno;
@@ -18,6 +19,7 @@ import dev.verbena.verbs.SendBatch;
 import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The verbs objects of a channel: queue pair, memory and batches, all in an arena of the channel's own. */
@@ -32,7 +34,8 @@ final class RdmaLink extends Link {
     /** The domain of the queue pair. If it is not that of the node, memory of the node is registered there when it is used first. */
     private final ProtectionDomain domain;
 
-    private final Rail rail;
+    private final LinkOwner owner;
+    private final boolean windows;
     private final QueuePair pair;
 
     /** The path, if the program has chosen a part of it that the connection manager has no option for; else null. */
@@ -51,26 +54,37 @@ final class RdmaLink extends Link {
      * @param domains the domains of the channel
      * @param device the device of the id
      * @param iwarp true if the device is one of iWARP
+     * @param windows true if a peer gets keys by memory windows
      */
-    RdmaLink(ConnectionId id, Domains domains, NodeDevice device, boolean iwarp, NodeOptions options, Rail rail) {
+    RdmaLink(
+            ConnectionId id,
+            Domains domains,
+            NodeDevice device,
+            boolean iwarp,
+            boolean windows,
+            LinkOptions options,
+            LinkOwner owner) {
         super(
                 domains.on(device)
                         .register(
-                                rail.arena.allocate(greetings(options), CACHE_LINE),
+                                owner.arena().allocate(greetings(options.sizes()), CACHE_LINE),
                                 List.of(AccessFlag.LOCAL_WRITE),
-                                rail.arena),
-                options);
+                                owner.arena()),
+                options.sizes());
         this.domains = domains;
         this.device = device;
         this.domain = domains.on(device);
-        this.rail = rail;
+        this.owner = owner;
+        this.windows = windows;
         this.iwarp = iwarp;
         QueuePairOptions depths = QueuePair.rc(device.completions)
-                .sendDepth(Sizes.sendDepth(options))
-                .receiveDepth(Sizes.receiveDepth(options));
-        boolean isChosen = ChosenPath.isIn(options) && !iwarp;
-        pair = isChosen ? domain.createQueuePair(depths, rail.arena) : id.createQueuePair(domain, depths, rail.arena);
-        path = isChosen ? new ChosenPath(id, pair, options) : null;
+                .sendDepth(options.sizes().sendDepth())
+                .receiveDepth(options.sizes().receiveDepth());
+        boolean isChosen = options.quality().isChosen() && !iwarp;
+        pair = isChosen
+                ? domain.createQueuePair(depths, owner.arena())
+                : id.createQueuePair(domain, depths, owner.arena());
+        path = isChosen ? new ChosenPath(id, pair, options.quality()) : null;
         sends = pair.sendBatch(1);
         receives = pair.receiveBatch(1);
     }
@@ -81,18 +95,18 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    QueuePair pair() {
+    public QueuePair pair() {
         return pair;
     }
 
     @Override
-    void serves(long keyOfRail, String channel) {
+    public void serves(long keyOfRail, String channel) {
         super.serves(keyOfRail, channel);
         verbs.serves(pair, channel);
     }
 
     @Override
-    void stop() {
+    public void stop() {
         try {
             pair.fail();
         } catch (VerbsException | IllegalStateException gone) {
@@ -101,13 +115,13 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    void send(int place, LocalMemory message) {
+    public void send(int place, LocalMemory message) {
         verbs.takeOver(sends);
         sends.clear().send(id(place), message).post();
     }
 
     @Override
-    void post(Operations.Kind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second) {
+    public void post(OperationKind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second) {
         if (kind.isAtomic() && iwarp) {
             throw new UnsupportedVerbException(
                     "ibv_post_send",
@@ -129,7 +143,7 @@ final class RdmaLink extends Link {
 
     /** Posts a write of no bytes, which only the peer's adapter answers. */
     @Override
-    void probe(int place) {
+    public void probe(int place) {
         long id = id(place);
         verbs.takeOver(sends);
         sends.clear();
@@ -138,13 +152,13 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    void receive(int place, LocalMemory memory) {
+    public void receive(int place, LocalMemory memory) {
         verbs.takeOver(receives);
         receives.clear().receive(id(place), memory).post();
     }
 
     @Override
-    LocalMemory usable(LocalMemory memory) {
+    public LocalMemory usable(LocalMemory memory) {
         if (domain == domains.ofNode()) {
             return memory;
         }
@@ -154,35 +168,33 @@ final class RdmaLink extends Link {
     }
 
     @Override
-    MemoryRegion here(MemoryRegion region) {
-        return domains.on(device, region, rail);
+    public MemoryRegion here(MemoryRegion region) {
+        return domains.on(device, region, owner);
     }
 
     @Override
-    Shown shown(MemoryRegion region) {
-        return domains.shown(region, rail);
+    public Shown shown(MemoryRegion region) {
+        return domains.shown(region, owner);
     }
 
     @Override
-    void prepared() {
+    public void prepared() {
         ObjectLifetime.of(pair).forgetUser();
     }
 
     @Override
-    Key grant(int place, Export export) {
-        if (!export.hasKeysOfChannels()) {
-            Shown toAll = new Shown(export.region().remote());
+    public Key grant(int place, MemoryRegion region, Set<AccessFlag> access, VerbsArena arena) {
+        if (!windows && domain == domains.ofNode()) {
+            Shown toAll = new Shown(region.remote());
             return new Key(() -> toAll, false, () -> {}); // it ends with the region
         }
         if (domain != domains.ofNode()) {
-            return domains.grant(export, rail);
+            return domains.grant(region, access, owner);
         }
-        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, export.arena());
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, arena);
         try {
             verbs.takeOver(sends);
-            sends.clear()
-                    .bind(id(place), window, export.region(), export.access())
-                    .post();
+            sends.clear().bind(id(place), window, region, access).post();
         } catch (RuntimeException | Error refused) {
             window.close();
             throw refused;

@@ -1,6 +1,9 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.internal.BiasedLock;
+import dev.verbena.internal.wire.EndCode;
+import dev.verbena.internal.wire.FirstVersion;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.CompletionQueueOptions;
 import dev.verbena.verbs.Completions;
@@ -17,7 +20,7 @@ final class NodeDevice {
     private static final int BATCH = 64;
 
     private final VerbsAccess verbs = VerbsAccess.get();
-    private final Engine engine;
+    private final LinkHost host;
 
     /** The number of the device, by which the peers know it. */
     final int number;
@@ -37,8 +40,8 @@ final class NodeDevice {
     /** True once the device is gone. */
     volatile boolean removed;
 
-    NodeDevice(Engine engine, int number, Context context, NodeOptions options, VerbsArena arena) {
-        this.engine = engine;
+    NodeDevice(LinkHost host, int number, Context context, LinkOptions options, VerbsArena arena) {
+        this.host = host;
         this.number = number;
         this.context = context;
         this.name = context.device().name();
@@ -50,17 +53,19 @@ final class NodeDevice {
                 arena);
         cursor = completions.completions(BATCH);
         failure = () -> new WorkCompletionException(cursor.completion());
-        ackTimeout = Carrier.ackTimeout(options, context.device().driver().isEmpty());
+        ackTimeout =
+                Carrier.ackTimeout(options.alive(), context.device().driver().isEmpty());
     }
 
-    private int capacity(NodeOptions options) {
-        int times = options.heals() ? 2 : 1; // one that goes on is twice there for a while
-        long each = times * ((long) Sizes.sendDepth(options) + Sizes.receiveDepth(options));
+    private int capacity(LinkOptions options) {
+        Sizes sizes = options.sizes();
+        int times = sizes.heals() ? 2 : 1; // one that goes on is twice there for a while
+        long each = times * ((long) sizes.sendDepth() + sizes.receiveDepth());
         long all = each * options.maxChannels();
         int most = context.attributes().maxCompletions();
         if (all > most) {
             throw new IllegalArgumentException("number of channels must be at most " + most / each
-                    + " on " + context.device().name() + " with window " + options.window() + " and " + options.sends()
+                    + " on " + context.device().name() + " with window " + sizes.window() + " and " + sizes.sends()
                     + " messages under way, got " + options.maxChannels()
                     + ": the device's completion queues have room for " + most + " completions");
         }
@@ -80,7 +85,7 @@ final class NodeDevice {
             found = unhandled == 0 ? cursor.poll() : unhandled;
             if (found > 0) {
                 unhandled = found;
-                engine.checkRoom();
+                host.checkRoom();
                 unhandled = 0;
                 handleFetched();
                 handled += found;
@@ -89,51 +94,51 @@ final class NodeDevice {
         return handled;
     }
 
-    /** Handles what the last poll has found. The lock of a channel is taken once for neighbouring completions. */
+    /** Handles what the last poll has found. A lock is taken once for neighbouring completions. */
     private void handleFetched() {
-        Session locked = null;
+        BiasedLock locked = null;
         try {
             while (cursor.next()) {
                 long id = cursor.id();
-                Rail rail = engine.rails.find(id); // null if it is closed
-                Session session = rail == null ? null : rail.session;
-                if (session != locked && locked != null) {
-                    locked.lock.unlock();
+                LinkOwner owner = host.find(id); // null if it is closed
+                BiasedLock lock = owner == null ? null : owner.lock();
+                if (lock != locked && locked != null) {
+                    locked.unlock();
                     locked = null;
                 }
-                if (session != null && rail != null) {
+                if (lock != null && owner != null) {
                     if (locked == null) {
-                        session.lock.lock();
-                        locked = session;
+                        lock.lock();
+                        locked = lock;
                     }
-                    handleCompletion(rail, (int) id & 0xffff);
+                    handleCompletion(owner, (int) id & 0xffff);
                 }
             }
         } finally {
             if (locked != null) {
-                locked.lock.unlock();
+                locked.unlock();
             }
         }
     }
 
-    private void handleCompletion(Rail rail, int place) {
-        if (rail.isRetired()) {
+    private void handleCompletion(LinkOwner owner, int place) {
+        if (owner.isRetired()) {
             return;
         }
         try {
             if (!cursor.isSuccess()) {
-                rail.failed(place, cursor.status(), failure);
-            } else if ((place & Rail.RECEIVE) == 0) {
-                rail.sent(place);
+                owner.failed(place, cursor.status(), failure);
+            } else if ((place & Link.RECEIVE) == 0) {
+                owner.sent(place);
             } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && !cursor.hasImmediate()) {
-                rail.received(place, cursor.byteLength());
-            } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && rail.isHalfOpen()) {
-                rail.abort(EndReason.OTHER_VERSION, FirstVersion.SPOKEN);
+                owner.received(place, cursor.byteLength());
+            } else if (cursor.opcode() == WorkCompletion.Opcode.RECEIVE && owner.isHalfOpen()) {
+                owner.abort(EndCode.OTHER_VERSION, FirstVersion.SPOKEN);
             } else {
-                rail.wireBroken("Not a message of a node");
+                owner.wireBroken("Not a message of a node");
             }
         } catch (RuntimeException | Error failed) {
-            rail.fail(failed);
+            owner.fail(failed);
         }
     }
 }

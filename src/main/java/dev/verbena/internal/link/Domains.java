@@ -1,6 +1,7 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsException;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.RemoteMemory;
@@ -67,26 +68,26 @@ final class Domains {
     }
 
     /** Returns the same memory on a device: memory of the program, or of the channel, is registered there when it is used first. */
-    MemoryRegion on(NodeDevice device, MemoryRegion region, Rail rail) {
+    MemoryRegion on(NodeDevice device, MemoryRegion region, LinkOwner owner) {
         ProtectionDomain here = on(device);
         ProtectionDomain from = region.domain();
         return from == here || (from != ofNode() && !isOwn(from))
                 ? region
-                : VerbsAccess.get().registerAgain(region, from, here, Set.of(), rail.session.arena);
+                : VerbsAccess.get().registerAgain(region, from, here, Set.of(), owner.lastingArena());
     }
 
     private boolean isOwn(ProtectionDomain domain) {
         return Arrays.asList(own).contains(domain);
     }
 
-    /** Gives an export to the peer, on all devices. */
-    Link.Key grant(Export export, Rail rail) {
+    /** Gives memory to the peer, on all devices. */
+    Link.Key grant(MemoryRegion region, Set<AccessFlag> access, LinkOwner owner) {
         List<MemoryRegion> copies = new ArrayList<>();
         try {
             for (NodeDevice device : devices) {
                 if (!device.removed) {
                     copies.add(VerbsAccess.get()
-                            .registerAgain(export.region(), ofNode(), on(device), export.access(), rail.session.arena));
+                            .registerAgain(region, ofNode(), on(device), access, owner.lastingArena()));
                 }
             }
         } catch (RuntimeException | Error refused) {
@@ -98,11 +99,11 @@ final class Domains {
     }
 
     /** Returns memory of the channel as the peer sees it. */
-    Link.Shown shown(MemoryRegion region, Rail rail) {
+    Link.Shown shown(MemoryRegion region, LinkOwner owner) {
         List<MemoryRegion> copies = new ArrayList<>();
         for (NodeDevice device : devices) {
             if (!device.removed) {
-                copies.add(on(device, region, rail));
+                copies.add(on(device, region, owner));
             }
         }
         return describe(copies);

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsObject;
@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
  * ended, and the memory can be freed. Keys that peers may use are random, so that they can't guess others. The rest are
  * counted: to make the first random number takes a program's start longer.
  */
-final class TcpMemory extends VerbsObject {
+public final class TcpMemory extends VerbsObject {
     /**
-     * The memory of a key. With a channel, only its peer may use the key.
+     * The memory of a key. With a holder, only its peer may use the key.
      *
      * @param remoteKey the key of the device, if the memory was adopted; else the key
      * @param address the address as requests name it
@@ -47,7 +47,7 @@ final class TcpMemory extends VerbsObject {
             long place,
             long length,
             Set<AccessFlag> access,
-            @Nullable Session only) {
+            @Nullable Object only) {
 
         /** Makes the area of a region that is open. */
         static Area of(MemoryRegion region, int key) {
@@ -81,15 +81,15 @@ final class TcpMemory extends VerbsObject {
         lifetime.destroyedBy(() -> {}); // the regions depend on this, and end first
     }
 
-    static TcpMemory create(VerbsArena arena) {
+    public static TcpMemory create(VerbsArena arena) {
         return ObjectLifetime.create(arena, TcpMemory::new);
     }
 
-    MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
+    public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena owner) {
         return register(memory, false, access, owner);
     }
 
-    MemoryRegion register(RegionOptions options, VerbsArena owner) {
+    public MemoryRegion register(RegionOptions options, VerbsArena owner) {
         VerbsAccess verbs = VerbsAccess.get();
         return register(verbs.memory(options), verbs.isForeign(options), verbs.access(options), owner);
     }
@@ -110,7 +110,7 @@ final class TcpMemory extends VerbsObject {
     }
 
     /** Lets this side and peers use memory that is registered with a device, until that region is closed. */
-    void adopt(MemoryRegion region) {
+    public void adopt(MemoryRegion region) {
         int key = freeKey(region.access());
         VerbsAccess.get().follow(region, () -> add(Area.of(region, key)), () -> remove(key));
     }
@@ -122,7 +122,7 @@ final class TcpMemory extends VerbsObject {
     }
 
     private int freeKey(Collection<AccessFlag> access) {
-        boolean isForPeers = !Collections.disjoint(access, Exports.RIGHTS);
+        boolean isForPeers = !Collections.disjoint(access, Carrier.RIGHTS_OF_PEERS);
         int key;
         do {
             key = isForPeers ? randomly() : lastOwn.incrementAndGet();
@@ -149,31 +149,20 @@ final class TcpMemory extends VerbsObject {
         }
     }
 
-    /** Makes a key for the peer of one channel. */
-    RemoteMemory grant(TcpLink link, Export export) {
-        MemoryRegion region = export.region();
+    /** Makes a key for the peer of a link. */
+    RemoteMemory grant(TcpLink link, MemoryRegion region, Set<AccessFlag> access) {
         try (var _ = using.held()) {
             Area whole = areas.get(keyOf(region));
             if (whole == null) {
                 throw new IllegalStateException("The " + region + " is closed");
             }
-            int key = freeKey(export.access());
-            areas.put(
-                    key,
-                    new Area(
-                            region,
-                            key,
-                            key,
-                            whole.address,
-                            whole.place,
-                            whole.length,
-                            export.access(),
-                            link.channel()));
+            int key = freeKey(access);
+            areas.put(key, new Area(region, key, key, whole.address, whole.place, whole.length, access, link.holder()));
             return new RemoteMemory(whole.address, key, whole.length);
         }
     }
 
-    /** Ends a key of a channel. */
+    /** Ends a key of a peer. */
     void revoke(int key) {
         try (var _ = using.held()) {
             areas.remove(key);
@@ -181,14 +170,14 @@ final class TcpMemory extends VerbsObject {
     }
 
     /** Returns the key by which this side uses memory. Throws if the region is closed. */
-    int keyOf(MemoryRegion region) {
+    public int keyOf(MemoryRegion region) {
         int key = region.localKey();
         Area area = adopted.get(region);
         return area == null ? key : area.key;
     }
 
     /** Throws if this side can't use memory for a request. */
-    void checkOwn(LocalMemory memory, boolean written) {
+    public void checkOwn(LocalMemory memory, boolean written) {
         MemoryRegion region = memory.region();
         Area area = areas.get(keyOf(region));
         if (area == null || area.region != region) {
@@ -203,7 +192,7 @@ final class TcpMemory extends VerbsObject {
      * Begins to use memory: no key ends until the result is closed. The lock also orders what is written: a program that polls
      * sees nothing of a use before it sees what the uses before have written.
      */
-    Mutex use() {
+    public Mutex use() {
         return using.held();
     }
 
@@ -215,7 +204,7 @@ final class TcpMemory extends VerbsObject {
      * @return the memory; null if the key, the range or the right is wrong
      */
     @Nullable
-    MemorySegment find(@Nullable TcpLink link, int key, long address, long length, @Nullable AccessFlag right) {
+    public MemorySegment find(@Nullable TcpLink link, int key, long address, long length, @Nullable AccessFlag right) {
         MemorySegment found = part(areas.get(key), link, address, length, right);
         return found == null && link != null && !adoptedByKey.isEmpty()
                 ? part(adoptedByKey.get(key), link, address, length, right)
@@ -225,7 +214,7 @@ final class TcpMemory extends VerbsObject {
     private static @Nullable MemorySegment part(
             @Nullable Area area, @Nullable TcpLink link, long address, long length, @Nullable AccessFlag right) {
         if (area == null
-                || (area.only != null && (link == null || area.only != link.channel()))
+                || (area.only != null && (link == null || area.only != link.holder()))
                 || (right != null && !area.access.contains(right))) {
             return null;
         }

@@ -1,13 +1,17 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.wire.Seal;
+import dev.verbena.internal.wire.Wire;
+import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,8 +22,17 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>This is a class and no interface, so that calls are direct while a program uses one transport.
  */
-abstract sealed class Link permits RdmaLink, TcpLink {
+public abstract sealed class Link permits RdmaLink, TcpLink {
     static final long CACHE_LINE = 64;
+
+    /** Marks the number of a receive in a request's id. */
+    public static final int RECEIVE = 0x8000;
+
+    /** The place of a binding of a memory window in a request's id. */
+    public static final int BIND = 0x7ffe;
+
+    /** The place of a message without bytes, and of a sign of life, in a request's id. */
+    public static final int CONTROL = 0x7fff;
 
     /**
      * Memory as the peer sees it. A node with several devices gives it one key for each, because a connection may move to
@@ -29,31 +42,31 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      * @param keys the keys on the devices; none if there is one device
      */
     @SuppressWarnings("ArrayRecordComponent") // is never compared
-    record Shown(RemoteMemory memory, int... keys) {
+    public record Shown(RemoteMemory memory, int... keys) {
         /** Returns the number of bytes that describe memory of a node with a number of devices. */
-        static int bytes(int devices) {
+        public static int bytes(int devices) {
             return devices == 1 ? Wire.EXPORT_BYTES : Wire.EXPORT_BYTES + devices * Integer.BYTES;
         }
 
-        void writeTo(MemorySegment to) {
+        public void writeTo(MemorySegment to) {
             memory.writeWideTo(to);
             for (int i = 0; i < keys.length; i++) {
                 to.set(Wire.INT, Wire.EXPORT_BYTES + (long) i * Integer.BYTES, keys[i]);
             }
         }
 
-        byte[] toBytes() {
+        public byte[] toBytes() {
             byte[] bytes = new byte[Wire.EXPORT_BYTES + keys.length * Integer.BYTES];
             writeTo(MemorySegment.ofArray(bytes));
             return bytes;
         }
 
         /** Returns a description of as many bytes of the same memory. */
-        Shown ofLength(long length) {
+        public Shown ofLength(long length) {
             return new Shown(new RemoteMemory(memory.address(), memory.key(), length), keys);
         }
 
-        static Shown from(MemorySegment bytes, int devices) {
+        public static Shown from(MemorySegment bytes, int devices) {
             int[] keys = new int[devices == 1 ? 0 : devices];
             for (int i = 0; i < keys.length; i++) {
                 keys[i] = bytes.get(Wire.INT, Wire.EXPORT_BYTES + (long) i * Integer.BYTES);
@@ -62,7 +75,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         }
 
         /** Returns a part of the memory, as the peer's device knows it. */
-        RemoteMemory on(int device, RemoteMemory part) {
+        public RemoteMemory on(int device, RemoteMemory part) {
             return keys.length == 0 ? part : new RemoteMemory(part.address(), keys[device], part.length());
         }
     }
@@ -74,7 +87,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      * @param isPosted true if the key is made by a request, which completes
      * @param end ends the key: no peer can use it afterwards
      */
-    record Key(Supplier<Shown> shown, boolean isPosted, Runnable end) {}
+    public record Key(Supplier<Shown> shown, boolean isPosted, Runnable end) {}
 
     /** The place of the header in a piece of memory: the message behind it begins a cache line. */
     private static final long HEADER_AT = CACHE_LINE - Wire.HEADER_BYTES;
@@ -86,6 +99,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     private static final long BARE_DISTANCE = Wire.HEADER_BYTES + Seal.BYTES;
 
     private final MemoryRegion greetings;
+    private final int pieces;
     private final long distance;
 
     /** Memory for messages without bytes, and the same memory with room for their tags. */
@@ -111,13 +125,14 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     /**
      * Makes the requests.
      *
-     * @param greetings registered memory as large as {@link #greetings(NodeOptions)} says
+     * @param greetings registered memory as large as {@link #greetings(Sizes)} says
      */
-    Link(MemoryRegion greetings, NodeOptions options) {
+    Link(MemoryRegion greetings, Sizes sizes) {
         this.greetings = greetings;
-        distance = distance(options);
-        bare = new LocalMemory[Rail.controlSends(options)];
-        sealed = new LocalMemory[options.protection() == Protection.NONE ? 0 : bare.length];
+        pieces = sizes.pieces();
+        distance = distance(sizes);
+        bare = new LocalMemory[sizes.controlSends()];
+        sealed = new LocalMemory[sizes.isSecret() ? bare.length : 0];
         heads = new MemorySegment[bare.length];
         for (int i = 0; i < bare.length; i++) {
             bare[i] = bare(i, Wire.HEADER_BYTES);
@@ -125,7 +140,7 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         for (int i = 0; i < sealed.length; i++) {
             sealed[i] = bare(i, BARE_DISTANCE);
         }
-        results = new LocalMemory[options.operations()];
+        results = new LocalMemory[sizes.operations()];
     }
 
     private LocalMemory bare(int index, long size) {
@@ -133,25 +148,25 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     }
 
     /** Returns the number of bytes of the memory for the greetings and for messages without bytes. */
-    static long greetings(NodeOptions options) {
-        return 2 * GREETING_DISTANCE + Rail.controlSends(options) * BARE_DISTANCE;
+    public static long greetings(Sizes sizes) {
+        return 2 * GREETING_DISTANCE + sizes.controlSends() * BARE_DISTANCE;
     }
 
-    private static long distance(NodeOptions options) {
-        long lines = ((long) options.messageSize() + options.room() + CACHE_LINE - 1) / CACHE_LINE;
+    private static long distance(Sizes sizes) {
+        long lines = ((long) sizes.messageSize() + sizes.room() + CACHE_LINE - 1) / CACHE_LINE;
         return CACHE_LINE + lines * CACHE_LINE;
     }
 
-    /** Allocates the memory of a number of messages. */
-    static MemorySegment allocate(NodeOptions options, int messages, VerbsArena arena) {
-        long size = distance(options) * messages + (long) Long.BYTES * options.operations();
+    /** Allocates the memory of the messages. */
+    static MemorySegment allocate(Sizes sizes, VerbsArena arena) {
+        long size = distance(sizes) * sizes.pieces() + (long) Long.BYTES * sizes.operations();
         return ArenaLifetime.of(arena).allocateUntouched(size, CACHE_LINE);
     }
 
     /** Takes the memory of the messages. */
-    final void open(MemoryRegion memory, int messages) {
+    public final void open(MemoryRegion memory) {
         region = memory;
-        atomics = distance * messages;
+        atomics = distance * pieces;
     }
 
     private MemoryRegion region() {
@@ -159,17 +174,17 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     }
 
     /** Returns the memory of this side's greeting, with its header. */
-    final LocalMemory greeting(int bytes) {
+    public final LocalMemory greeting(int bytes) {
         return greetings.slice(HEADER_AT, (long) Wire.HEADER_BYTES + bytes);
     }
 
     /** Returns the memory of the peer's greeting, with its header. */
-    final LocalMemory greetingOfPeer() {
+    public final LocalMemory greetingOfPeer() {
         return greetings.slice(GREETING_DISTANCE + HEADER_AT, Wire.HEADER_BYTES + Wire.MAX_GREETING_BYTES);
     }
 
     /** Returns the place of the header, and of the tag, of the message that {@link #nextBare} returns next. */
-    final MemorySegment nextHead() {
+    public final MemorySegment nextHead() {
         MemorySegment known = heads[nextBare];
         if (known == null) {
             known = bare(nextBare, BARE_DISTANCE).segment();
@@ -183,19 +198,19 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      *
      * @param isSealed true if the message has a tag
      */
-    final LocalMemory nextBare(boolean isSealed) {
+    public final LocalMemory nextBare(boolean isSealed) {
         LocalMemory next = (isSealed ? sealed : bare)[nextBare];
         nextBare = (nextBare + 1) % bare.length;
         return next;
     }
 
     /** Returns a piece of memory for a header, and for a message and its seal of so many bytes. */
-    final LocalMemory piece(int index, long size) {
+    public final LocalMemory piece(int index, long size) {
         return region().slice(index * distance + HEADER_AT, Wire.HEADER_BYTES + size);
     }
 
     /** Returns the memory of the result of an atomic operation, or of a number to write. */
-    final LocalMemory result(int number) {
+    public final LocalMemory result(int number) {
         LocalMemory known = results[number];
         if (known == null) {
             known = region().slice(atomics + (long) Long.BYTES * number, Long.BYTES);
@@ -204,10 +219,10 @@ abstract sealed class Link permits RdmaLink, TcpLink {
         return known;
     }
 
-    abstract QueuePair pair();
+    public abstract QueuePair pair();
 
     /** Notes the key of the requests, and the text of the channel, for the flight recorder. */
-    void serves(long keyOfRail, String channel) {
+    public void serves(long keyOfRail, String channel) {
         key = keyOfRail;
     }
 
@@ -217,12 +232,12 @@ abstract sealed class Link permits RdmaLink, TcpLink {
     }
 
     /** Has the adapter use no memory of the requests any more: all of them end. Over TCP, the end of the connection does that. */
-    void stop() {
+    public void stop() {
         // See RdmaLink.
     }
 
     /** Posts a message, which begins with its header. */
-    abstract void send(int place, LocalMemory message);
+    public abstract void send(int place, LocalMemory message);
 
     /**
      * Posts an operation on the peer's memory.
@@ -231,35 +246,39 @@ abstract sealed class Link permits RdmaLink, TcpLink {
      * @param first the number to add, or the expected one
      * @param second the number that replaces the expected one
      */
-    abstract void post(
-            Operations.Kind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second);
+    public abstract void post(
+            OperationKind kind, int place, LocalMemory local, RemoteMemory remote, long first, long second);
 
     /** Posts a request that only the peer's adapter answers. */
-    abstract void probe(int place);
+    public abstract void probe(int place);
 
     /** Returns memory of the program as requests of this channel can name it. That may register the memory, which takes long. */
-    LocalMemory usable(LocalMemory memory) {
+    public LocalMemory usable(LocalMemory memory) {
         return memory;
     }
 
     /** Returns memory of the program, or of the channel, as it is registered for this connection. */
-    MemoryRegion here(MemoryRegion region) {
+    public MemoryRegion here(MemoryRegion region) {
         return region;
     }
 
     /** Returns memory of the channel as the peer sees it. */
-    Shown shown(MemoryRegion region) {
+    public Shown shown(MemoryRegion region) {
         return new Shown(region.remote());
     }
 
     /** Posts memory for a message of the peer. */
-    abstract void receive(int place, LocalMemory memory);
+    public abstract void receive(int place, LocalMemory memory);
 
     /** Notes that all receives are posted, by a thread that usually posts no more. No other thread has posted yet. */
-    void prepared() {
+    public void prepared() {
         // Nothing depends on the thread.
     }
 
-    /** Makes a key of an export for the peer. It is valid before all later requests. */
-    abstract Key grant(int place, Export export);
+    /**
+     * Makes a key for the peer. It is valid before all later requests.
+     *
+     * @param arena the arena of a window
+     */
+    public abstract Key grant(int place, MemoryRegion region, Set<AccessFlag> access, VerbsArena arena);
 }

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.cm.ConnectionId;
 import dev.verbena.cm.ConnectionParameters;
@@ -15,18 +15,13 @@ import dev.verbena.verbs.device.Mtu;
 final class ChosenPath {
     private final ConnectionId id;
     private final QueuePair pair;
-    private final NodeOptions options;
+    private final LinkOptions.Quality chosen;
 
-    ChosenPath(ConnectionId id, QueuePair pair, NodeOptions options) {
+    ChosenPath(ConnectionId id, QueuePair pair, LinkOptions.Quality chosen) {
         this.id = id;
         this.pair = pair;
-        this.options = options;
+        this.chosen = chosen;
         id.bring(pair, QueuePairState.INIT);
-    }
-
-    /** Returns true if the options choose a part of the path that the connection manager has no option for. */
-    static boolean isIn(NodeOptions options) {
-        return options.serviceLevel().isPresent() || options.pathMtu() != null;
     }
 
     /** Returns the parameters to connect or to accept with. */
@@ -38,11 +33,11 @@ final class ChosenPath {
     void makeReady() {
         id.bring(pair, QueuePairState.INIT); // again: only the answer says whether the peer may read
         QueuePairAttributes found = id.attributesFor(QueuePairState.RTR);
-        if (options.serviceLevel().isPresent()) {
+        if (chosen.serviceLevel().isPresent()) {
             found = found.addressVector(
-                    found.addressVector().serviceLevel(options.serviceLevel().getAsInt()));
+                    found.addressVector().serviceLevel(chosen.serviceLevel().getAsInt()));
         }
-        Mtu most = options.pathMtu();
+        Mtu most = chosen.pathMtu();
         if (most != null && found.pathMtu().compareTo(most) > 0) {
             found = found.pathMtu(most);
         }

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
@@ -11,6 +11,8 @@ import dev.verbena.cm.PortSpace;
 import dev.verbena.cm.PrivateData;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.wire.EndCode;
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.AsyncEvents;
@@ -40,11 +42,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The transport of a node over a device: connections of the connection manager, and one completion queue for all. */
-final class RdmaCarrier extends Carrier {
+public final class RdmaCarrier extends Carrier {
     /** The longest time that the kernel may take to find an address or a route. */
     private static final Duration RESOLVE_TIMEOUT = Duration.ofSeconds(4);
 
-    /** Soft-RoCE takes 7 retries for no limit; {@link NodeOptions#alive} is the limit then. */
+    /** Soft-RoCE takes 7 retries for no limit; the time between signs of life is the limit then. */
     private static final ConnectionParameters PARAMETERS =
             ConnectionParameters.defaults().retryCount(7).rnrRetryCount(0);
 
@@ -67,7 +69,8 @@ final class RdmaCarrier extends Carrier {
     private static final byte[] CLAIM = {'V', 'B', 'N', 'A', Wire.VERSION, 1};
 
     private final VerbsAccess verbs = VerbsAccess.get();
-    private final Engine engine;
+    private final LinkHost host;
+    private final LinkOptions options;
     private final EventChannel events;
     private final List<ConnectionId> listeners;
     private final List<InetSocketAddress> addresses;
@@ -93,78 +96,22 @@ final class RdmaCarrier extends Carrier {
     private final OptionalInt trafficClass;
     private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
     private final List<AsyncEvents.Subscription> subscriptions = new ArrayList<>();
-    private final Map<ConnectionId, Rail> known = new ConcurrentHashMap<>();
+    private final Map<ConnectionId, LinkOwner> known = new ConcurrentHashMap<>();
 
-    /** Addresses of devices, which this process has taken. */
-    record Place(EventChannel events, List<ConnectionId> listeners) {
-        /** Takes addresses. Leaves nothing behind if that fails. */
-        static Place at(InetSocketAddress own, NodeOptions options, VerbsArena arena) {
-            EventChannel events = EventChannel.create(arena);
-            List<ConnectionId> listeners = new ArrayList<>();
-            try {
-                take(own, events, listeners, arena);
-                for (InetSocketAddress further : options.paths()) {
-                    takeFurther(further, events, listeners, options, arena);
-                }
-                return new Place(events, List.copyOf(listeners));
-            } catch (Throwable t) {
-                listeners.forEach(ConnectionId::close);
-                events.close();
-                throw t;
-            }
-        }
-
-        private static void take(
-                InetSocketAddress own, EventChannel events, List<ConnectionId> listeners, VerbsArena arena) {
-            ConnectionId listener = events.createId(PortSpace.TCP, arena);
-            listeners.add(listener);
-            listener.bind(own);
-            checkDevice(listener, own);
-        }
-
-        /** Takes another address. With TCP beside it, a node needs no device there. */
-        private static void takeFurther(
-                InetSocketAddress own,
-                EventChannel events,
-                List<ConnectionId> listeners,
-                NodeOptions options,
-                VerbsArena arena) {
-            try {
-                take(own, events, listeners, arena);
-            } catch (VerbsException refused) {
-                boolean isNone = refused.errno() == Errno.ENODEV || refused.errno() == Errno.EADDRNOTAVAIL;
-                if (options.transport() != Transport.AUTO || !isNone) {
-                    throw refused;
-                }
-                listeners.removeLast().close();
-            }
-        }
-
-        List<InetSocketAddress> addresses() {
-            return listeners.stream()
-                    .map(listener -> listener.localAddress().orElseThrow())
-                    .toList();
-        }
+    /** Makes the transport of a node that has no other one. */
+    public static Carrier open(LinkHost host, LinkOptions options, VerbsArena arena) {
+        return new RdmaCarrier(host, DevicePlace.at(options, false, arena), options, arena);
     }
 
-    /** Throws if no device has the address. The kernel binds ids to loopback addresses, which belong to no device. */
-    private static void checkDevice(ConnectionId listener, InetSocketAddress own) {
-        try {
-            listener.context();
-        } catch (IllegalStateException none) {
-            throw new VerbsException(
-                    "rdma_bind_addr", Engine.text(own), Errno.ENODEV, "Take an address of a device, or Transport.AUTO");
-        }
-    }
-
-    RdmaCarrier(Engine engine, Place place, NodeOptions options, VerbsArena arena) {
-        this.engine = engine;
-        events = place.events;
-        listeners = place.listeners;
+    RdmaCarrier(LinkHost host, DevicePlace place, LinkOptions options, VerbsArena arena) {
+        this.host = host;
+        this.options = options;
+        events = place.events();
+        listeners = place.listeners();
         addresses = place.addresses();
         for (ConnectionId listener : listeners) {
             if (find(listener) == null) {
-                devices.add(new NodeDevice(engine, devices.size(), listener.context(), options, arena));
+                devices.add(new NodeDevice(host, devices.size(), listener.context(), options, arena));
             }
         }
         deviceOf = listeners.stream()
@@ -173,13 +120,13 @@ final class RdmaCarrier extends Carrier {
         first = devices.getFirst();
         shared = new Domains(devices, false);
         others = devices.subList(1, devices.size()).toArray(NodeDevice[]::new);
-        trafficClass = options.trafficClass();
+        trafficClass = options.quality().trafficClass();
         trafficClass.ifPresent(
                 chosen -> listeners.forEach(each -> each.typeOfService(chosen))); // iWARP has it from the listener
         Set<DeviceCapability> has = first.context.attributes().capabilities();
-        windows = !options.heals() // a window belongs to one queue pair
+        windows = !options.sizes().heals() // a window belongs to one queue pair
                 && (has.contains(DeviceCapability.MEMORY_WINDOW_2A) || has.contains(DeviceCapability.MEMORY_WINDOW_2B));
-        apart = !windows && (options.heals() || options.protection() != Protection.NONE);
+        apart = !windows && (options.sizes().heals() || options.sizes().isSecret());
     }
 
     /** Returns the device of an id; null if it is none of the node's yet. */
@@ -196,14 +143,14 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
-    long pinnedBytes() {
+    public long pinnedBytes() {
         long sum = 0;
         for (NodeDevice each : devices) {
             sum += verbs.pinnedBytes(each.domain);
         }
         Set<Domains> seen = new HashSet<>(); // connections of one channel share theirs
-        for (Rail rail : known.values()) {
-            if (rail.connection() instanceof IdConnection connection && apart && seen.add(connection.domains)) {
+        for (LinkOwner owner : known.values()) {
+            if (owner.connection() instanceof IdConnection connection && apart && seen.add(connection.domains)) {
                 sum += connection.domains.pinnedBytes();
             }
         }
@@ -211,42 +158,42 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
-    List<InetSocketAddress> addresses() {
+    public List<InetSocketAddress> addresses() {
         return addresses;
     }
 
     @Override
-    int devices() {
+    public int devices() {
         return devices.size();
     }
 
     @Override
-    Duration ackTimeout() {
+    public Duration ackTimeout() {
         return first.ackTimeout;
     }
 
     @Override
-    Context context() {
+    public Context context() {
         return first.context;
     }
 
     @Override
-    String acceptor() {
+    public String acceptor() {
         return "rdma_accept";
     }
 
     @Override
-    String device() {
+    public String device() {
         return devices.stream().map(each -> each.name).collect(Collectors.joining(" and "));
     }
 
     @Override
-    boolean hasKeysOfChannels() {
+    public boolean hasKeysOfChannels() {
         return windows || apart;
     }
 
     @Override
-    Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
+    public Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
         return windows ? Set.of(AccessFlag.MW_BIND) : apart ? Set.of() : access;
     }
 
@@ -256,36 +203,37 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
-    MemoryRegion register(RegionOptions options, VerbsArena arena) {
+    public MemoryRegion register(RegionOptions options, VerbsArena arena) {
         return verbs.register(first.domain, options, arena);
     }
 
     // Waiting
 
     @Override
-    <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
+    public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
         return verbs.awaitOrNull(first.completions, attempt, timeout);
     }
 
     @Override
-    void close() {
+    public void close() {
         subscriptions.forEach(AsyncEvents.Subscription::close);
         super.close();
     }
 
     @Override
-    void wake() {
+    public void wake() {
         verbs.wakeWaits(first.completions);
     }
 
     // Completions
 
     @Override
-    int poll() {
+    public int poll() {
         int handled = pollDevices();
         while (!inbox.isEmpty()) {
             handled += 1 + pollDevices(); // those that came before the event
-            engine.checkRoom();
+            host.checkRoom();
             handle(inbox.remove());
         }
         return handled;
@@ -306,17 +254,17 @@ final class RdmaCarrier extends Carrier {
     // Events
 
     @Override
-    void start() {
-        int backlog = Math.max(1, engine.options.maxWaiting());
+    public void start() {
+        int backlog = Math.max(1, options.maxWaiting());
         listeners.forEach(listener -> listener.listen(backlog));
-        engine.startThread("events", this::fetchEvents);
-        if (engine.options.heals()) {
+        host.startThread("events", this::fetchEvents);
+        if (options.sizes().heals()) {
             for (NodeDevice each : devices) {
                 subscriptions.add(each.context.events().subscribe(event -> happened(each, event)));
             }
         }
         for (NodeDevice other : others) {
-            engine.startThread(other.name, () -> watch(other));
+            host.startThread(other.name, () -> watch(other));
         }
     }
 
@@ -324,13 +272,13 @@ final class RdmaCarrier extends Carrier {
     private void watch(NodeDevice device) {
         Supplier<@Nullable Boolean> waking = () -> {
             wake();
-            return (device.removed || engine.isClosed()) ? Boolean.TRUE : null;
+            return (device.removed || host.isClosed()) ? Boolean.TRUE : null;
         };
-        while (!engine.isClosed() && !device.removed) {
+        while (!host.isClosed() && !device.removed) {
             try {
                 verbs.awaitOrNull(device.completions, waking, Deadline.FOREVER);
             } catch (InterruptedException late) {
-                engine.interrupted();
+                host.interrupted();
             } catch (RuntimeException | Error ended) {
                 removed(device);
                 return;
@@ -339,7 +287,7 @@ final class RdmaCarrier extends Carrier {
     }
 
     private void fetchEvents() {
-        while (!engine.isClosed()) {
+        while (!host.isClosed()) {
             try {
                 CmEvent event = events.awaitEvent(Deadline.FOREVER);
                 if (registersMemory(event)) {
@@ -349,9 +297,9 @@ final class RdmaCarrier extends Carrier {
                     wake();
                 }
             } catch (InterruptedException late) {
-                engine.interrupted();
+                host.interrupted();
             } catch (RuntimeException | Error ended) {
-                engine.fail(ended);
+                host.fail(ended);
                 return;
             }
         }
@@ -368,26 +316,26 @@ final class RdmaCarrier extends Carrier {
             admit(request.request());
             return;
         }
-        Rail rail = known.get(event.id());
+        LinkOwner owner = known.get(event.id());
         if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
-            removed(rail, event.id());
+            removed(owner, event.id());
         }
-        if (rail == null || rail.isRetired()) {
+        if (owner == null || owner.isRetired()) {
             return;
         }
         try {
-            happened(event, rail);
+            happened(event, owner);
         } catch (RuntimeException | Error failed) {
-            rail.fail(failed);
+            owner.fail(failed);
         }
     }
 
     /** Notes that the device of an id was removed. */
-    private void removed(@Nullable Rail rail, ConnectionId id) {
+    private void removed(@Nullable LinkOwner owner, ConnectionId id) {
         int number = listeners.indexOf(id);
         if (number >= 0) {
             removed(devices.get(deviceOf[number]));
-        } else if (rail != null && rail.connection() instanceof IdConnection connection) {
+        } else if (owner != null && owner.connection() instanceof IdConnection connection) {
             removed(connection.device);
         }
     }
@@ -396,25 +344,25 @@ final class RdmaCarrier extends Carrier {
     private void removed(NodeDevice device) {
         device.removed = true;
         if (devices.stream().allMatch(each -> each.removed)) {
-            engine.deviceRemoved();
+            host.deviceRemoved();
             return;
         }
-        for (Rail rail : known.values()) {
-            if (rail.connection() instanceof IdConnection connection
+        for (LinkOwner owner : known.values()) {
+            if (owner.connection() instanceof IdConnection connection
                     && connection.device == device
-                    && !rail.losesPath("Its device was removed")) {
-                rail.end(EndReason.DEVICE_REMOVED, "", null);
+                    && !owner.losesPath("Its device was removed")) {
+                owner.end(EndCode.DEVICE_REMOVED, "", null);
             }
         }
-        engine.runApart(() -> closeListeners(device));
+        host.runApart(() -> closeListeners(device));
     }
 
     /** Handles an event of a device: the channels that can take other paths do so when the port fails. */
     private void happened(NodeDevice device, AsyncEvent event) {
         if (event instanceof AsyncEvent.OfPort of && of.type() == AsyncEvent.Type.PORT_ERR) {
-            for (Rail rail : known.values()) {
-                if (rail.connection() instanceof IdConnection connection && connection.isAt(device, of.port())) {
-                    rail.losesPath("Port " + of.port() + " of " + device.name + " does not work any more");
+            for (LinkOwner owner : known.values()) {
+                if (owner.connection() instanceof IdConnection connection && connection.isAt(device, of.port())) {
+                    owner.losesPath("Port " + of.port() + " of " + device.name + " does not work any more");
                 }
             }
         } else if (event.type() == AsyncEvent.Type.DEVICE_FATAL) {
@@ -435,34 +383,34 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private void happened(CmEvent event, Rail rail) {
+    private void happened(CmEvent event, LinkOwner owner) {
         switch (event.type()) {
             case ADDRESS_RESOLVED -> event.id().beginResolveRoute(RESOLVE_TIMEOUT);
             case ROUTE_RESOLVED -> {
-                if (rail.prepare()) {
-                    connect(event.id(), rail);
+                if (owner.prepare()) {
+                    connect(event.id(), owner);
                 }
             }
             case ESTABLISHED -> {
                 if (event.status() == 0) {
-                    rail.established();
+                    owner.established();
                 } else {
-                    unreachable(event, rail, ", " + event.type().meaning());
+                    unreachable(event, owner, ", " + event.type().meaning());
                 }
             }
             case CONNECT_RESPONSE -> {
-                if (rail.connection() instanceof IdConnection own) {
+                if (owner.connection() instanceof IdConnection own) {
                     own.makeReady();
                     event.id().establish();
-                    rail.established();
+                    owner.established();
                 }
             }
-            case DISCONNECTED -> rail.disconnected("The connection manager reports its end");
+            case DISCONNECTED -> owner.disconnected("The connection manager reports its end");
             case ADDRESS_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE ->
-                unreachable(event, rail, ", " + event.type().meaning());
+                unreachable(event, owner, ", " + event.type().meaning());
             case REJECTED -> {
                 if (event instanceof CmEvent.Rejected rejected) {
-                    rejected(rejected, rail);
+                    rejected(rejected, owner);
                 }
             }
             default -> {
@@ -471,36 +419,36 @@ final class RdmaCarrier extends Carrier {
         }
     }
 
-    private static void rejected(CmEvent.Rejected event, Rail rail) {
-        EndReason refused = refusal(event.privateData());
+    private static void rejected(CmEvent.Rejected event, LinkOwner owner) {
+        Integer refused = refusal(event.privateData());
         if (refused == null) {
-            unreachable(event, rail, ": " + event.reason());
+            unreachable(event, owner, ": " + event.reason());
         } else {
-            rail.end(refused, "It refused this channel", null);
+            owner.end(refused, "It refused this channel", null);
         }
     }
 
-    private void connect(ConnectionId id, Rail rail) {
+    private void connect(ConnectionId id, LinkOwner owner) {
         try {
             setAckTimeout(id);
-            ConnectionParameters all = parameters(rail);
-            id.beginConnect(rail.connection() instanceof IdConnection own ? own.with(all) : all);
+            ConnectionParameters all = parameters(owner);
+            id.beginConnect(owner.connection() instanceof IdConnection own ? own.with(all) : all);
         } catch (VerbsException refused) {
             if (!UNREACHABLE.contains(refused.errno())) {
                 throw refused;
             }
-            rail.end(EndReason.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
+            owner.end(EndCode.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
         }
     }
 
-    /** Returns the parameters. A channel that goes on says so, so that the peer makes the queues in the channel's domain. */
-    private static ConnectionParameters parameters(Rail rail) {
-        Healing healing = rail.session.healing;
-        if (!rail.resumes || healing == null) {
+    /** Returns the parameters. Who goes on over another connection says so, so that the peer makes the queues in the same domain. */
+    private static ConnectionParameters parameters(LinkOwner owner) {
+        UUID name = owner.goesOn();
+        if (name == null) {
             return PARAMETERS;
         }
         byte[] data = Arrays.copyOf(CLAIM, CLAIM.length + Wire.NAME_BYTES);
-        Wire.writeName(healing.id, MemorySegment.ofArray(data).asSlice(CLAIM.length));
+        Wire.writeName(name, MemorySegment.ofArray(data).asSlice(CLAIM.length));
         return PARAMETERS.privateData(PrivateData.of(data));
     }
 
@@ -535,11 +483,11 @@ final class RdmaCarrier extends Carrier {
         };
     }
 
-    private static void unreachable(CmEvent event, Rail rail, String details) {
-        if (isNobody(event) && rail.connection() instanceof IdConnection connection) {
+    private static void unreachable(CmEvent event, LinkOwner owner, String details) {
+        if (isNobody(event) && owner.connection() instanceof IdConnection connection) {
             connection.nobody = true;
         }
-        rail.end(EndReason.UNREACHABLE, event.type().cName() + " (status " + event.status() + ")" + details, null);
+        owner.end(EndCode.UNREACHABLE, event.type().cName() + " (status " + event.status() + ")" + details, null);
     }
 
     // Connections
@@ -548,6 +496,7 @@ final class RdmaCarrier extends Carrier {
     final class IdConnection extends Carrier.Connection {
         private final ConnectionId id;
         private final NodeDevice device;
+        private final LinkOwner owner;
         private final Domains domains;
 
         private @Nullable RdmaLink link;
@@ -558,13 +507,14 @@ final class RdmaCarrier extends Carrier {
         /**
          * Makes a connection.
          *
-         * @param of the channel that goes on over it; null if a channel begins
+         * @param before the connection that it takes the place of; null if there is none
          */
-        IdConnection(ConnectionId id, NodeDevice device, @Nullable Session of) {
-            super(Transport.RDMA, RdmaCarrier.this);
+        IdConnection(ConnectionId id, NodeDevice device, LinkOwner owner, Carrier.@Nullable Connection before) {
+            super(false, RdmaCarrier.this);
             this.id = id;
             this.device = device;
-            if (of != null && of.rail.connection() instanceof IdConnection last && last.carrier == carrier) {
+            this.owner = owner;
+            if (before instanceof IdConnection last && last.carrier == carrier) {
                 domains = last.domains;
                 domains.enter();
             } else {
@@ -587,28 +537,28 @@ final class RdmaCarrier extends Carrier {
         }
 
         @Override
-        int device() {
+        public int device() {
             return device.number;
         }
 
         @Override
-        boolean isApart() {
+        public boolean isApart() {
             return apart;
         }
 
         @Override
-        void beginTransfer() {
+        public void beginTransfer() {
             domains.enter();
         }
 
         @Override
-        void endTransfer() {
+        public void endTransfer() {
             domains.leave();
         }
 
         @Override
-        Link link(NodeOptions options, Rail rail) {
-            RdmaLink made = new RdmaLink(id, domains, device, isOverTcp(), options, rail);
+        public Link link() {
+            RdmaLink made = new RdmaLink(id, domains, device, RdmaCarrier.this.isOverTcp(), windows, options, owner);
             link = made;
             return made;
         }
@@ -633,14 +583,14 @@ final class RdmaCarrier extends Carrier {
         }
 
         @Override
-        void accept() {
+        public void accept() {
             setAckTimeout(id);
             makeReady();
             id.beginAccept(with(PARAMETERS));
         }
 
         @Override
-        void disconnect() {
+        public void disconnect() {
             if (link != null) {
                 try {
                     ChosenPath path = path();
@@ -655,12 +605,12 @@ final class RdmaCarrier extends Carrier {
         }
 
         @Override
-        void freeUnused() {
+        public void freeUnused() {
             domains.freeUnused();
         }
 
         @Override
-        void forget() {
+        public void forget() {
             if (known.remove(id) != null) {
                 domains.leave(); // the channel itself
             } else {
@@ -670,13 +620,12 @@ final class RdmaCarrier extends Carrier {
     }
 
     @Override
-    void connect(Rail rail, Ways.Way way) {
-        Session session = rail.session;
-        ConnectionId id = events.createId(PortSpace.TCP, rail.arena);
-        IdConnection connection = new IdConnection(id, devices.get(deviceOf[way.own()]), rail.resumes ? session : null);
-        known.put(id, rail);
-        rail.connecting(connection, way);
-        session.allocate(); // in the thread that waits for this channel
+    public void connect(LinkOwner owner, Ways.Way way) {
+        ConnectionId id = events.createId(PortSpace.TCP, owner.arena());
+        IdConnection connection = new IdConnection(id, devices.get(deviceOf[way.own()]), owner, owner.before());
+        known.put(id, owner);
+        owner.connecting(connection, way);
+        owner.allocate(); // in the thread that waits for this connection
         trafficClass.ifPresent(id::typeOfService);
         try {
             InetSocketAddress own =
@@ -690,43 +639,40 @@ final class RdmaCarrier extends Carrier {
 
     private void admit(ConnectRequest request) {
         UUID name = claim(request.privateData());
-        Session session = request.peer()
-                .map(peer -> engine.arrivals.admit(peer, name != null))
-                .orElse(null);
-        if (session == null) {
+        LinkOwner owner =
+                request.peer().map(peer -> host.admit(peer, name != null)).orElse(null);
+        if (owner == null) {
             refuse(request);
             return;
         }
-        Rail rail = session.rail;
         try {
-            ConnectionId id = request.claim(rail.arena);
-            IdConnection connection =
-                    new IdConnection(id, Objects.requireNonNull(find(id)), engine.rails.claimed(name));
-            known.put(id, rail); // from here on, the connection removes it
-            rail.accept(connection);
+            ConnectionId id = request.claim(owner.arena());
+            IdConnection connection = new IdConnection(id, Objects.requireNonNull(find(id)), owner, host.claimed(name));
+            known.put(id, owner); // from here on, the connection removes it
+            owner.accept(connection);
         } catch (RuntimeException | Error failed) {
-            rail.fail(failed);
+            owner.fail(failed);
         }
     }
 
     private void refuse(ConnectRequest request) {
         byte[] data = REFUSAL.clone();
-        data[REFUSAL.length - 1] = (byte) EndReason.TOO_MANY_CHANNELS.code;
+        data[REFUSAL.length - 1] = (byte) EndCode.TOO_MANY_CHANNELS;
         try {
-            request.reject(engine.isClosing() ? PrivateData.NONE : PrivateData.of(data));
+            request.reject(host.isClosing() ? PrivateData.NONE : PrivateData.of(data));
         } catch (RuntimeException gone) {
             // The peer has left already, or the listener is being closed.
         }
     }
 
-    /** Returns the reason in the private data of a node that refuses; null for others. */
-    static @Nullable EndReason refusal(PrivateData data) {
+    /** Returns the code in the private data of a node that refuses; null for others. */
+    public static @Nullable Integer refusal(PrivateData data) {
         byte[] bytes = data.toBytes();
         for (int i = 0; i < REFUSAL.length - 2; i++) {
             if (i >= bytes.length || bytes[i] != REFUSAL[i]) {
                 return null;
             }
         }
-        return bytes.length < REFUSAL.length ? null : EndReason.of(Byte.toUnsignedInt(bytes[REFUSAL.length - 1]));
+        return bytes.length < REFUSAL.length ? null : Byte.toUnsignedInt(bytes[REFUSAL.length - 1]);
     }
 }

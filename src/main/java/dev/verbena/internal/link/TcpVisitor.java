@@ -1,17 +1,25 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
+import dev.verbena.internal.wire.FirstVersion;
+import dev.verbena.internal.wire.TcpFrame;
+import dev.verbena.internal.wire.Wire;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A TCP connection that a peer has made, until its greeting has come. Only then does it become a channel: a stranger costs a
  * descriptor and some 100 bytes, and a peer with a device asks by TCP, and connects by RDMA. All methods are for the thread
  * of the {@link TcpCarrier}.
  */
-final class TcpVisitor {
+public final class TcpVisitor {
     /** The longest time to wait for the peer's end of a connection that does not become a channel. */
     private static final long LEAVING_NANOS = 1_000_000_000L;
 
@@ -104,5 +112,20 @@ final class TcpVisitor {
     /** Returns true if the time of this visitor is over. */
     boolean isLate(long now) {
         return now - leaveBy > 0;
+    }
+
+    /** Returns the first of those that have the most frequent address; null if there is none. */
+    public static <T> @Nullable T oldestOfMost(Iterable<T> oldestFirst, Function<T, InetAddress> address) {
+        Map<InetAddress, Integer> counts = new HashMap<>();
+        int most = 0;
+        for (T each : oldestFirst) {
+            most = Math.max(most, counts.merge(address.apply(each), 1, Integer::sum));
+        }
+        for (T each : oldestFirst) {
+            if (counts.getOrDefault(address.apply(each), 0) == most) {
+                return each;
+            }
+        }
+        return null;
     }
 }

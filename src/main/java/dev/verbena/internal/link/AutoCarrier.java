@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import dev.verbena.RdmaUnavailableException;
 import dev.verbena.VerbsArena;
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A channel uses RDMA if both nodes have it. The side that connects asks by TCP first, because a machine without RDMA
  * does not answer by RDMA at all, and the kernel notices that after a minute only.
  */
-final class AutoCarrier extends Carrier {
+public final class AutoCarrier extends Carrier {
     /** The longest time to wait for the answer by TCP: packets to a TCP port may be dropped where RDMA works. */
     private static final Duration ASKING_TIME = Duration.ofSeconds(3);
 
@@ -34,7 +34,7 @@ final class AutoCarrier extends Carrier {
     private static final int PORTS = 16;
 
     private final RdmaCarrier rdma;
-    final TcpCarrier tcp;
+    public final TcpCarrier tcp;
 
     private AutoCarrier(RdmaCarrier rdma, TcpCarrier tcp) throws IOException {
         this.rdma = rdma;
@@ -43,19 +43,19 @@ final class AutoCarrier extends Carrier {
     }
 
     /** Makes the transports of a node: only TCP if no device has the address, or if the libraries of RDMA are missing. */
-    static Carrier open(Engine engine, InetSocketAddress own, NodeOptions options, VerbsArena arena) {
+    public static Carrier open(LinkHost host, LinkOptions options, VerbsArena arena) {
         for (int tries = 1; ; tries++) {
-            TcpCarrier tcp = new TcpCarrier(engine, own, options, arena);
+            TcpCarrier tcp = new TcpCarrier(host, options, arena);
             try {
-                RdmaCarrier.Place place = find(tcp.address(), options, arena);
-                return place == null ? tcp : new AutoCarrier(new RdmaCarrier(engine, place, options, arena), tcp);
+                DevicePlace place = find(options.at(tcp.address()), arena);
+                return place == null ? tcp : new AutoCarrier(new RdmaCarrier(host, place, options, arena), tcp);
             } catch (IOException failure) {
                 tcp.close();
-                throw new UncheckedIOException(failure);
+                throw new UncheckedIOException("It can't listen over TCP: " + failure.getMessage(), failure);
             } catch (Throwable t) {
                 tcp.close();
                 boolean isTaken = t instanceof VerbsException refused && refused.errno() == Errno.EADDRINUSE;
-                if (!isTaken || own.getPort() != 0 || tries == PORTS) {
+                if (!isTaken || options.first().getPort() != 0 || tries == PORTS) {
                     throw t;
                 }
             }
@@ -63,9 +63,9 @@ final class AutoCarrier extends Carrier {
     }
 
     /** Takes the address of a device. Returns null if there is no device, or if the libraries of RDMA are missing. */
-    private static RdmaCarrier.@Nullable Place find(InetSocketAddress own, NodeOptions options, VerbsArena arena) {
+    private static @Nullable DevicePlace find(LinkOptions options, VerbsArena arena) {
         try {
-            return RdmaCarrier.Place.at(own, options, arena);
+            return DevicePlace.at(options, true, arena);
         } catch (RdmaUnavailableException noLibrary) {
             return null;
         } catch (VerbsException refused) {
@@ -77,32 +77,32 @@ final class AutoCarrier extends Carrier {
     }
 
     @Override
-    long pinnedBytes() {
+    public long pinnedBytes() {
         return rdma.pinnedBytes();
     }
 
     @Override
-    List<InetSocketAddress> addresses() {
+    public List<InetSocketAddress> addresses() {
         return rdma.addresses();
     }
 
     @Override
-    Context context() {
+    public Context context() {
         return rdma.context();
     }
 
     @Override
-    String device() {
+    public String device() {
         return rdma.isOverTcp() ? rdma.device() : rdma.device() + " and TCP";
     }
 
     @Override
-    boolean hasKeysOfChannels() {
+    public boolean hasKeysOfChannels() {
         return rdma.hasKeysOfChannels();
     }
 
     @Override
-    Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
+    public Set<AccessFlag> rightsToExport(Set<AccessFlag> access) {
         return rdma.rightsToExport(access);
     }
 
@@ -112,7 +112,7 @@ final class AutoCarrier extends Carrier {
     }
 
     @Override
-    MemoryRegion register(RegionOptions options, VerbsArena arena) {
+    public MemoryRegion register(RegionOptions options, VerbsArena arena) {
         return adopted(rdma.register(options, arena));
     }
 
@@ -127,28 +127,29 @@ final class AutoCarrier extends Carrier {
     }
 
     @Override
-    void start() {
+    public void start() {
         rdma.start();
         tcp.start();
     }
 
     @Override
-    int poll() {
+    public int poll() {
         return rdma.poll() + tcp.poll();
     }
 
     @Override
-    <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout) throws InterruptedException {
+    public <T> @Nullable T await(Supplier<? extends @Nullable T> attempt, Duration timeout)
+            throws InterruptedException {
         return rdma.await(attempt, timeout);
     }
 
     @Override
-    void wake() {
+    public void wake() {
         rdma.wake();
     }
 
     @Override
-    void close() {
+    public void close() {
         tcp.close();
         rdma.close();
     }
@@ -156,20 +157,20 @@ final class AutoCarrier extends Carrier {
     // Connecting
 
     @Override
-    Attempt attempt() {
+    public Attempt attempt() {
         return rdma.isOverTcp() ? new ByRdma(true) : new Asking();
     }
 
     @Override
-    void connect(Rail rail, Ways.Way way) {
+    public void connect(LinkOwner owner, Ways.Way way) {
         throw new IllegalStateException("A connection belongs to one of the two transports");
     }
 
     /** Asks the peer by TCP if it has RDMA too. A peer that does not, stays connected by TCP. */
     private final class Asking implements Attempt {
         @Override
-        public void begin(Session session) {
-            tcp.connect(session.rail, new Ways.Way(0, session.peer), true);
+        public void begin(LinkOwner owner, InetSocketAddress peer) {
+            tcp.connect(owner, new Ways.Way(0, peer), true);
         }
 
         @Override
@@ -178,8 +179,8 @@ final class AutoCarrier extends Carrier {
         }
 
         @Override
-        public @Nullable Attempt next(Session failed, boolean late) {
-            if (!(failed.rail.connection() instanceof TcpStream stream)) {
+        public @Nullable Attempt next(Carrier.@Nullable Connection failed, boolean late, boolean unreachable) {
+            if (!(failed instanceof TcpStream stream)) {
                 return null;
             }
             boolean answered = stream.isRedirected();
@@ -201,14 +202,13 @@ final class AutoCarrier extends Carrier {
         }
 
         @Override
-        public void begin(Session session) {
-            rdma.connect(session.rail, new Ways.Way(0, session.peer));
+        public void begin(LinkOwner owner, InetSocketAddress peer) {
+            rdma.connect(owner, new Ways.Way(0, peer));
         }
 
         @Override
-        public @Nullable Attempt next(Session failed, boolean late) {
-            boolean nobody =
-                    failed.rail.connection() instanceof RdmaCarrier.IdConnection connection && connection.nobody;
+        public @Nullable Attempt next(Carrier.@Nullable Connection failed, boolean late, boolean unreachable) {
+            boolean nobody = failed instanceof RdmaCarrier.IdConnection connection && connection.nobody;
             return orTcp && nobody ? tcp.attempt() : null;
         }
     }

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

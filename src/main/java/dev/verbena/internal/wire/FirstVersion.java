@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.wire;
 
 import java.nio.ByteBuffer;
 
@@ -7,9 +7,9 @@ import java.nio.ByteBuffer;
  * immediate data, and over TCP each side began with 16 bytes of their own. A node knows of it only to say why the channel
  * ends.
  */
-final class FirstVersion {
+public final class FirstVersion {
     /** The end of a channel with such a peer. */
-    static final String SPOKEN = "It speaks version 1, this side version " + Wire.VERSION;
+    public static final String SPOKEN = "It speaks version 1, this side version " + Wire.VERSION;
 
     private static final int HELLO = 0x5642_4e54; // "VBNT"
     private static final int HELLO_BYTES = 16;
@@ -17,12 +17,12 @@ final class FirstVersion {
     private FirstVersion() {}
 
     /** Returns true if the bytes that have come over TCP begin as those of the first version. */
-    static boolean began(ByteBuffer come) {
+    public static boolean began(ByteBuffer come) {
         return come.position() >= Integer.BYTES && come.getInt(0) == HELLO;
     }
 
     /** Returns first bytes with this side's version. A peer of the first version names that as the reason. */
-    static ByteBuffer answer() {
+    public static ByteBuffer answer() {
         return ByteBuffer.allocate(HELLO_BYTES)
                 .putInt(HELLO)
                 .put((byte) Wire.VERSION)

@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.wire;
 
 import dev.verbena.internal.noise.NoiseCipher;
 import java.lang.foreign.MemorySegment;
@@ -11,12 +11,12 @@ import java.util.List;
  * not sent: the connection keeps the order. The header is authenticated with the message, and is not sealed. The channel's
  * lock guards an instance.
  */
-final class Seal {
+public final class Seal {
     /** The number of bytes by which a sealed message is longer. */
-    static final int BYTES = NoiseCipher.TAG_BYTES;
+    public static final int BYTES = NoiseCipher.TAG_BYTES;
 
     /** The associated data of a piece of a transfer. */
-    static final byte[] NOTHING = {};
+    public static final byte[] NOTHING = {};
 
     /** The number of messages and of bytes after which a direction gets another key. */
     private static final long MESSAGES_OF_A_KEY = 1L << 24;
@@ -82,12 +82,12 @@ final class Seal {
      *
      * @param ciphers the cipher that seals, and the one that opens
      */
-    Seal(List<NoiseCipher> ciphers) {
+    public Seal(List<NoiseCipher> ciphers) {
         this(ciphers, MESSAGES_OF_A_KEY, BYTES_OF_A_KEY);
     }
 
     /** Makes a seal that changes keys after another number of messages or bytes. */
-    Seal(List<NoiseCipher> ciphers, long messages, long bytes) {
+    public Seal(List<NoiseCipher> ciphers, long messages, long bytes) {
         sends = new Direction(ciphers.get(0), messages, bytes);
         receives = new Direction(ciphers.get(1), messages, bytes);
     }
@@ -99,7 +99,7 @@ final class Seal {
      * @param length the number of bytes of the message behind the header
      * @param to the same memory, or other memory of the same size
      */
-    void seal(MemorySegment message, int length, MemorySegment to) {
+    public void seal(MemorySegment message, int length, MemorySegment to) {
         sends.reserve(Math.min(length, NoiseCipher.PIECE) + BYTES); // the cipher may keep a block back
         sends.loadHeader(message);
         MemorySegment.copy(sends.header, 0, to, ValueLayout.JAVA_BYTE, 0, Wire.HEADER_BYTES);
@@ -114,7 +114,7 @@ final class Seal {
      * @param length the number of bytes behind the header
      * @return false if the message is not the next one that the peer has sealed
      */
-    boolean open(MemorySegment message, int length) {
+    public boolean open(MemorySegment message, int length) {
         if (length < BYTES) {
             return false;
         }
@@ -130,7 +130,7 @@ final class Seal {
     }
 
     /** Forgets the keys, and the bytes of the last messages. */
-    void wipe() {
+    public void wipe() {
         sends.wipe();
         receives.wipe();
     }

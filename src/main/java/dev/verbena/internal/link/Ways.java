@@ -1,4 +1,4 @@
-package dev.verbena.net;
+package dev.verbena.internal.link;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -7,14 +7,14 @@ import java.util.Comparator;
 import java.util.List;
 
 /** The paths that a channel can take from the addresses of this node to those of its peer. The first one is preferred. */
-final class Ways {
+public final class Ways {
     /**
      * A path.
      *
      * @param own the number of this node's address
      * @param peer the address of the peer
      */
-    record Way(int own, InetSocketAddress peer) {}
+    public record Way(int own, InetSocketAddress peer) {}
 
     private final List<Way> all = new ArrayList<>();
 
@@ -25,7 +25,7 @@ final class Ways {
      * @param peer the address that the program has connected to
      * @param further the addresses of the peer, as it tells them
      */
-    Ways(List<InetSocketAddress> own, InetSocketAddress peer, List<InetSocketAddress> further) {
+    public Ways(List<InetSocketAddress> own, InetSocketAddress peer, List<InetSocketAddress> further) {
         List<InetSocketAddress> peers = new ArrayList<>(List.of(peer));
         further.stream()
                 .filter(address -> !address.equals(peer) && isOfPeer(address, peer.getAddress()))
@@ -50,21 +50,21 @@ final class Ways {
                 && (!host.isLoopbackAddress() || peer.isLoopbackAddress());
     }
 
-    Way preferred() {
+    public Way preferred() {
         return all.getFirst();
     }
 
-    int count() {
+    public int count() {
         return all.size();
     }
 
     /** Returns the path behind another one: after the last one, the first. */
-    Way after(Way way) {
+    public Way after(Way way) {
         return all.get((all.indexOf(way) + 1) % all.size());
     }
 
     /** Returns the path before another one: before the first one, the last. */
-    Way before(Way way) {
+    public Way before(Way way) {
         return all.get((all.indexOf(way) + all.size() - 1) % all.size());
     }
 }

@@ -1,0 +1,56 @@
+package dev.verbena.internal.link;
+
+import java.net.InetSocketAddress;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** The node of a carrier. */
+public interface LinkHost {
+    /** Starts a thread, which the end of the node interrupts. */
+    void startThread(String job, Runnable work);
+
+    /** Lets a thread do something that takes long. It does one after the other. If that throws, the node can't go on. */
+    void runApart(Runnable work);
+
+    /** Returns true while this node is being closed. Peers that come are then turned away without a reason, as later. */
+    boolean isClosing();
+
+    /** Returns true once the threads of the node are to end. */
+    boolean isClosed();
+
+    /** Notes an interrupt of a thread of the node, which goes on unless the node is being closed. */
+    void interrupted();
+
+    /** Notes that the node can't go on. */
+    void fail(Throwable why);
+
+    /** Notes the failure of a thread of the node, which goes on after a pause: it tells others the end. */
+    void failed(Throwable why);
+
+    /** Notes that all devices of the node were removed. */
+    void deviceRemoved();
+
+    /** Makes sure that a thread which the program's code runs in has room to handle what it has taken, before it does. */
+    void checkRoom();
+
+    /** Returns the owner of the connection of a request's id; null if it is closed. */
+    @Nullable
+    LinkOwner find(long id);
+
+    /** Counts a peer that has connected, and has not been admitted yet. */
+    void comes();
+
+    /** Notes that a peer that was counted by {@link #comes} is admitted, or has left. */
+    void hasCome();
+
+    /**
+     * Makes an owner for the connection of a peer; null if there is no room for one.
+     *
+     * @param claims true if the peer says that it goes on over another connection
+     */
+    @Nullable
+    LinkOwner admit(InetSocketAddress peer, boolean claims);
+
+    /** Returns the connection of a name that a peer goes on with; null if there is none. */
+    Carrier.@Nullable Connection claimed(@Nullable UUID name);
+}

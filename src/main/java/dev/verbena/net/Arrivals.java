@@ -1,6 +1,6 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.link.TcpVisitor;
+import dev.verbena.internal.link.LinkHost;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -120,7 +120,7 @@ final class Arrivals {
                 return session;
             }
         }
-        return TcpVisitor.oldestOfMost(all, session -> session.peer.getAddress());
+        return LinkHost.oldestOfMost(all, session -> session.peer.getAddress());
     }
 
     /** Notes that a channel is open. Returns true if the program has to accept it. */

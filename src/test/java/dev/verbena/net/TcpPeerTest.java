@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
+import dev.verbena.internal.link.LinkHost;
 import dev.verbena.internal.link.TcpCarrier;
-import dev.verbena.internal.link.TcpVisitor;
 import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
@@ -242,8 +242,8 @@ class TcpPeerTest extends TcpTest {
         for (String last : oldestFirst.split(" ")) {
             peers.add(new Peer(peers.size(), InetAddress.getByName("127.0.0." + last)));
         }
-        assertThat(TcpVisitor.oldestOfMost(peers, Peer::address)).isSameAs(peers.get(expected));
-        assertThat(TcpVisitor.oldestOfMost(List.<Peer>of(), Peer::address)).isNull();
+        assertThat(LinkHost.oldestOfMost(peers, Peer::address)).isSameAs(peers.get(expected));
+        assertThat(LinkHost.oldestOfMost(List.<Peer>of(), Peer::address)).isNull();
     }
 
     @Test

@@ -1,7 +1,11 @@
 package dev.verbena.internal.link;
 
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.UUID;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The node of a carrier. */
@@ -53,4 +57,19 @@ public interface LinkHost {
 
     /** Returns the connection of a name that a peer goes on with; null if there is none. */
     Carrier.@Nullable Connection claimed(@Nullable UUID name);
+
+    /** Returns the first of those that have the most frequent address; null if there is none. */
+    static <T> @Nullable T oldestOfMost(Iterable<T> oldestFirst, Function<T, InetAddress> address) {
+        Map<InetAddress, Integer> counts = new HashMap<>();
+        int most = 0;
+        for (T each : oldestFirst) {
+            most = Math.max(most, counts.merge(address.apply(each), 1, Integer::sum));
+        }
+        for (T each : oldestFirst) {
+            if (counts.getOrDefault(address.apply(each), 0) == most) {
+                return each;
+            }
+        }
+        return null;
+    }
 }

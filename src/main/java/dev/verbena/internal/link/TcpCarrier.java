@@ -629,7 +629,7 @@ public final class TcpCarrier extends Carrier {
         if (guests >= mostGuests) {
             List<TcpVisitor> present = new ArrayList<>(visitors);
             present.removeIf(TcpVisitor::isLeaving);
-            dismiss(Objects.requireNonNull(TcpVisitor.oldestOfMost(present, visitor -> visitor.peer.getAddress())));
+            dismiss(Objects.requireNonNull(LinkHost.oldestOfMost(present, visitor -> visitor.peer.getAddress())));
         }
     }
 

@@ -5,14 +5,9 @@ import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.internal.wire.Wire;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A TCP connection that a peer has made, until its greeting has come. Only then does it become a channel: a stranger costs a
@@ -112,20 +107,5 @@ public final class TcpVisitor {
     /** Returns true if the time of this visitor is over. */
     boolean isLate(long now) {
         return now - leaveBy > 0;
-    }
-
-    /** Returns the first of those that have the most frequent address; null if there is none. */
-    public static <T> @Nullable T oldestOfMost(Iterable<T> oldestFirst, Function<T, InetAddress> address) {
-        Map<InetAddress, Integer> counts = new HashMap<>();
-        int most = 0;
-        for (T each : oldestFirst) {
-            most = Math.max(most, counts.merge(address.apply(each), 1, Integer::sum));
-        }
-        for (T each : oldestFirst) {
-            if (counts.getOrDefault(address.apply(each), 0) == most) {
-                return each;
-            }
-        }
-        return null;
     }
 }

@@ -45,9 +45,6 @@ final class Engine implements LinkHost {
 
     private static final long LOOK_NANOS = 1_000_000;
 
-    /** The frames of {@link StackRoom} that need as much of the stack as to handle a message. They take 0.1 us. */
-    private static final int ROOM = 50;
-
     private static final long TICK_NANOS = 100_000_000;
     private static final Duration TICK = Duration.ofNanos(TICK_NANOS);
 
@@ -549,7 +546,7 @@ final class Engine implements LinkHost {
     @Override
     public void checkRoom() {
         if (!isLoop() || handlers.areBusy()) {
-            StackRoom.check(ROOM);
+            StackRoom.forWork();
         }
     }
 

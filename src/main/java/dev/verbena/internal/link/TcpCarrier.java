@@ -57,9 +57,6 @@ public final class TcpCarrier extends Carrier {
     /** Tells {@link #turn} not to wait. */
     public static final long NOW = -1;
 
-    /** The frames of {@link StackRoom} that need as much of the stack as a thread of the program that works, with a reserve. */
-    private static final int ROOM = 120;
-
     /** The number of visitors from which on others are not told why they are refused. */
     public static final int MOST_VISITORS = 1 << 10;
 
@@ -336,7 +333,7 @@ public final class TcpCarrier extends Carrier {
         try {
             boolean may = isShared && !Thread.currentThread().isVirtual();
             if (may) {
-                StackRoom.check(ROOM);
+                StackRoom.forWork();
             }
             return may;
         } catch (StackOverflowError full) {

@@ -39,6 +39,9 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         /** The same as the program has given it; null if it is the channel's own. */
         private @Nullable LocalMemory given;
 
+        /** The connection that it was last posted to. */
+        private @Nullable Link on;
+
         private @Nullable RemoteMemory remote;
 
         /** The place in the order of all requests. */
@@ -112,7 +115,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     /** Registers memory of the program for this channel, if it has to be. This takes long, so the caller has no lock. */
     private void register(@Nullable LocalMemory local) {
         if (mayRegister && local != null) {
-            session.checkCanSend().usable(local);
+            session.checkCanSend().here(local.region());
         }
     }
 
@@ -138,7 +141,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
             RemoteMemory remote,
             long first,
             long second) {
-        LocalMemory memory = memory(on, next.number, local);
+        LocalMemory memory = memory(on, next, local);
         if (local == null && kind == OperationKind.WRITE) {
             memory.segment().set(ValueLayout.JAVA_LONG, 0, first);
         }
@@ -147,6 +150,7 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         next.kind = kind;
         next.local = memory;
         next.given = local;
+        next.on = on;
         next.remote = remote;
         next.unknown = false;
         next.order = session.messages.nextOrder();
@@ -158,9 +162,19 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         session.rail.posted();
     }
 
-    /** Returns the memory of an operation as a connection's requests can name it: that of the program, or the channel's own. */
-    private LocalMemory memory(Link on, int number, @Nullable LocalMemory local) {
-        return local == null ? on.result(number) : mayRegister ? on.usable(local) : local;
+    /**
+     * Returns the memory of an operation as a connection's requests can name it: that of the program, or the channel's own. An
+     * operation of the same memory as the last one of its number allocates nothing.
+     */
+    private LocalMemory memory(Link on, Operation next, @Nullable LocalMemory local) {
+        if (local == null) {
+            return on.result(next.number);
+        }
+        if (!mayRegister) {
+            return local;
+        }
+        LocalMemory last = next.local;
+        return last != null && next.given == local && next.on == on ? last : on.usable(local);
     }
 
     /** Posts a read or a write now or later, and returns its future; null if as many as may wait do. */
@@ -373,10 +387,11 @@ final class Operations extends Numbers<Operations.Operation, Long> {
     }
 
     private void postAgain(Operation operation, Link over) {
-        LocalMemory memory = memory(over, operation.number, operation.given);
+        LocalMemory memory = memory(over, operation, operation.given);
         over.post(
                 operation.kind, MARK | operation.number, memory, there(Objects.requireNonNull(operation.remote)), 0, 0);
         operation.local = memory;
+        operation.on = over;
         bytesUnderWay += operation.bytes;
         session.rail.posted();
     }

@@ -24,20 +24,34 @@ since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; 
 # Removes the line with the moving count.
 clear_line() { if is_terminal; then printf '\r\e[K' >&2; fi; }
 
-# phase NAME COMMAND...: runs COMMAND, and prints its time at its end.
+# Sets TICKS to the processor time of this shell and of all processes below it that have ended, in hundredths of a second.
+count_ticks() {
+    local stat
+    read -r stat < "/proc/$BASHPID/stat"
+    read -ra stat <<< "${stat##*) }"
+    TICKS=$((stat[11] + stat[12] + stat[13] + stat[14])) # utime, stime, cutime, cstime of proc(5)
+}
+
+# phase NAME COMMAND...: runs COMMAND, and prints its time at its end, and that of the processors: phases that go on at the same
+# time wait for each other, and only the second says what each costs. To be run by start or stage: else what ends in the
+# background counts too.
 phase() {
-    local name=$1 begin=$EPOCHREALTIME status=0 seconds tests=
+    local name=$1 begin=$EPOCHREALTIME status=0 seconds processor TICKS tests=
     shift
+    count_ticks
+    processor=$TICKS
     "$@" || status=$?
     seconds=$(since "$begin")
+    count_ticks
+    processor=$(((TICKS - processor + 50) / 100))
     if [[ -s $SHOW/counts/$name ]]; then
         read -r passed failed skipped _ < "$SHOW/counts/$name"
         tests=$((passed + failed + skipped))
     fi
-    printf '%s\t%s\t%s\n' "$name" "$seconds" "$tests" >> "$SHOW/phases"
+    printf '%s\t%s\t%s\t%s\n' "$name" "$seconds" "$processor" "$tests" >> "$SHOW/phases"
     clear_line
-    printf '%6.1f s  %-10s %6.1f s%s%s\n' "$(since "$SHOWN")" "$name" "$seconds" "${tests:+, $tests tests}" \
-        "$( ((status == 0)) || printf ', status %d' "$status")" >&2
+    printf '%6.1f s  %-10s %6.1f s, %d of the processors%s%s\n' "$(since "$SHOWN")" "$name" "$seconds" "$processor" \
+        "${tests:+, $tests tests}" "$( ((status == 0)) || printf ', status %d' "$status")" >&2
     return "$status"
 }
 
@@ -118,9 +132,9 @@ show_counts() {
 
 # Prints the phases, and the ten classes that took longest.
 show_table() {
-    printf '\n%-12s %8s %7s\n' phase seconds tests
-    awk -F '\t' '{ printf "%-12s %8.1f %7s\n", $1, $2, $3 }' "$SHOW/phases"
-    printf '%-12s %8.1f\n' all "$(since "$SHOWN")"
+    printf '\n%-16s %8s %9s %7s\n' phase seconds processor tests
+    awk -F '\t' -v all="$(since "$SHOWN")" '{ printf "%-16s %8.1f %9d %7s\n", $1, $2, $3, $4; sum += $3 }
+        END { printf "%-16s %8.1f %9d\n", "all", all, sum }' "$SHOW/phases"
     if [[ -s $SHOW/classes ]]; then
         printf '\n%-8s %8s %9s %6s  slowest classes\n' run seconds processor tests
         sort -k 6,6 -g -r "$SHOW/classes" |

@@ -71,7 +71,7 @@ class TestScriptTest extends StubbedScripts {
                         "FAILED: a.QuickTest.bad",
                         "at a line",
                         "QuickTest: 3 passed, 1 failed, 0 skipped (2.5 s)",
-                        "phase         seconds   tests",
+                        "phase             seconds processor   tests",
                         "run       seconds processor  tests  slowest classes",
                         "host         61.0       7.0      1  a.SlowTest",
                         "host          2.5       1.5      4  a.QuickTest",

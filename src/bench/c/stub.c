@@ -714,6 +714,17 @@ API struct ibv_context *ibv_open_device(struct ibv_device *which)
 	return context;
 }
 
+/* A program that polls for a second looks whether the device has reported anything. */
+API int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	(void)context;
+	(void)event;
+	errno = EAGAIN;
+	return -1;
+}
+
+API void ibv_ack_async_event(struct ibv_async_event *event) { (void)event; }
+
 API int ibv_close_device(struct ibv_context *context)
 {
 	close(context->async_fd);

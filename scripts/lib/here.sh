@@ -40,6 +40,15 @@ can_add_device_here() {
     driver_loaded || { may_install && capable "$SYS_MODULE" && driver_here; }
 }
 
+# Expects the packages that building and running on a device take, if that must be in a guest.
+expect_build_and_device() {
+    expect_packages maven
+    if ! device_here && ! can_add_device_here; then
+        # shellcheck disable=SC2046  # a list of names
+        expect_packages $(missing_for_guest "$(uname -m)")
+    fi
+}
+
 # Prints the names of the loaded modules, the newest first.
 loaded_modules() { cut -d ' ' -f 1 /proc/modules 2> /dev/null || true; }
 

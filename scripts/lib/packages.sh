@@ -56,24 +56,52 @@ apt_install() {
         -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@"
 }
 
+# Programs of this machine that a guest needs, and what tests and people use in one.
+GUEST_PROGRAMS=(busybox-static cpio kmod iproute2 util-linux xz-utils)
+GUEST_TOOLS=(rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest)
+
+# missing_for_guest MACHINE [programs]: prints the packages that a guest of a machine such as x86_64 needs and that are missing, or
+# of these only the programs of this machine. Where there is no apt, the tools have other names.
+missing_for_guest() {
+    local package qemu=qemu-system-x86
+    if [[ $1 == aarch64 ]]; then qemu="qemu-system-arm"; fi
+    for package in "$qemu" "${GUEST_PROGRAMS[@]}"; do contents_present "$package" || printf '%s\n' "$package"; done
+    if [[ ${2:-} == programs ]] || ! has_apt; then return 0; fi
+    for package in "${GUEST_TOOLS[@]}"; do package_present "$package" || printf '%s\n' "$package"; done
+}
+
+EXPECTED=()
+
+# expect_packages PACKAGE...: says what a script will need. Where nothing is installed, need_packages names it too, so that one
+# command installs all.
+expect_packages() { EXPECTED+=("$@"); }
+
 # need_packages PURPOSE PACKAGE...
 # PURPOSE completes the sentence "... needed for". The names are Debian's.
 need_packages() {
-    local purpose=$1 package log output missing=()
+    local purpose=$1 package log output missing=() later=()
     shift
     for package in "$@"; do
         package_present "$package" || missing+=("$package")
     done
     ((${#missing[@]})) || return 0
 
-    if ! has_apt; then
-        printf 'Needed for %s and not found, under the names Debian gives them: %s\n' "$purpose" "${missing[*]}" >&2
-        printf 'Install them with the package manager of this system.\n' >&2
-        return 1
-    fi
-    if ! is_root || ! may_install; then
-        printf 'Needed for %s and not installed: %s\n' "$purpose" "${missing[*]}" >&2
-        printf 'Run as root: apt-get update && apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
+    if ! has_apt || ! is_root || ! may_install; then
+        for package in "${EXPECTED[@]}"; do
+            if [[ " ${missing[*]} ${later[*]} " != *" $package "* ]] && ! package_present "$package"; then later+=("$package"); fi
+        done
+        if has_apt; then
+            printf 'Needed for %s and not installed: %s\n' "$purpose" "${missing[*]}" >&2
+        else
+            printf 'Needed for %s and not found, under the names Debian gives them: %s\n' "$purpose" "${missing[*]}" >&2
+        fi
+        if ((${#later[@]})); then printf 'Needed after that: %s\n' "${later[*]}" >&2; fi
+        if has_apt; then
+            missing+=("${later[@]}")
+            printf 'Run as root: apt-get update && apt-get install --no-install-recommends %s\n' "${missing[*]}" >&2
+        else
+            printf 'Install them with the package manager of this system.\n' >&2
+        fi
         return 1
     fi
 

@@ -74,6 +74,25 @@ class ScriptRunsTest extends StubbedScripts {
         assertThat(calls()).isEmpty();
     }
 
+    /** One command installs what is named, and then nothing else is missing. */
+    @ParameterizedTest
+    @ValueSource(strings = {"test", "demo", "jshell"})
+    void noInstallNamesAllPackagesAtOnce(String script) throws Exception {
+        replaceFunctions("packages.sh", "is_root() { true; }");
+        replaceFunctions("here.sh", "device_here() { false; }\ncan_add_device_here() { false; }");
+        stub("apt-get", DONE);
+        stub("dpkg-query", "exit 1");
+        String output = run("scripts/" + script, "--no-install").output();
+        assertThat(output).contains("Needed after that: ");
+        String[] named = output.substring(output.indexOf("--no-install-recommends"))
+                .strip()
+                .split(" ");
+        assertThat(named)
+                .contains("maven", "iproute2", "rdma-core")
+                .anyMatch(name -> name.startsWith("qemu-system-"))
+                .doesNotHaveDuplicates();
+    }
+
     @Test
     void installNamesThePackagesFirst() throws Exception {
         replaceFunctions("packages.sh", "is_root() { true; }");

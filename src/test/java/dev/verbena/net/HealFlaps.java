@@ -1,7 +1,6 @@
 package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
-import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.Await;
@@ -12,7 +11,6 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 /** A channel whose wire loses all packets for a part of each second. {@link HealFlapsTest} runs this. */
@@ -33,13 +31,7 @@ class HealFlaps {
             Future<Channel> accepting = threads.submit(() -> server.accept(DEADLINE));
             Channel channel = client.connect(server.address(), DEADLINE);
             Channel accepted = NodePair.end(accepting);
-            AtomicBoolean over = new AtomicBoolean();
-            AtomicBoolean callsEnd = new AtomicBoolean();
-            Future<Integer> atServer = threads.submit(() -> HealOnDevice.receive(accepted));
-            Future<Integer> atClient = threads.submit(() -> HealOnDevice.receive(channel));
-            Future<Void> toServer = threads.submit(() -> HealOnDevice.sendUntil(over, channel));
-            Future<Void> toClient = threads.submit(() -> HealOnDevice.sendUntil(over, accepted));
-            Future<Integer> called = threads.submit(() -> HealOnDevice.callUntil(callsEnd, channel));
+            NumberedTraffic traffic = new NumberedTraffic(new NodePair.Ends(channel, accepted), threads);
             SplittableRandom random = new SplittableRandom(seconds);
             long began = System.nanoTime();
             for (long flap = 0; flap < seconds; flap++) {
@@ -50,13 +42,7 @@ class HealFlaps {
                 wire.lose(packet -> false);
                 awaitMillis(began, (flap + 1) * EACH_MILLIS);
             }
-            callsEnd.set(true);
-            int calls = NodePair.end(called);
-            over.set(true);
-            NodePair.end(toServer);
-            NodePair.end(toClient);
-            NodePair.end(atClient);
-            assertThat(NodePair.end(atServer)).isEqualTo(calls);
+            int calls = traffic.end();
             System.out.println("flaps: " + seconds + ", reconnects: "
                     + channel.statistics().reconnects() + ", messages to the server and calls: "
                     + accepted.statistics().received() + ", to the client: "

@@ -90,49 +90,6 @@ class HealOnDevice {
                         || ends.server().session().isHealing());
     }
 
-    /** Sends 0, 1, 2... until a word to end, and then -1. */
-    static Void sendUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
-        for (long i = 0; !over.get(); i++) {
-            NodePair.send(channel, i);
-        }
-        NodePair.send(channel, -1);
-        return null;
-    }
-
-    /** Receives numbers up to -1, and answers requests. Returns how many requests there were. */
-    static int receive(Channel channel) throws InterruptedException {
-        int requests = 0;
-        long expected = 0;
-        while (true) {
-            try (Message message = channel.receive(DEADLINE)) {
-                long number = message.segment().get(ValueLayout.JAVA_LONG, 0);
-                if (message.isRequest()) {
-                    requests++;
-                    Message reply = message.reply().length(Long.BYTES);
-                    reply.segment().set(ValueLayout.JAVA_LONG, 0, number);
-                    reply.send();
-                } else if (number == -1) {
-                    return requests;
-                } else {
-                    assertThat(number).isEqualTo(expected++);
-                }
-            }
-        }
-    }
-
-    /** Calls until a word to end. Returns how many times. */
-    static int callUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
-        int calls = 0;
-        for (; !over.get(); calls++) {
-            Message request = channel.message(DEADLINE).length(Long.BYTES);
-            request.segment().set(ValueLayout.JAVA_LONG, 0, calls);
-            try (Message reply = channel.call(request, DEADLINE)) {
-                assertThat(reply.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(calls);
-            }
-        }
-        return calls;
-    }
-
     @ParameterizedTest
     @EnumSource
     void nothingIsLostAndNothingComesTwice(Cut cut) throws Exception {
@@ -146,13 +103,7 @@ class HealOnDevice {
         RemoteMemory remote = ends.client().remote("table", DEADLINE);
         LocalMemory mine = client.register(arena.allocate(Long.BYTES, Long.BYTES), AccessFlag.LOCAL_WRITE)
                 .slice(0, Long.BYTES);
-        AtomicBoolean over = new AtomicBoolean();
-        Future<Integer> atServer = threads.submit(() -> receive(ends.server()));
-        Future<Integer> atClient = threads.submit(() -> receive(ends.client()));
-        Future<Void> toServer = threads.submit(() -> sendUntil(over, ends.client()));
-        Future<Void> toClient = threads.submit(() -> sendUntil(over, ends.server()));
-        AtomicBoolean callsEnd = new AtomicBoolean();
-        Future<Integer> called = threads.submit(() -> callUntil(callsEnd, ends.client()));
+        NumberedTraffic traffic = new NumberedTraffic(ends, threads);
         AtomicBoolean isCut = new AtomicBoolean();
         wire.lose(
                 packet -> { // from the first request to read or write
@@ -176,13 +127,7 @@ class HealOnDevice {
         NodePair.end(write);
         assertThat(mine.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(7);
         assertThat(table.get(ValueLayout.JAVA_LONG, Long.BYTES)).isEqualTo(9);
-        callsEnd.set(true);
-        int calls = NodePair.end(called);
-        over.set(true);
-        NodePair.end(toServer);
-        NodePair.end(toClient);
-        NodePair.end(atClient);
-        assertThat(NodePair.end(atServer)).isEqualTo(calls);
+        traffic.end();
         assertThat(ends.client().statistics().reconnects()).isPositive();
     }
 
@@ -197,8 +142,8 @@ class HealOnDevice {
         NodePair.Ends ends = connect(client, server);
         RemoteMemory remote = ends.client().remote("table", DEADLINE);
         AtomicBoolean over = new AtomicBoolean();
-        Future<Integer> atServer = threads.submit(() -> receive(ends.server()));
-        Future<Void> toServer = threads.submit(() -> sendUntil(over, ends.client()));
+        Future<Integer> atServer = threads.submit(() -> NumberedTraffic.receive(ends.server()));
+        Future<Void> toServer = threads.submit(() -> NumberedTraffic.sendUntil(over, ends.client()));
         wire.lose(packet -> true);
         Await.until("the channel takes the other device", () -> isOver(ends, 1));
         ends.client().writeLong(remote, 9, DEADLINE);

@@ -194,10 +194,14 @@ tools_jar() {
 
 # Prints the version of the project. The folder may have jars of other versions, too.
 project_version() {
-    sed -n '/<version>/ {
-        s|.*<version>\(.*\)</version>.*|\1|p
-        q
-    }' "$PROJECT/pom.xml"
+    local line
+    while read -r line || [[ -n $line ]]; do # the last line may have no end
+        if [[ $line == *'<version>'* ]]; then
+            line=${line#*<version>}
+            printf '%s\n' "${line%%<*}"
+            return 0
+        fi
+    done < "$PROJECT/pom.xml"
 }
 
 # Prints the options for every Java program of this project: native access for Verbena, and a class path.
@@ -250,7 +254,7 @@ has_caches() { (($(jdk_feature_release "$JAVA_HOME") >= 25)); }
 
 # Prints the path of the cache of program $1 for this JDK.
 cache_of() {
-    printf '%s\n' "$PROJECT/target/$1-$(cksum < "$JAVA_HOME/release" | cut -d ' ' -f 1).aot"
+    printf '%s\n' "$PROJECT/target/$1-$(jdk_key).aot"
 }
 
 # Prints the option of a shell with the command that starts its agent.

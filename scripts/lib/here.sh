@@ -25,7 +25,7 @@ devices_here() {
 
 # True for root with the capability $1. In a container, root has few.
 capable() {
-    is_root && ((0x$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status) >> $1 & 1))
+    is_root && [[ $(< /proc/self/status) =~ CapEff:[[:space:]]*([0-9a-f]+) ]] && ((0x${BASH_REMATCH[1]} >> $1 & 1))
 }
 
 # True if the soft-RoCE driver is loaded.

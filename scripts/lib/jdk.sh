@@ -5,10 +5,12 @@ JDK_OLDEST=22 # the release that made java.lang.foreign final
 
 # Prints the feature release (such as 25) of the JDK in folder $1, or nothing if there is no complete JDK.
 jdk_feature_release() {
-    local home=$1 version=
+    local home=$1 version='' name value
     [[ -x $home/bin/java && -x $home/bin/javac ]] || return 0
     if [[ -r $home/release ]]; then # reading the file is much faster than starting a JVM
-        version=$(sed -n 's/^JAVA_VERSION="\([^"]*\)".*/\1/p' "$home/release")
+        while IFS='"' read -r name value _; do
+            if [[ $name == JAVA_VERSION= ]]; then version=$value; fi
+        done < "$home/release"
     fi
     if [[ -z $version ]]; then
         version=$("$home/bin/javac" -version 2>&1 | sed -n 's/^javac \(.*\)/\1/p')
@@ -16,6 +18,13 @@ jdk_feature_release() {
     version=${version#1.} # 1.8 was 8
     version=${version%%[!0-9]*}
     printf '%s' "$version"
+}
+
+# Prints a number for the JDK in JAVA_HOME.
+jdk_key() {
+    local sum
+    sum=$(cksum < "$JAVA_HOME/release")
+    printf '%s' "${sum%% *}"
 }
 
 # Prints the usual folders of JDKs, one on each line.

@@ -73,16 +73,22 @@ compiler_options() {
     sed -n '/<compilerArgs>/,/<\/compilerArgs>/ { s|.*<arg>\(-[^<]*\)</arg>.*|\1|p; /<\/compilerArgs>/q }' "$PROJECT/pom.xml"
 }
 
-# Compiles the library with Error Prone and NullAway, beside the tests, after it has written their class path.
+# Compiles the library with Error Prone and NullAway, beside the tests, after it has written their class path. What has passed once
+# on this machine is not compiled again.
 check_sources() {
+    local passed goals=(dependency:build-classpath -Dmdep.outputFile=target/test-classpath)
+    passed=$(strict_stamp)
     renice -n 10 "$BASHPID" > /dev/null
     cd "$PROJECT" || return 1
     touch target/built-strict.new
-    if ! quiet_maven -Pstrict dependency:build-classpath -Dmdep.outputFile=target/test-classpath compile; then
+    if [[ ! -e $passed ]]; then goals=(-Pstrict "${goals[@]}" compile); fi
+    if ! quiet_maven "${goals[@]}"; then
         printf "'mvn -Pstrict compile -Dmaven.compiler.failOnWarning=false' lists the warnings of Error Prone and NullAway.\n" >&2
         return 1
     fi
     mv target/built-strict.new target/built-strict
+    mkdir -p "${passed%/*}"
+    touch "$passed"
 }
 
 # build_whole STAGE: compiles everything anew for a run of all tests, as soon as there is a class path. STAGE is the process of

@@ -51,10 +51,13 @@ check_bench() {
     touch "$(bench_stamp)"
 }
 
+# Prints a file that is there if the check with Error Prone and NullAway has passed with the same sources and JDK.
+strict_stamp() { stamp strict src/main/java bindings/java pom.xml; }
+
+# stamp FOLDER FILE...: prints a file of the cache for the content of files and folders, and for the JDK.
+stamp() { printf '%s/%s/%s-%s\n' "$CACHE" "$1" "$(content "${@:2}")" "$(jdk_key)"; }
+
 # Prints a file that is there if the benchmark has passed with the same sources and JDK.
-bench_stamp() {
-    printf '%s/bench/%s-%s\n' "$CACHE" "$(content src/main bindings src/bench scripts/bench)" \
-        "$(cksum < "$JAVA_HOME/release" | cut -d ' ' -f 1)"
-}
+bench_stamp() { stamp bench src/main bindings src/bench scripts/bench; }
 
 bench_passed() { [[ -e $(bench_stamp) ]]; }

@@ -97,14 +97,17 @@ class TestScriptTest extends StubbedScripts {
         program(project.resolve("scripts/bench"), "echo \"bench $*\" >> \"$CALLS\"");
         write(project.resolve("src/main/java/A.java"), "");
         write(project.resolve("src/bench/A.java"), "");
+        write(project.resolve("bindings/java/B.java"), "");
         program(project.resolve(".ci/run"), "");
         for (int runs = 1; runs <= 2; runs++) {
             assertThat(checks().status()).isZero();
             assertThat(calls().lines())
                     .as("run %d", runs)
-                    .filteredOn(
-                            line -> line.contains("spotless") || line.contains("bench ") || line.endsWith(".ci/run"))
-                    .hasSize(3);
+                    .filteredOn(line -> line.contains("spotless")
+                            || line.contains("bench ")
+                            || line.endsWith(".ci/run")
+                            || line.contains("-Pstrict"))
+                    .hasSize(4);
         }
         long before = calls().lines().count();
         write(project.resolve("src/main/java/A.java"), "// changed");
@@ -114,7 +117,9 @@ class TestScriptTest extends StubbedScripts {
                 .containsExactly(
                         "mvn --batch-mode --quiet -Dstyle.color=never -DspotlessFiles=.*src/main/java/A[.]java spotless:check",
                         "shellcheck --color=never " + project.resolve(".ci/run"),
-                        "bench --short");
+                        "bench --short",
+                        "mvn --batch-mode --quiet -Dstyle.color=never -Pstrict dependency:build-classpath "
+                                + "-Dmdep.outputFile=target/test-classpath compile");
     }
 
     @Test
@@ -137,7 +142,8 @@ class TestScriptTest extends StubbedScripts {
                 "begin_show",
                 "check_format",
                 "check_scripts",
-                "bench_passed || check_bench");
+                "bench_passed || check_bench",
+                "check_sources");
     }
 
     @ParameterizedTest

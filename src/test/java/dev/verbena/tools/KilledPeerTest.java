@@ -28,11 +28,13 @@ import org.junit.jupiter.api.Test;
 class KilledPeerTest {
     private final String host = CmAddress.four(0).getAddress().getHostAddress();
 
-    private void seesTheEndOf(Client client) throws Exception {
+    /** {@code NodeOnDeviceTest} has a JVM that is killed: the kernel ends the connections of both alike. */
+    @Test
+    void connectionEndsWhenItsPeerIsKilled() throws Exception {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(CmAddress.four(0), arena);
             try (Peer.Process peer =
-                    client.start("-c", "-a", host, "-p", "" + listener.address().getPort())) {
+                    Peer.c("rping -c -a " + host + " -p " + listener.address().getPort())) {
                 Connection connection = listener.awaitConnection(DEADLINE);
                 MemoryRegion buffer = connection.register(arena.allocate(64), AccessFlag.LOCAL_WRITE);
                 connection.queuePair().postReceive(1, buffer.slice(0, 16));
@@ -50,20 +52,6 @@ class KilledPeerTest {
             }
         }
         assertThat(Resources.ofThisProcess()).isEmpty();
-    }
-
-    private interface Client {
-        Peer.Process start(String... arguments);
-    }
-
-    @Test
-    void connectionEndsWhenItsCPeerIsKilled() throws Exception {
-        seesTheEndOf(arguments -> Peer.c("rping " + String.join(" ", arguments)));
-    }
-
-    @Test
-    void connectionEndsWhenItsJavaPeerIsKilled() throws Exception {
-        seesTheEndOf(arguments -> Peer.childJvm(("rping " + String.join(" ", arguments)).split(" ")));
     }
 
     @Test

@@ -115,8 +115,8 @@ class HalfOpenPeersTest {
     }
 
     /**
-     * Connects as a patient client does: again when the listener has no room, or has closed the connection, because a busy
-     * machine has let the time of a handshake pass.
+     * Connects as a patient client does: again when the listener has no room, or has closed the connection, because a
+     * busy machine has let the time of a handshake pass.
      */
     private void connect(Listener listener, AtomicInteger accepted) throws Exception {
         int before = accepted.get();

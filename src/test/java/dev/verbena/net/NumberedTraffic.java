@@ -8,7 +8,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Numbers both ways and calls of the client, over a channel that may lose its connection: each arrives once and in order. */
+/** Numbers both ways and calls of the client, over a channel that may lose connections: each arrives once, in order. */
 final class NumberedTraffic {
     private static final long LAST = -1;
 

@@ -9,6 +9,7 @@ import dev.verbena.internal.link.Link;
 import dev.verbena.support.FencedTest;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,7 +17,11 @@ import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import javax.management.JMException;
+import javax.management.ObjectName;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
@@ -30,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(300)
 class ScaleTest {
     private static final int PAGE = 4096;
+    private static final Pattern TOTAL = Pattern.compile("(?m)^Total +\\d+ +(\\d+)");
 
     private final VerbsArena arena = VerbsArena.ofShared();
 
@@ -64,16 +70,20 @@ class ScaleTest {
         }
     }
 
-    /** Returns the bytes of objects that live, after collections that find all others. */
-    static long heap() throws InterruptedException {
-        long least = Long.MAX_VALUE;
-        for (int i = 0; i < 3; i++) {
-            System.gc();
-            least = Math.min(
-                    least,
-                    Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
-        }
-        return least;
+    /**
+     * Returns the bytes of objects that live, as the virtual machine counts them one by one, which is the same in each
+     * run within a few kilobytes. The part of the heap that is used differs by a megabyte.
+     */
+    static long heap() throws JMException {
+        String histogram = (String) ManagementFactory.getPlatformMBeanServer()
+                .invoke(
+                        new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                        "gcClassHistogram",
+                        new Object[] {new String[0]},
+                        new String[] {String[].class.getName()});
+        Matcher total = TOTAL.matcher(histogram);
+        assertThat(total.find()).as(histogram).isTrue();
+        return Long.parseLong(total.group(1));
     }
 
     /** The threads wait for messages, for numbers of calls, for credits and for replies. */
@@ -109,9 +119,19 @@ class ScaleTest {
         }
     }
 
-    /** Both ends are in this process, so that each connection counts for two channels. */
+    private static void connect(Node client, Node server, List<Channel> channels, int count) throws Exception {
+        while (channels.size() < count) {
+            channels.add(client.connect(server.address(), DEADLINE));
+        }
+    }
+
+    /**
+     * Both ends are in this process, so that each connection counts for two channels. What is made once, also by the
+     * flight recorder, has been made before the heap is measured.
+     */
     @Test
     void channelIsSmall(@TempDir Path folder) throws Exception {
+        int first = 100;
         int connections = 1000;
         NodeOptions options = NodeOptions.defaults()
                 .window(4)
@@ -121,32 +141,31 @@ class ScaleTest {
                 .messageSize(256)
                 .maxChannels(connections + 10)
                 .maxChannelsPerPeer(connections);
-        long windows = (options.window() + options.sends() + 2L * options.calls()) * options.messageSize();
         Node server = Node.open(OWN, options, arena);
         Node client = Node.open(OWN, options, arena);
         server.listen(ScaleTest::answer);
         List<Channel> channels = new ArrayList<>(connections);
-        for (int i = 0; i < 10; i++) {
-            channels.add(client.connect(server.address(), DEADLINE));
-        }
-        call(channels, 100);
+        connect(client, server, channels, 10);
         Path file = folder.resolve("registrations.jfr");
-        long heap;
-        long descriptors = descriptors();
         try (Recording recording = new Recording()) {
             recording.enable("dev.verbena.Registration").withoutThreshold();
             recording.start();
-            heap = heap(); // after the start, which fills tables of the flight recorder
-            for (int i = 10; i < connections; i++) {
-                channels.add(client.connect(server.address(), DEADLINE));
-            }
+            connect(client, server, channels, first);
             recording.dump(file);
         }
-        int ends = 2 * (connections - 10);
+        assertRegistrations(file, options, 2 * (first - 10));
         call(channels, connections);
-        System.out.println("RESULT " + (heap() - heap) / ends);
+        long heap = heap();
+        long descriptors = descriptors();
+        connect(client, server, channels, connections);
+        call(channels, connections);
+        int ends = 2 * (connections - first);
         assertThat((heap() - heap) / ends).as("bytes of Java heap").isLessThanOrEqualTo(16 << 10);
         assertThat(descriptors() - descriptors).as("descriptors").isLessThanOrEqualTo(ends);
+    }
+
+    private static void assertRegistrations(Path file, NodeOptions options, int ends) throws IOException {
+        long windows = (options.window() + options.sends() + 2L * options.calls()) * options.messageSize();
         List<RecordedEvent> registrations = RecordingFile.readAllEvents(file).stream()
                 .filter(event -> event.getEventType().getName().equals("dev.verbena.Registration"))
                 .toList();

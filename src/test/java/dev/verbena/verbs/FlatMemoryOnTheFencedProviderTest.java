@@ -17,10 +17,10 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @FencedTest
 class FlatMemoryOnTheFencedProviderTest {
-    private static final String CYCLES = "1500";
+    private static final String CYCLES = "600";
 
     /** A leak of 1.3 KiB for each cycle is found. */
-    private static final int MOST_KIB = 2000;
+    private static final int MOST_KIB = 800;
 
     private static final Pattern GROWN = Pattern.compile("grown (-?\\d+)");
 

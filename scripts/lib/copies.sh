@@ -1,5 +1,6 @@
 # What JVMs of tests run in place of the compiled classes: copies that note what they reach, and for guests jars with an archive
-# of loaded classes. An emulated processor starts a JVM with them in a third of the time. Needs cache.sh and build.sh.
+# of loaded classes. An emulated processor starts a JVM with them in a third of the time. Needs cache.sh, build.sh and the
+# functions of scripts/test.
 # Source this file.
 # shellcheck shell=bash
 
@@ -79,11 +80,11 @@ archive_options() {
     fi
 }
 
-# Prints the classes of the JDK and of libraries that tests load: those that a few tests have loaded once, over TCP and on the
-# provider for tests.
+# Prints the classes of the JDK and of libraries that tests load: those that JUnit has loaded once, which looked at all classes of
+# guests, and ran a few tests over TCP and on the provider for tests.
 known_classes() {
     local file
-    file=$CACHE/classes/provider-$(dependencies_key)
+    file=$CACHE/classes/loaded-$(dependencies_key)
     if [[ ! -s $file ]]; then with_lock classes find_known_classes "$file" >&2; fi
     cat "$file"
 }
@@ -91,13 +92,17 @@ known_classes() {
 find_known_classes() {
     [[ ! -s $1 ]] || return 0
     mkdir -p "${1%/*}"
-    local options library
+    local options library chosen SELECTED
     library=$(fenced_library)
     if [[ ! -s $library ]]; then make_fenced || return 1; fi
+    # shellcheck disable=SC2034  # select_classes reads it
+    mapfile -t chosen < <(named '')
+    select_classes "$GUEST_TESTS"
     mapfile -t options < <(java_options "$(guest_classpath)")
     LD_PRELOAD=$library java "-XX:DumpLoadedClassList=$1.$$" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${options[@]}" \
         "-Ddev.verbena.libibverbs=$library" -Ddev.verbena.fenced=true \
-        org.junit.platform.console.ConsoleLauncher execute --disable-banner --details=none \
+        dev.verbena.support.RunTests --reports-dir "$COPIES/known" "${SELECTED[@]}" \
+        --exclude-tag 'device|slow|long|iwarp|pair|engine|walk|hammer|headers|mlx5' \
         --select-class "dev.verbena.net.OverTcpTest\$MessagesTest" --select-class dev.verbena.RdmaTest \
         --select-class dev.verbena.cm.ConnectionLifetimeTest > /dev/null 2>&1 || true
     [[ -s $1.$$ ]] || return 1

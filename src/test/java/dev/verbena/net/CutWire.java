@@ -10,6 +10,7 @@ import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.RunTests;
 import dev.verbena.support.VethWire;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -258,15 +259,7 @@ final class CutWire implements AutoCloseable {
             return ChildJvm.with("--enable-native-access=ALL-UNNAMED")
                     .option(properties)
                     .deadline(longest)
-                    .runAlone(
-                            "-cp",
-                            ChildJvm.classPath(),
-                            "org.junit.platform.console.ConsoleLauncher",
-                            "execute",
-                            "--disable-banner",
-                            "--disable-ansi-colors",
-                            "--details=tree",
-                            "--select-class=" + tests.getName())
+                    .runOnClassPath(RunTests.class, "--select-class", tests.getName())
                     .successfulOutput();
         } finally {
             VethWire.remove();

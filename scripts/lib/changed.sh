@@ -58,6 +58,19 @@ with_users() {
     done
 }
 
+# Prints the test classes that name a script, or one that uses the file $1 of scripts/lib, or that file itself; and those that look
+# at all scripts. Lines of comments do not count.
+tests_of_script() {
+    local script code='^ *([^ */].*)?' names='"scripts"' callers=("$1") name=${1##*/} lists=
+    if [[ $1 == scripts/lib/* ]]; then
+        mapfile -t callers < <(cd "$PROJECT" && grep -slE "/${name//./[.]}( |\"|\$)" scripts/*)
+        names+="|\"$name\""
+        lists="|^ *(.*bash\()?\"([a-z]+ )*${name%.*}( [a-z]+)*\"," # of files that a test sources
+    fi
+    for script in "${callers[@]}"; do names+="|\"${script}[ \"]|\"${script##*/} --"; done
+    tests_with "$code($names)$lists" | grep 'Test\.java$' || true
+}
+
 # choose_changed REVISION ALL: sets name_of_tests to a pattern of the test classes that reach what has changed since REVISION, or
 # to ALL. Of the classes that take long, it leaves out those that reach most, unless ALL is 'yes'.
 choose_changed() {
@@ -73,13 +86,13 @@ choose_changed() {
             src/main/java/module-info.java | src/main/resources/* | bindings/* | pom.xml | .mvn/* | src/test/c/*)
                 all_because "$file has changed" ;;
             scripts/lib/guest* | scripts/lib/initramfs.sh | scripts/lib/copies.sh) all_because "$file has changed" ;;
-            scripts/* | .ci/*) mapfile -t -O "${#tests[@]}" tests < <(tests_with 'scripts/|"scripts"') ;;
+            scripts/* | .ci/*) mapfile -t -O "${#tests[@]}" tests < <(tests_of_script "$file") ;;
             src/main/java/* | src/tools/java/* | src/examples/java/*) main+=("$(class_of "$file")") ;;
             src/test/java/*)
                 if [[ -e $PROJECT/$file ]]; then tests+=("$file"); else all_because "$file is gone"; fi ;;
             src/test/stress/*) always+=(dev.verbena.internal.lifetime.CloseStressTest) ;;
             src/docs/* | src/main/javadoc/* | README.md)
-                mapfile -t -O "${#tests[@]}" tests < <(tests_with 'src/docs|SourceTree|README') ;;
+                mapfile -t -O "${#tests[@]}" tests < <(tests_with 'src/docs|SourceTree|"README') ;;
             src/test/resources/* | src/tools/*) mapfile -t -O "${#tests[@]}" tests < <(tests_with "${file##*/}") ;;
             src/bench/*) printf 'scripts/bench is left out.\n' ;;
         esac

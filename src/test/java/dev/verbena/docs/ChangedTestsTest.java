@@ -99,6 +99,28 @@ class ChangedTestsTest {
     }
 
     @Test
+    void changedScriptRunsTheTestsThatNameIt() throws Exception {
+        write("src/test/java/v/DemoTest.java", "class DemoTest { String script = \"scripts/demo\"; }\n");
+        write(
+                "src/test/java/v/ShellTest.java",
+                "/** Not scripts/demo. */\nclass ShellTest { String run = \"shell --now\"; }\n");
+        write(
+                "src/test/java/v/LooksTest.java",
+                "class LooksTest {\n  void run() { bash(\"some looks more\", file); }\n}\n");
+        write("scripts/demo", ". lib/looks.sh\n");
+        write("scripts/shell", "\n");
+        write("scripts/lib/looks.sh", "\n");
+        bash("git add -A; git -c user.name=a -c user.email=a@b commit -qm second");
+        write("scripts/demo", "changed\n. lib/looks.sh\n");
+        assertThat(choose("no")).endsWith("^(v[.]DemoTest)([$].*)?$\n");
+        write("scripts/lib/looks.sh", "changed\n");
+        assertThat(choose("no")).endsWith("^(v[.]DemoTest|v[.]LooksTest)([$].*)?$\n");
+        bash("git checkout -q scripts");
+        write("scripts/shell", "changed\n");
+        assertThat(choose("no")).endsWith("^(v[.]ShellTest)([$].*)?$\n");
+    }
+
+    @Test
     void newTestRuns() throws Exception {
         write("src/test/java/v/NewTest.java", "class NewTest {}\n");
         assertThat(choose("no")).endsWith("^(v[.]NewTest)([$].*)?$\n");

@@ -20,9 +20,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Queue;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -118,6 +120,9 @@ final class Engine implements LinkHost {
     }
 
     private final Waiters transfersEnded = new Waiters();
+
+    /** The memory of transfers that are over, which C has refused to free. */
+    private final Queue<TransferMemory> unfreed = new ConcurrentLinkedQueue<>();
 
     /** Prepares for the messages of peers that were admitted: to register memory takes long. */
     private final ExecutorService apart;
@@ -559,7 +564,7 @@ final class Engine implements LinkHost {
             lastTick = now;
             tick(now);
             managed.tick();
-            if (rails.mustFree()) {
+            if (rails.mustFree() || !unfreed.isEmpty()) {
                 someEnded = true;
             }
         }
@@ -590,6 +595,7 @@ final class Engine implements LinkHost {
         someEnded = false;
         try {
             rails.freeRetired();
+            unfreed.removeIf(TransferMemory::isFreed);
             arrivals.bury();
             for (Session session : List.copyOf(over)) {
                 if (buried(session)) {
@@ -830,6 +836,11 @@ final class Engine implements LinkHost {
         }
     }
 
+    /** Has the memory of a transfer freed later, which C has refused to free. */
+    void freeLater(TransferMemory memory) {
+        unfreed.add(memory);
+    }
+
     /**
      * Waits for the threads in transfers, which see that their channels are closed. An interrupt does not end the wait. The
      * transfers of this thread end here: their progress is told, and that closes the node.
@@ -933,6 +944,7 @@ final class Engine implements LinkHost {
             handlers.settle();
         }
         rails.freeRetired();
+        unfreed.removeIf(TransferMemory::isFreed);
         apart.shutdown(); // has nothing to do: all channels are closed
         handshakes.close();
         carrier.close();

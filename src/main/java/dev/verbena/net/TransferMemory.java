@@ -3,6 +3,8 @@ package dev.verbena.net;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.link.Carrier;
 import dev.verbena.internal.link.Registrar;
+import dev.verbena.VerbsException;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -148,9 +150,23 @@ final class TransferMemory implements Engine.Transferring {
         ended = true;
         try {
             arena.close();
+        } catch (VerbsException refused) { // the program can't free it
+            engine.freeLater(this);
+            throw refused;
         } finally {
             on.endTransfer();
             engine.endTransfer(this);
         }
+    }
+
+    /** Frees memory that C has refused to free. Returns false if it still does. */
+    boolean isFreed() {
+        try {
+            ArenaLifetime.of(arena).closeUnlessClosed();
+        } catch (VerbsException | IllegalStateException refused) {
+            return false;
+        }
+        on.freeUnused();
+        return true;
     }
 }

@@ -464,6 +464,23 @@ class QuietAdapterTest extends ConnectedTest {
     }
 
     @Test
+    void memoryOfATransferThatCanNotBeFreedIsFreedLater() throws Exception {
+        int live = Fenced.liveObjects();
+        Future<?> offered =
+                nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[1 << 16]), new byte[0], DEADLINE));
+        try (Message message = ends.server().receive(DEADLINE);
+                Transfer transfer = message.transfer()) {
+            Fenced.fail("ibv_dereg_mr", 1, 16);
+            assertThatExceptionOfType(VerbsException.class)
+                    .isThrownBy(() -> transfer.fetch(MemorySegment.ofArray(new byte[1 << 16]), done -> {}, DEADLINE))
+                    .withMessageContaining("ibv_dereg_mr");
+            transfer.confirm();
+        }
+        end(offered);
+        Await.until("the memory is freed", () -> Fenced.liveObjects() == live);
+    }
+
+    @Test
     void addressIsThatOfThePeer() throws Exception {
         assertThat(ends.client().peer()).isEqualTo(nodes.server.address());
         assertThat(ends.server().peer().getAddress()).isEqualTo(OWN.getAddress());

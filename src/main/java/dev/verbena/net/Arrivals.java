@@ -5,6 +5,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -21,8 +22,14 @@ final class Arrivals {
     /** The channels of peers that have, in their order. */
     private final ConcurrentLinkedQueue<Session> greeted = new ConcurrentLinkedQueue<>();
 
-    /** The number of both. */
+    /** The number of both, but for those that go on with a channel. */
     private final AtomicInteger waiting = new AtomicInteger();
+
+    /** The number of those that say so. New peers keep none of them out. */
+    private final AtomicInteger returning = new AtomicInteger();
+
+    /** Those that name a channel of this node in their request, one for each: nobody keeps them out. They don't count. */
+    private final Map<Session, Session> named = new ConcurrentHashMap<>();
 
     /** The number of peers that have connected and are no channels yet. */
     private final AtomicInteger visitors = new AtomicInteger();
@@ -43,7 +50,7 @@ final class Arrivals {
 
     /** Returns the number of peers that have connected and were not accepted. */
     int count() {
-        return waiting.get() + visitors.get();
+        return waiting.get() + visitors.get() + returning.get() + named.size();
     }
 
     /**
@@ -51,12 +58,16 @@ final class Arrivals {
      * left or was refused, or else the oldest one whose peer has not greeted. Returns null if there is none.
      *
      * @param claims true if the peer says that it goes on with a channel, which counts already
+     * @param claimed the channel, if the peer has named one that this node has; else null
      */
     @Nullable
-    Session admit(InetSocketAddress peer, boolean claims) {
+    Session admit(InetSocketAddress peer, boolean claims, @Nullable Session claimed) {
         boolean resumes = claims && engine.options.heals();
-        Session session = enter(peer, resumes);
-        while (session == null && makesRoom(hasRoomOf(peer, resumes) ? null : peer.getAddress())) {
+        Session session = claimed == null ? null : enterAgain(peer, claimed);
+        if (session == null) {
+            session = enter(peer, resumes);
+        }
+        while (session == null && makesRoom(hasRoomOf(peer, resumes) ? null : peer.getAddress(), resumes)) {
             session = enter(peer, resumes);
         }
         return session;
@@ -66,33 +77,55 @@ final class Arrivals {
         return resumes || engine.hasRoomOf(peer.getAddress());
     }
 
+    /** Lets a peer in that goes on with a channel. Returns null if another one claims the same channel. */
+    private @Nullable Session enterAgain(InetSocketAddress peer, Session claimed) {
+        try (var _ = engine.table.held()) {
+            Session session = named.containsKey(claimed) ? null : engine.enter(peer, true, true);
+            if (session != null) {
+                session.claims = claimed;
+                session.returns = true;
+                try {
+                    named.put(claimed, session);
+                    greeting.add(session);
+                } catch (Throwable shortage) {
+                    named.remove(claimed);
+                    engine.giveUp(session);
+                    throw shortage;
+                }
+            }
+            return session;
+        }
+    }
+
     private @Nullable Session enter(InetSocketAddress peer, boolean resumes) {
         // connections of both transports may come at once
         try (var _ = engine.table.held()) {
-            boolean hasRoom = waiting.get() < engine.options.maxWaiting() && hasRoomOf(peer, resumes);
+            AtomicInteger number = resumes ? returning : waiting;
+            boolean hasRoom = number.get() < engine.options.maxWaiting() && hasRoomOf(peer, resumes);
             Session session = hasRoom ? engine.enter(peer, true, resumes) : null;
             if (session != null) {
+                session.returns = resumes;
                 try {
                     greeting.add(session);
                 } catch (Throwable shortage) {
                     engine.giveUp(session);
                     throw shortage;
                 }
-                waiting.incrementAndGet();
+                number.incrementAndGet();
             }
             return session;
         }
     }
 
-    /** Has a channel give way, of one address or of any. Returns false if there is none. */
-    private boolean makesRoom(@Nullable InetAddress of) {
+    /** Has a channel give way, of one address or of any, to one of its kind. Returns false if there is none. */
+    private boolean makesRoom(@Nullable InetAddress of, boolean resumes) {
         for (Session session : greeted) {
-            if (session.state().hasEnded() && isOf(of, session)) {
+            if (!resumes && session.state().hasEnded() && isOf(of, session)) {
                 forget(session);
                 return true;
             }
         }
-        Session oldest = leastWelcome(of);
+        Session oldest = leastWelcome(of, resumes);
         if (oldest == null) {
             return false;
         }
@@ -111,9 +144,10 @@ final class Arrivals {
      * Returns the oldest channel whose peer was refused or has left; or else the oldest one that has no greeting, of one address
      * or of the one that has the most.
      */
-    private @Nullable Session leastWelcome(@Nullable InetAddress of) {
+    private @Nullable Session leastWelcome(@Nullable InetAddress of, boolean resumes) {
         List<Session> all = new ArrayList<>(greeting);
-        all.removeIf(session -> !session.canGiveWay() || !isOf(of, session));
+        all.removeIf(session ->
+                session.returns != resumes || session.claims != null || !session.canGiveWay() || !isOf(of, session));
         all.sort((one, other) -> Long.signum(one.rail.begun - other.rail.begun));
         for (Session session : all) {
             if (session.state().hasEnded()) {
@@ -128,10 +162,20 @@ final class Arrivals {
         return greeting.remove(session) && greeted.add(session);
     }
 
-    /** Forgets the channel of a peer whose connection another channel has got. */
+    /** Forgets the channel of a peer whose connection another channel has got, or that has ended. */
     void remove(Session session) {
         if (greeting.remove(session)) {
-            waiting.decrementAndGet();
+            left(session);
+        }
+    }
+
+    /** Frees the place of a channel that does not wait any more. */
+    private void left(Session session) {
+        Session claimed = session.claims;
+        if (claimed == null) {
+            (session.returns ? returning : waiting).decrementAndGet();
+        } else {
+            named.remove(claimed);
         }
     }
 
@@ -163,8 +207,8 @@ final class Arrivals {
     /** Closes the channels that have ended, unless the program has to receive the last messages. */
     void bury() {
         for (Session session : List.copyOf(greeting)) {
-            if (session.cause() != null && engine.buried(session) && greeting.remove(session)) {
-                waiting.decrementAndGet();
+            if (session.cause() != null && engine.buried(session)) {
+                remove(session);
             }
         }
         for (Session session : greeted) {
@@ -182,7 +226,7 @@ final class Arrivals {
     }
 
     private void close(Session session) {
-        waiting.decrementAndGet();
+        left(session);
         if (!engine.buried(session)) {
             engine.bury(session);
         }

@@ -4,22 +4,57 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.IpAddresses;
+import dev.verbena.internal.Mutex;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.link.Carrier;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.Objects;
+import java.util.SequencedSet;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Connects a node to others. At most {@link NodeOptions#connecting} threads connect at once, and all others wait. All threads
- * may use an instance.
+ * Connects a node to others. At most {@link NodeOptions#connecting} threads connect at once, and all others wait. So do
+ * channels that have lost their connections, of which fewer connect at once: if many do, each takes so long that its time is
+ * over when the peer answers. All threads may use an instance.
  */
 final class Connector {
+    /** The largest number of channels that connect again at once, and of those among them that have a connection. */
+    private static final int MOST_AGAIN = 16;
+
+    private static final int MOST_PREFERRING = MOST_AGAIN / 2;
+
+    /** How often a peer is asked again that has ended the connection before its greeting: others may have needed the place. */
+    private static final int MOST_TURNED_AWAY = 30;
+
+    private static final long FIRST_PAUSE_NANOS = 20_000_000;
+    private static final long LONGEST_PAUSE_NANOS = 500_000_000;
+
+    /** The weight of one connect in the time that others may take. */
+    private static final int WEIGHT = 8;
+
     private final Engine engine;
     private final AtomicInteger underWay = new AtomicInteger();
+
+    private final Mutex lock = new Mutex();
+
+    // The lock guards the fields below.
+
+    /** The channels that wait to connect again, in their order: those that have not tried yet come before the others. */
+    private final SequencedSet<Session> untried = new LinkedHashSet<>();
+
+    private final SequencedSet<Session> tried = new LinkedHashSet<>();
+
+    /** The number of channels that connect again. */
+    private int again;
+
+    /** The time that the last ones of them took, on average. */
+    private long usualNanos;
+
     private final Waiters places = new Waiters();
     private final Supplier<@Nullable Boolean> takePlace = this::takePlace;
 
@@ -32,8 +67,74 @@ final class Connector {
         return tryBegin() ? Boolean.TRUE : null;
     }
 
-    /** Begins to connect without a thread. Returns false if as many connects as may be are under way. */
-    boolean tryBegin() {
+    /**
+     * Begins to connect again, for a channel. If as many connects as may be are under way, returns false. A channel without a
+     * connection looks at its clock when one of them has ended.
+     *
+     * @param first true if the channel has not tried yet
+     */
+    boolean tryBeginAgain(Session session, boolean first) {
+        boolean heals = session.isHealing();
+        try (var _ = lock.held()) {
+            boolean begins = again < (heals ? MOST_AGAIN : MOST_PREFERRING) && tryBegin();
+            if (begins) {
+                again++;
+            } else if (heals) {
+                (first ? untried : tried).add(session);
+            }
+            return begins;
+        }
+    }
+
+    /** Notes the end of a connect of a channel. */
+    void endAgain() {
+        boolean othersWait;
+        try (var _ = lock.held()) {
+            again--;
+            othersWait = isAwaited();
+        }
+        end();
+        if (othersWait) {
+            engine.carrier.wake();
+        }
+    }
+
+    /** Notes the time in which a channel has connected again. */
+    void took(long nanos) {
+        try (var _ = lock.held()) {
+            usualNanos += (nanos - usualNanos) / WEIGHT;
+        }
+    }
+
+    /** Returns the time that the last channels took to connect again, on average. */
+    long usualNanos() {
+        try (var _ = lock.held()) {
+            return usualNanos;
+        }
+    }
+
+    private boolean isAwaited() {
+        return !untried.isEmpty() || !tried.isEmpty();
+    }
+
+    /** Has channels that wait connect, if they may. The caller makes progress, and holds no other lock. */
+    void beginWaiting() {
+        for (Session next = next(); next != null; next = next()) {
+            next.tick(System.nanoTime());
+        }
+    }
+
+    /** Takes the next channel that waits; null if none does, or none may connect. */
+    private @Nullable Session next() {
+        try (var _ = lock.held()) {
+            if (!isAwaited() || again >= MOST_AGAIN || underWay.get() >= engine.options.connecting()) {
+                return null;
+            }
+            return (untried.isEmpty() ? tried : untried).removeFirst();
+        }
+    }
+
+    private boolean tryBegin() {
         if (underWay.incrementAndGet() <= engine.options.connecting()) {
             return true;
         }
@@ -41,8 +142,7 @@ final class Connector {
         return false;
     }
 
-    /** Notes the end of a connect. */
-    void end() {
+    private void end() {
         underWay.decrementAndGet();
         engine.wake(places);
     }
@@ -72,6 +172,7 @@ final class Connector {
     private Channel connect(InetSocketAddress peer, Deadline deadline, Duration timeout) throws InterruptedException {
         VerbsException before = null;
         Carrier.Attempt attempt = engine.carrier.attempt();
+        int turnedAway = 0;
         while (true) {
             engine.checkUsable();
             Session session = engine.enterToConnect(peer);
@@ -84,6 +185,10 @@ final class Connector {
                 }
                 Carrier.Connection with = session.rail.connection();
                 before = with != null && with.isRedirected() ? before : failure;
+                if (isTurnedAway(failure, session) && turnedAway < MOST_TURNED_AWAY && !deadline.isOver()) {
+                    pause(turnedAway++, deadline);
+                    continue;
+                }
                 boolean late = failure instanceof VerbsTimeoutException;
                 attempt = late && deadline.isOver() ? null : attempt.next(with, late, isUnreachable(session));
                 if (attempt == null) {
@@ -100,6 +205,24 @@ final class Connector {
     private static boolean isUnreachable(Session session) {
         ChannelException why = session.cause();
         return why == null || why.reason() == EndReason.UNREACHABLE;
+    }
+
+    /**
+     * Returns true if the peer has accepted the connection and ended it before its greeting. A node does that if more peers
+     * than {@link NodeOptions#maxWaiting} come at once.
+     */
+    private static boolean isTurnedAway(VerbsException failure, Session session) {
+        return failure instanceof ChannelException ended
+                && ended.reason() == EndReason.LOST
+                && session.rail.hasConnected();
+    }
+
+    /** Lets others connect, for a random time: peers that come at once would come at once again. */
+    private void pause(int times, Deadline deadline) throws InterruptedException {
+        long most = Math.min(FIRST_PAUSE_NANOS << Math.min(times, 8), LONGEST_PAUSE_NANOS);
+        Duration left = deadline.left();
+        Duration pause = Duration.ofNanos(ThreadLocalRandom.current().nextLong(most));
+        engine.await(new Waiters(), () -> (Boolean) null, pause.compareTo(left) < 0 ? pause : left);
     }
 
     private static Channel open(Session session, Carrier.Attempt attempt, Deadline deadline, Duration timeout)

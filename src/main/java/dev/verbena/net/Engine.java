@@ -264,8 +264,8 @@ final class Engine implements LinkHost {
     }
 
     @Override
-    public @Nullable LinkOwner admit(InetSocketAddress peer, boolean claims) {
-        Session session = arrivals.admit(peer, claims);
+    public @Nullable LinkOwner admit(InetSocketAddress peer, boolean claims, @Nullable UUID name) {
+        Session session = arrivals.admit(peer, claims, rails.claimed(name));
         return session == null ? null : session.rail;
     }
 
@@ -530,6 +530,7 @@ final class Engine implements LinkHost {
             try {
                 handled = carrier.poll();
                 rails.handleClaims();
+                connector.beginWaiting();
             } catch (StackOverflowError full) { // ends the call of a thread of the program alone
                 throw full;
             } catch (RuntimeException | Error failure) { // in any thread that makes progress: no other would notice
@@ -943,7 +944,7 @@ final class Engine implements LinkHost {
         while (handlers.haveFutures()) {
             handlers.settle();
         }
-        rails.freeRetired();
+        rails.freeAllRetired();
         unfreed.removeIf(TransferMemory::isFreed);
         apart.shutdown(); // has nothing to do: all channels are closed
         handshakes.close();

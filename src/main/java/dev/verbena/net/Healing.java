@@ -30,8 +30,16 @@ final class Healing {
 
     private static final long LONGEST_STAY_NANOS = 300_000_000_000L;
 
-    /** The longest time of one attempt: the kernel sends a lost request again after four seconds only. */
+    /**
+     * The longest time of one attempt after its last step, unless others take long: the kernel sends a lost request again after
+     * four seconds only.
+     */
     private static final long ATTEMPT_NANOS = 1_500_000_000L;
+
+    /** An attempt takes at most so many times as long as those that succeed, and no longer than the second limit. */
+    private static final int SLOWER = 4;
+
+    private static final long SLOWEST_NANOS = 12_000_000_000L;
 
     /** The longest time of an attempt to take the first path again, while the channel has another one. */
     private static final long PATIENT_ATTEMPT_NANOS = 30_000_000_000L;
@@ -74,6 +82,7 @@ final class Healing {
 
     private long lostAt;
     private long nextAt;
+    private long attemptBegan;
     private long attemptEnds;
     private long pause;
     private int attempts;
@@ -210,11 +219,12 @@ final class Healing {
     }
 
     private void attempt(long now) {
-        if (!engine.connector.tryBegin()) {
-            return; // others connect: the next time will do
+        if (!engine.connector.tryBeginAgain(session, attempts == 0)) {
+            return; // others connect
         }
         attempts++;
-        attemptEnds = now + (session.isHealing() ? ATTEMPT_NANOS + pause : PATIENT_ATTEMPT_NANOS);
+        attemptBegan = now;
+        attemptEnds = now + (session.isHealing() ? pause + patience() : PATIENT_ATTEMPT_NANOS);
         Rail made = null;
         try {
             made = engine.rails.lay(session);
@@ -222,11 +232,23 @@ final class Healing {
             session.rail.with().carrier.connect(made, Objects.requireNonNull(way));
         } catch (RuntimeException | Error refused) { // for lack of memory or descriptors, for example
             if (made == null) {
-                engine.connector.end();
+                engine.connector.endAgain();
                 tryLater();
             } else {
                 failed(EndReason.FAILED, String.valueOf(refused.getMessage()), refused);
             }
+        }
+    }
+
+    private long patience() {
+        return Math.clamp(SLOWER * engine.connector.usualNanos(), ATTEMPT_NANOS, SLOWEST_NANOS);
+    }
+
+    /** Notes that the attempt has come one step further, for which it gets more time. */
+    void comesFurther() {
+        long later = System.nanoTime() + patience();
+        if (later - attemptEnds > 0) {
+            attemptEnds = later;
         }
     }
 
@@ -271,7 +293,7 @@ final class Healing {
         Rail trying = next;
         if (trying != null) {
             next = null;
-            engine.connector.end();
+            engine.connector.endAgain();
             trying.retire();
         }
     }
@@ -300,7 +322,8 @@ final class Healing {
         String wrong = session.messages.totals.resume(said);
         if (wrong == null) {
             next = null;
-            engine.connector.end();
+            engine.connector.endAgain();
+            engine.connector.took(System.nanoTime() - attemptBegan);
             goOn(by);
         } else {
             by.abort(EndReason.PROTOCOL_ERROR, wrong);

@@ -53,6 +53,9 @@ final class Rail implements LinkOwner {
     /** The path, of a connection that this side has made. */
     private Ways.@Nullable Way way;
 
+    /** True once this side has connected. */
+    private volatile boolean connected;
+
     /** True once the channel needs this connection no more, and goes on. */
     private volatile boolean retired;
 
@@ -178,7 +181,15 @@ final class Rail implements LinkOwner {
             }
             made.prepared();
             link = made;
+            comesFurther();
             return true;
+        }
+    }
+
+    /** Notes a step of an attempt to go on with the channel. */
+    private void comesFurther() {
+        if (!incoming && resumes) {
+            Objects.requireNonNull(session.healing).comesFurther();
         }
     }
 
@@ -187,6 +198,8 @@ final class Rail implements LinkOwner {
         try (var _ = session.lock.held()) {
             Link on = link;
             if (!incoming && on != null && happen(RailState.Event.CONNECTED)) {
+                connected = true;
+                comesFurther();
                 try {
                     if (resumes && !Objects.requireNonNull(session.healing).leavesLast(on)) {
                         return;
@@ -197,6 +210,11 @@ final class Rail implements LinkOwner {
                 }
             }
         }
+    }
+
+    /** Returns true once the peer has accepted the connection that this side has made, whatever came afterwards. */
+    boolean hasConnected() {
+        return connected;
     }
 
     /** Returns true while the channel that has lost its connection tries this one. */
@@ -507,6 +525,10 @@ final class Rail implements LinkOwner {
     /** Handles a greeting or a proof. The last one of a peer that goes on with a channel has its totals. */
     private void greeted(Buffer buffer, int bytes) {
         resumes |= incoming && greetings.resume(buffer, bytes);
+        if (session.returns && !resumes) { // it counts as no channel more
+            broken("It has asked to go on with a channel, and begins another one");
+            return;
+        }
         if (!resumes && !session.received(buffer, Wire.GREETING)) {
             return;
         }

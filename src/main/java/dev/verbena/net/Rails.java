@@ -29,8 +29,17 @@ final class Rails {
 
     private final ConcurrentLinkedQueue<Claimed> claims = new ConcurrentLinkedQueue<>();
 
+    /**
+     * The largest number of connections that are freed before others make progress: the time of their attempts to connect
+     * again runs meanwhile.
+     */
+    private static final int MOST_FREED = 4;
+
     /** The first one of the connections that channels have lost, which are linked. The table's lock guards the links. */
     private volatile @Nullable Rail retired;
+
+    /** The first one of those that C has refused to free. */
+    private volatile @Nullable Rail refused;
 
     Rails(Engine engine, int places) {
         this.engine = engine;
@@ -95,42 +104,64 @@ final class Rails {
         engine.carrier.wake();
     }
 
-    /** Frees the connections that channels need no more. One that C refuses to free is tried again later. */
+    /** Frees some of the connections that channels need no more. One that C refuses to free is tried again later. */
     void freeRetired() {
-        Rail next = takeRetired();
-        while (next != null) {
-            Rail rail = next;
-            next = rail.nextRetired;
-            try {
-                rail.free();
-            } catch (RuntimeException | Error refused) {
-                putBack(rail);
-            }
-            rail.session.tick(System.nanoTime()); // looks for another one at once
+        for (int i = 0; i < MOST_FREED && retired != null; i++) {
+            freeNext();
+        }
+        if (retired != null) {
+            engine.someEnded = true;
+            engine.carrier.wake();
         }
     }
 
-    /** Returns true if there are connections that could not be freed. */
-    boolean mustFree() {
-        return retired != null;
+    /** Frees all connections that channels need no more, except those that C refuses to free. */
+    void freeAllRetired() {
+        while (retired != null) {
+            freeNext();
+        }
     }
 
-    /** Takes all that are to be freed. */
-    private @Nullable Rail takeRetired() {
-        if (retired == null) {
-            return null; // without the lock
+    private void freeNext() {
+        Rail rail = takeRetired();
+        if (rail == null) {
+            return;
+        }
+        try {
+            rail.free();
+        } catch (RuntimeException | Error failed) {
+            putBack(rail);
+        }
+        rail.session.tick(System.nanoTime()); // looks for another one at once
+    }
+
+    /** Returns true if there are connections that could not be freed, which are then tried again. */
+    boolean mustFree() {
+        if (refused == null) {
+            return retired != null; // without the lock
         }
         try (var _ = engine.table.held()) {
+            for (Rail next = refused; next != null; next = refused) {
+                refused = next.nextRetired;
+                next.nextRetired = retired;
+                retired = next;
+            }
+            return retired != null;
+        }
+    }
+
+    private @Nullable Rail takeRetired() {
+        try (var _ = engine.table.held()) {
             Rail first = retired;
-            retired = null;
+            retired = first == null ? null : first.nextRetired;
             return first;
         }
     }
 
     private void putBack(Rail rail) {
         try (var _ = engine.table.held()) {
-            rail.nextRetired = retired;
-            retired = rail;
+            rail.nextRetired = refused;
+            refused = rail;
         }
     }
 

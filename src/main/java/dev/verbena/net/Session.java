@@ -50,6 +50,13 @@ final class Session {
     /** The search for another connection; null if one of the nodes has no {@link NodeOptions#heal}. */
     volatile @Nullable Healing healing;
 
+    /** The channel that the peer has named in its request, to go on with it; null for others. */
+    @Nullable
+    Session claims;
+
+    /** True if the peer has said in its request, or in its greeting, that it goes on with a channel. */
+    boolean returns;
+
     /** The number of devices of the peer's node. */
     int devicesOfPeer = 1;
 

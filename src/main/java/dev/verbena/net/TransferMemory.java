@@ -1,10 +1,10 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.link.Carrier;
-import dev.verbena.internal.link.Registrar;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.link.Carrier;
+import dev.verbena.internal.link.Registrar;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;

@@ -378,11 +378,63 @@ class HealTest {
                 .isEqualTo(EndReason.LOST);
     }
 
+    /** A side that ends without a connection can tell nobody. Its peer waits for another connection, and no longer. */
+    @Test
+    void channelThatHasEndedWithoutAConnectionEndsAtThePeerAfterHeal() throws Exception {
+        NodePair.Ends ends = connect(HEALS.heal(Duration.ofMillis(300)));
+        Session client = ends.client().session();
+        try (var _ = client.lock.held()) {
+            cut(ends.client());
+            client.fail(new IllegalStateException("a fault of this side"));
+        }
+        assertThat(NodePair.endOf(ends.client()).reason()).isEqualTo(EndReason.FAILED);
+        assertThat(NodePair.endOf(ends.server()))
+                .hasMessageContaining("It had no other connection in")
+                .extracting(ChannelException::reason)
+                .isEqualTo(EndReason.LOST);
+    }
+
     @Test
     void channelWhosePeerDoesNotHealEndsAsAlways() throws Exception {
         NodePair.Ends ends = connect(NodePair.SMALL);
         cut(ends.client());
         assertThat(NodePair.endOf(ends.client()).reason()).isEqualTo(EndReason.LOST);
         assertThat(NodePair.endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
+    }
+
+    private NodePair.Ends connectOneMore(NodePair.Ends first) throws Exception {
+        Node server = first.server().node();
+        Future<Channel> accepted = nodes.start(() -> server.accept(DEADLINE));
+        return new NodePair.Ends(nodes.client.connect(server.address(), DEADLINE), NodePair.end(accepted));
+    }
+
+    private static void assertIsBack(NodePair.Ends ends) throws Exception {
+        awaitPath(ends);
+        assertThat(ends.client().statistics().reconnects()).isEqualTo(1);
+        NodePair.send(ends.client(), 5);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+    }
+
+    /** The node lets one peer wait, and has one that its program does not accept. */
+    @Test
+    void peersThatWaitToBeAcceptedKeepNoChannelFromComingBack() throws Exception {
+        NodePair.Ends ends = connect(HEALS.maxWaiting(1));
+        nodes.client.connect(ends.server().node().address(), DEADLINE);
+        cut(ends.client());
+        assertIsBack(ends);
+    }
+
+    /** There are more of them than connect again at once, and more than may wait to be accepted. */
+    @Test
+    void manyChannelsThatLoseTheirConnectionsAtOnceComeBack() throws Exception {
+        NodePair.Ends first = connect(HEALS.maxWaiting(1));
+        List<NodePair.Ends> all = new ArrayList<>(List.of(first));
+        for (int i = 0; i < 40; i++) {
+            all.add(connectOneMore(first));
+        }
+        all.forEach(each -> cut(each.client()));
+        for (NodePair.Ends each : all) {
+            assertIsBack(each);
+        }
     }
 }

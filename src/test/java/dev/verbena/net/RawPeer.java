@@ -4,8 +4,10 @@ import static dev.verbena.support.Loopback.DEADLINE;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Connection;
+import dev.verbena.cm.ConnectionParameters;
 import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
+import dev.verbena.cm.PrivateData;
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
@@ -33,6 +35,11 @@ final class RawPeer extends Peer {
 
     /** Connects to a node, and says nothing. */
     RawPeer(InetSocketAddress node, int receives) throws InterruptedException {
+        this(node, receives, PrivateData.NONE);
+    }
+
+    /** Connects to a node with private data in the request, and says nothing. */
+    RawPeer(InetSocketAddress node, int receives, PrivateData data) throws InterruptedException {
         connection =
                 Connection.to(node, DEADLINE, ConnectionResources.of(QueueCapabilities.of(RECEIVES, RECEIVES)), arena);
         memory = connection.register(arena.allocate(REGISTERED), AccessFlag.LOCAL_WRITE);
@@ -40,7 +47,7 @@ final class RawPeer extends Peer {
             receive(i);
         }
         sends = connection.queuePair().sendBatch(1);
-        connection.connect(DEADLINE);
+        connection.connect(ConnectionParameters.defaults().privateData(data), DEADLINE);
     }
 
     /** Accepts a node, and says nothing. */

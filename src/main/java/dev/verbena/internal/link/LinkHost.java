@@ -51,9 +51,10 @@ public interface LinkHost {
      * Makes an owner for the connection of a peer; null if there is no room for one.
      *
      * @param claims true if the peer says that it goes on over another connection
+     * @param name the name by which it goes on, if that is known already; else null
      */
     @Nullable
-    LinkOwner admit(InetSocketAddress peer, boolean claims);
+    LinkOwner admit(InetSocketAddress peer, boolean claims, @Nullable UUID name);
 
     /** Returns the connection of a name that a peer goes on with; null if there is none. */
     Carrier.@Nullable Connection claimed(@Nullable UUID name);

@@ -63,6 +63,9 @@ public final class RdmaCarrier extends Carrier {
     /** The negative status of an event of iWARP when the program that listens at the peer's port does not speak iWARP. */
     private static final Set<Integer> NO_RDMA = Set.of(Errno.EPROTO, Errno.ECONNRESET);
 
+    /** The requests that may come at once before this node looks at them: it refuses in words those that are too many. */
+    private static final int SHORTEST_BACKLOG = 128;
+
     private static final byte[] REFUSAL = {'V', 'B', 'N', 'A', Wire.VERSION, 0};
 
     /** The beginning of the private data of a request to go on with a channel, whose name follows. */
@@ -255,7 +258,7 @@ public final class RdmaCarrier extends Carrier {
 
     @Override
     public void start() {
-        int backlog = Math.max(1, options.maxWaiting());
+        int backlog = Math.max(SHORTEST_BACKLOG, options.maxWaiting());
         listeners.forEach(listener -> listener.listen(backlog));
         host.startThread("events", this::fetchEvents);
         if (options.sizes().heals()) {
@@ -640,7 +643,7 @@ public final class RdmaCarrier extends Carrier {
     private void admit(ConnectRequest request) {
         UUID name = claim(request.privateData());
         LinkOwner owner =
-                request.peer().map(peer -> host.admit(peer, name != null)).orElse(null);
+                request.peer().map(peer -> host.admit(peer, name != null, name)).orElse(null);
         if (owner == null) {
             refuse(request);
             return;

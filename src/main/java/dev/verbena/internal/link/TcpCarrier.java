@@ -672,7 +672,7 @@ public final class TcpCarrier extends Carrier {
             leave(visitor, Wire.USE_RDMA);
             return;
         }
-        LinkOwner owner = hasGreeted ? host.admit(visitor.peer, visitor.resumes()) : null;
+        LinkOwner owner = hasGreeted ? host.admit(visitor.peer, visitor.resumes(), null) : null;
         if (owner != null) {
             remove(visitor);
             admit(visitor, owner);

@@ -1,0 +1,62 @@
+package dev.verbena.net;
+
+import static dev.verbena.support.Loopback.DEADLINE;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.verbena.cm.PrivateData;
+import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+/** The places of peers that connect to a node, of which few may wait at once. */
+@FencedTest
+class RoomForPeersTest {
+    private static final int THREADS = 6;
+
+    /** While the node makes no progress, each peer takes the place of another one. */
+    @Test
+    void peersThatGaveWayToOthersConnectLater() throws Exception {
+        try (NodePair nodes =
+                new NodePair(NodePair.SMALL, NodePair.SMALL.maxWaiting(1).progress(NodeOptions.Progress.CALLER))) {
+            List<Future<Channel>> all = new ArrayList<>();
+            for (int i = 0; i < THREADS; i++) {
+                all.add(nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE)));
+            }
+            Await.until("peers have given way", () -> Fenced.calls("rdma_accept") >= 2 * THREADS);
+            Await.until("all connects have ended", () -> {
+                nodes.server.progress();
+                nodes.server.pollAccept();
+                return all.stream().allMatch(Future::isDone);
+            });
+            for (Future<Channel> each : all) {
+                assertThat(NodePair.end(each).isOpen()).isTrue();
+            }
+        }
+    }
+
+    /** A request to go on with a channel counts as no new one. So its peer may begin none. */
+    @Test
+    void peerThatAsksToGoOnCanNotBeginAChannel() throws Exception {
+        byte[] name = new byte[22];
+        MemorySegment request = MemorySegment.ofArray(name);
+        request.copyFrom(MemorySegment.ofArray(new byte[] {'V', 'B', 'N', 'A', Wire.VERSION, 1}));
+        Wire.writeName(UUID.randomUUID(), request.asSlice(6));
+        NodeOptions options = NodePair.SMALL.heal(DEADLINE).maxChannels(1);
+        try (NodePair nodes = new NodePair(options);
+                RawPeer honest = new RawPeer(nodes.server.address());
+                RawPeer other = new RawPeer(nodes.server.address(), 8, PrivateData.of(name))) {
+            honest.greet(4);
+            assertThat(nodes.server.accept(DEADLINE).isOpen()).isTrue();
+            other.greet(4);
+            assertThat(EndReason.of(other.awaitGoodbye())).isEqualTo(EndReason.PROTOCOL_ERROR);
+            Await.until(
+                    "the node has one channel", () -> nodes.server.toString().contains("(1 of "));
+        }
+    }
+}

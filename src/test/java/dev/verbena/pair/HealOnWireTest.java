@@ -70,6 +70,7 @@ class HealOnWireTest {
         CUT_FOR_A_MOMENT(Place.WIRE, CUT, CLEAR, 100),
         CUT_FOR_A_SECOND(Place.WIRE, CUT, CLEAR, 1000),
         CUT_FOR_LONG(Place.WIRE, CUT, CLEAR, 1000 * Integer.getInteger("dev.verbena.cut.seconds", 5)),
+        CUT_FOR_HALF_A_MINUTE(Place.WIRE, CUT, CLEAR, 30_000),
         CUT_TO_THE_PEER(Place.OWN_END, NO_PACKET, EACH_PACKET, 4000),
         CUT_FROM_THE_PEER(Place.END_OF_PEER, NO_PACKET, EACH_PACKET, 4000),
         LOSS_OF_A_THIRD(Place.WIRE, "wire netem limit 100000 loss 30%", CLEAR, 10_000),
@@ -185,6 +186,61 @@ class HealOnWireTest {
         peer.end();
     }
 
+    /** Its adapter goes on, and acknowledges what it gets: the connection is not lost. */
+    @Test
+    @Order(2)
+    void peerWhoseProcessIsStoppedForLongerThanHealGoesOn() throws Exception {
+        Conversation peer = start(SHORT_HEAL);
+        int port = Integer.parseInt(peer.next());
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Node node = Node.open(Laboratory.own(0), HealingEnd.options(Duration.ofSeconds(SHORT_HEAL)), arena);
+            Channel channel = connect(node, peer, port);
+            HealingEnd.Traffic traffic = new HealingEnd.Traffic();
+            AtomicBoolean over = new AtomicBoolean();
+            Future<Void> taken = threads.submit(() -> traffic.take(channel));
+            Future<Long> sent = threads.submit(() -> sendUntil(over, channel));
+            assertThat(peer.ask(HealingEnd.STOP + 2 * SHORT_HEAL)).isEqualTo("done");
+            Await.until("the peer is stopped", () -> isQuietFor(traffic, SHORT_HEAL));
+            traffic.watch();
+            Await.until("a number has come", () -> traffic.firstAt() != 0);
+            over.set(true);
+            String result = sent.get() + " numbers, 0 requests";
+            NodeEnd.send(channel, HealingEnd.LAST);
+            assertThat(peer.ask(HealingEnd.RESULT)).startsWith(result);
+            taken.get();
+            System.out.println("stopped for " + 2 * SHORT_HEAL + " s with a limit of " + SHORT_HEAL + " s: "
+                    + channel.statistics().reconnects() + " reconnects, " + result + ", " + traffic.taken + " taken");
+        }
+        peer.end();
+    }
+
+    private static boolean isQuietFor(HealingEnd.Traffic traffic, int seconds) {
+        long before = traffic.taken.get();
+        long begun = System.nanoTime();
+        Await.until(
+                "the time is over or a number has come",
+                () -> traffic.taken.get() != before || System.nanoTime() - begun > seconds * 1_000_000_000L);
+        return traffic.taken.get() == before;
+    }
+
+    /** The node of the peer has no other device, and ends. */
+    @Test
+    @Order(3)
+    void channelWhosePeerLosesItsOnlyDeviceIsLost() throws Exception {
+        Conversation peer = start(SHORT_HEAL);
+        int port = Integer.parseInt(peer.next());
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            Node node = Node.open(Laboratory.own(0), HealingEnd.options(Duration.ofSeconds(SHORT_HEAL)), arena);
+            Channel channel = connect(node, peer, port);
+            Future<Void> waiting = threads.submit(() -> new HealingEnd.Traffic().take(channel));
+            assertThat(peer.ask(HealingEnd.DELETE_DEVICE)).isEqualTo("done");
+            assertEnds(channel, waiting);
+            assertThat(peer.ask(HealingEnd.RESULT)).isEqualTo(EndReason.DEVICE_REMOVED.name());
+            assertThat(peer.ask(HealingEnd.ADD_DEVICE)).isEqualTo("done");
+        }
+        peer.end();
+    }
+
     private static void assertEnds(Channel channel, Future<?> waiting) {
         long begun = System.nanoTime();
         assertThatExceptionOfType(ExecutionException.class)
@@ -198,7 +254,7 @@ class HealOnWireTest {
     }
 
     @Test
-    @Order(3)
+    @Order(4)
     void peerThatIsKilledWhileTheChannelHealsIsLostAndOtherChannelsLive() throws Exception {
         Conversation peer = start(SHORT_HEAL);
         int port = Integer.parseInt(peer.next());

@@ -26,6 +26,12 @@ final class HealingEnd implements Role {
     static final String WIRE = "wire ";
     static final String RESULT = "result";
 
+    /** Stops this process for a number of seconds, soon after the answer. */
+    static final String STOP = "stop ";
+
+    static final String DELETE_DEVICE = "rdma link delete rxe0";
+    static final String ADD_DEVICE = "rdma link add rxe0 type rxe netdev e0";
+
     /** The last number of both sides. */
     static final long LAST = -1;
 
@@ -104,6 +110,16 @@ final class HealingEnd implements Role {
             begin(node.accept(DEADLINE));
         } else if (asked.startsWith(WIRE)) {
             Laboratory.changeOwnEnd(asked.substring(WIRE.length()));
+        } else if (asked.startsWith(STOP)) {
+            long own = ProcessHandle.current().pid();
+            new ProcessBuilder(
+                            "sh",
+                            "-c",
+                            "sleep 1; kill -STOP " + own + "; sleep " + asked.substring(STOP.length()) + "; kill -CONT "
+                                    + own)
+                    .start();
+        } else if (asked.equals(DELETE_DEVICE) || asked.equals(ADD_DEVICE)) {
+            Laboratory.run(asked.split(" "));
         } else {
             return result();
         }

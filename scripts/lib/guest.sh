@@ -1,4 +1,4 @@
-# Runs a command in a QEMU guest. Needs cache.sh, kernel.sh, roots.sh, initramfs.sh and accel.sh. Source this file.
+# Runs a command in a QEMU guest. Needs cache.sh, kernel.sh, roots.sh, initramfs.sh, accel.sh and saved.sh. Source this file.
 # shellcheck shell=bash
 
 GUEST_ADDRESS=10.9.9.1
@@ -8,6 +8,7 @@ GUEST_AROUND= # a folder that goes with the guest's own
 INPUT_PID=
 WATCH_PID=
 RELAYS=()
+declare -A STREAMS=() # the guest's terminal and ports, each with its end on this machine, as an option of QEMU
 GUEST_DEVICES=() # further options of QEMU
 GUEST_SETTINGS= # further lines for guest-init
 GUEST_ENVIRONMENT= # further lines before the command
@@ -101,11 +102,11 @@ end_relays() {
     fi
 }
 
-# Sets QEMU to the command line, without the part that depends on the input. Emulated processors take turns in one
+# Sets QEMU to the command line. Emulated processors take turns in one
 # thread: with a thread for each, QEMU can translate an instruction while another processor changes it, as a JVM does with
 # the entries of its compiled methods, and then the JVM crashes.
 qemu_command() { # ACCEL KERNEL INITRAMFS
-    local machine=q35 console=ttyS0 cpu=max accel=tcg,thread=single extra='no_timer_check tsc=reliable'
+    local machine=q35 console=ttyS0 cpu=max accel=tcg,thread=single extra='no_timer_check tsc=reliable' stream
     if [[ $ARCH == aarch64 ]]; then
         # 'max' computes pointer authentication, and boots three times as slowly.
         machine=virt console=ttyAMA0 cpu=cortex-a72 extra=''
@@ -115,16 +116,39 @@ qemu_command() { # ACCEL KERNEL INITRAMFS
     # shellcheck disable=SC2054  # commas are part of QEMU's options
     QEMU=("$(qemu_program)" -nodefaults -no-user-config -machine "$machine" -accel "$accel" -cpu "$cpu"
         -smp "$CPUS" -m "$MEMORY" -kernel "$2" -initrd "$3"
-        -append "console=$console panic=-1 mitigations=off quiet loglevel=3 cryptomgr.notests $extra"
+        -append "console=$console panic=-1 mitigations=off quiet loglevel=3 cryptomgr.notests $extra${SAVING:+ verbena.save=$DEVICE}"
         -display none -no-reboot -device virtio-rng-pci
         -serial "file:$(qemu_value "$GUEST_FOLDER")/console"
         -virtfs "local,path=$(qemu_value "${ROOT:-/}"),mount_tag=host,security_model=none,readonly=on,multidevs=remap"
         -virtfs "local,path=$(qemu_value "$GUEST_FOLDER/share"),mount_tag=run,security_model=none"
         -virtfs "local,path=$(qemu_value "$PROJECT"),mount_tag=project,security_model=none,multidevs=remap"
-        -device virtio-serial-pci "${GUEST_DEVICES[@]}")
+        -device virtio-serial-pci)
+    for stream in out err in word; do
+        QEMU+=(-chardev "${STREAMS[$stream]:-null},id=$stream"
+            -device "virtserialport,chardev=$stream,name=verbena.$stream")
+    done
+    # Ctrl-] replaces QEMU's usual escape key Ctrl-A.
+    # shellcheck disable=SC2054  # commas are part of QEMU's options
+    QEMU+=(-chardev "${STREAMS[terminal]:-null},id=terminal" -echr 0x1d -device virtconsole,chardev=terminal)
     if [[ -n $ROOT ]]; then
         QEMU+=(-virtfs 'local,path=/,mount_tag=machine,security_model=none,readonly=on,multidevs=remap')
     fi
+    QEMU+=("${GUEST_DEVICES[@]}")
+    if [[ -n $SAVING$SAVED ]]; then remember_memory; fi
+}
+
+# Keeps the guest's memory in a file, to save the guest or to go on from a saved one.
+remember_memory() {
+    local share=on
+    if [[ -n $SAVED ]]; then
+        share=off
+        QEMU+=(-incoming defer)
+    fi
+    export SAVED_STATE=$SAVED$SAVING/state # QEMU's shell finds the file by it, however it is written
+    # shellcheck disable=SC2054  # commas are part of QEMU's options
+    QEMU+=(-machine memory-backend=memory -device vmgenid,guid=auto
+        -object "memory-backend-file,id=memory,size=${MEMORY}M,mem-path=$(qemu_value "$SAVED$SAVING")/memory,share=$share"
+        -chardev "pipe,id=monitor,path=$(qemu_value "$GUEST_FOLDER/monitor")" -mon chardev=monitor)
 }
 
 # Sets initramfs, kernel, accel and CPUS for a guest.
@@ -143,6 +167,7 @@ run_in_guest() {
     look_at_streams "$1"
     shift
     choose_machine || return 125
+    SAVED=$(saved_guest)
 
     trap guest_cleanup EXIT
     trap 'exit 129' HUP
@@ -150,10 +175,12 @@ run_in_guest() {
     trap 'exit 141' PIPE
     trap 'exit 143' TERM
     boot "$@" || status=$?
+    if [[ -n $SAVED && ! -e $GUEST_FOLDER/share/started ]]; then rm -rf "$SAVED"; fi # for all that is known, it is of no use
     # If the command has not started, try again, unless input may have been consumed.
     if [[ -e $GUEST_FOLDER/late && $INPUT == none ]]; then
         say "the guest hung while it booted ($accel); trying once more"
         rm -rf "$GUEST_FOLDER"
+        SAVED=
         if [[ $accel == kvm ]]; then
             kvm_failed
             accel=tcg
@@ -172,6 +199,7 @@ boot() {
     guest_command "$@" > "$GUEST_FOLDER/share/command"
     guest_settings > "$GUEST_FOLDER/share/settings"
     if [[ -n ${SIW_MODULE:-} ]]; then cp "$SIW_MODULE" "$GUEST_FOLDER/share/siw.ko"; fi
+    connect_streams
     qemu_command "$accel" "$kernel" "$initramfs"
 
     if [[ $INPUT == terminal ]]; then
@@ -179,22 +207,14 @@ boot() {
         mkfifo "$GUEST_FOLDER/in"
         copy_keys <&0 > "$GUEST_FOLDER/in" &
         INPUT_PID=$!
-        # Ctrl-] replaces QEMU's usual escape key Ctrl-A.
-        QEMU+=(-chardev 'stdio,id=terminal,mux=on,signal=off' -echr 0x1d -device 'virtconsole,chardev=terminal')
         say "starting a guest with kernel $KERNEL_VERSION (Ctrl-] x ends it)"
         start_qemu < "$GUEST_FOLDER/in"
     else
-        for stream in out err; do
-            mkfifo "$GUEST_FOLDER/$stream"
-            QEMU+=(-chardev "file,id=$stream,path=$(qemu_value "$GUEST_FOLDER/$stream"),append=on"
-                -device "virtserialport,chardev=$stream,name=verbena.$stream")
-        done
         relay "$GUEST_FOLDER/out" &
         RELAYS+=($!)
         relay "$GUEST_FOLDER/err" >&2 &
         RELAYS+=($!)
         if [[ $INPUT == piped ]]; then
-            QEMU+=(-chardev 'stdio,id=in,signal=off' -device 'virtserialport,chardev=in,name=verbena.in')
             # Through cat, because QEMU would make the open file non-blocking for all processes that share it.
             mkfifo "$GUEST_FOLDER/in"
             cat <&0 > "$GUEST_FOLDER/in" &
@@ -211,6 +231,22 @@ boot() {
     end_watch
     end_relays
     return "$status"
+}
+
+# Makes the pipes of the guest's output, and sets STREAMS.
+connect_streams() {
+    local stream
+    STREAMS=()
+    if [[ $INPUT == terminal ]]; then
+        STREAMS[terminal]=stdio,mux=on,signal=off
+    else
+        for stream in out err; do
+            mkfifo "$GUEST_FOLDER/$stream"
+            STREAMS[$stream]=file,path=$(qemu_value "$GUEST_FOLDER/$stream"),append=on
+        done
+        if [[ $INPUT == piped ]]; then STREAMS[in]=stdio,signal=off; fi
+    fi
+    if [[ -n $SAVED ]]; then go_on go; fi
 }
 
 # Copies the terminal's input when the command runs: all keys go to the guest then, including Ctrl-C. Before, Ctrl-C ends

@@ -6,10 +6,10 @@
 # ib_uverbs before rdma_ucm: a device that is removed leaves the later module first. ib_uverbs would wait there until all
 # programs have closed the device, and rdma_cm would not tell them to. Newer versions of rxe do not load it themselves.
 GUEST_MODULES=(virtio_pci 9pnet_virtio 9p overlay virtio_console virtio_rng ipv6
-    crc32_generic ib_uverbs rdma_rxe rdma_ucm ib_umad dummy veth sch_netem)
+    crc32_generic ib_uverbs rdma_rxe rdma_ucm ib_umad dummy veth sch_netem vmgenid)
 
 # Applets of busybox that guest-init calls.
-GUEST_APPLETS=(cat cp dmesg env grep hostname insmod ip ln mkdir mkfifo mount seq setsid sh sleep stty switch_root sync
+GUEST_APPLETS=(cat cp dmesg env grep hostname hwclock insmod ip ln mkdir mkfifo mount seq setsid sh sleep stty switch_root sync
     tail uname usleep)
 
 # initramfs_for VERSION ROOT: prints the file for this kernel and this version of the scripts. Makes it if necessary.
@@ -17,7 +17,7 @@ initramfs_for() {
     local version=$1 root=$2 busybox hash file
     busybox=$(static_busybox) || return 1
     hash=$(cat "$LIB/initramfs.sh" "$LIB/guest-init" "$busybox" \
-        "${root%/}/lib/modules/$version/modules.dep" | sha256sum)
+        "${root%/}/lib/modules/$version/modules.dep" "$(command -v rdma)" | sha256sum)
     file=$CACHE/initramfs/$version-${hash:0:16}.cpio
     if [[ ! -s $file ]]; then with_lock initramfs build_initramfs "$version" "$root" "$busybox" "$file" >&2; fi
     [[ -s $file ]] || return 1
@@ -55,9 +55,18 @@ build_initramfs() {
     cp "$LIB/guest-init" "$work/init" || return 1
     chmod 755 "$work/init" "$work/bin/busybox" || return 1
     copy_modules "$version" "$root" "$work/modules" || return 1
+    copy_rdma "$work/rdma" || return 1
     # Not compressed: on an emulated processor, unpacking is slower than reading.
     (cd "$work" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) > "$file.$$" || return 1
     mv "$file.$$" "$file"
+}
+
+# Copies the program rdma with its libraries into folder $1, for a guest that has no other file system yet.
+copy_rdma() {
+    local program
+    if is_foreign || ! program=$(command -v rdma); then return 0; fi
+    mkdir "$1" && cp -L "$program" "$1/rdma" || return 1
+    ldd "$program" | grep -o '/[^ ]*' | xargs -r cp -L -t "$1"
 }
 
 # Cuts off the signature of module $1: verifying all signatures takes an emulated processor half a second.

@@ -28,26 +28,15 @@ class KeptGuestTest extends StubbedScripts {
 
     @BeforeEach
     void qemuRunsTheCommands() throws IOException {
-        replaceFunctions(
-                "guest.sh",
-                "initramfs_for() { echo file; }\nbootable_kernel() { echo kernel; }\nguest_accel() { echo tcg; }\n"
-                        + "qemu_program() { echo qemu-stub; }");
-        Path script = project.resolve("scripts/soft-roce");
-        Files.writeString(
-                script,
-                Files.readString(script)
-                        .replace(
-                                "\nmain \"$@\"",
-                                "\nneed_guest_packages() { :; }\nchoose_kernel() { KERNEL_VERSION=6.1; }\nmain \"$@\""));
-        stub("qemu-stub", """
+        stubQemu("""
                 exec 7>&- # the lock: in place of a guest's, commands are processes of this machine
                 echo $$ >> "$CALLS"
                 for word; do
                     value=${word#*path=}
                     case $word in
                         local,*,mount_tag=run,*) share=${value%%,*} ;;
-                        file,id=out,*) out=${value%%,*} ;;
-                        file,id=err,*) err=${value%%,*} ;;
+                        file,*,id=out) out=${value%%,*} ;;
+                        file,*,id=err) err=${value%%,*} ;;
                     esac
                 done
                 sed -i "s|/run/verbena/bin/busybox mount|true|; s|'/run/verbena/commands'|$HOME/commands|

@@ -337,13 +337,7 @@ class ScriptRunsTest extends StubbedScripts {
     @ParameterizedTest
     @ValueSource(strings = {"", " < /dev/null"})
     void ctrlCEndsAGuestThatBoots(String input) throws Exception {
-        replaceFunctions(
-                "guest.sh",
-                "initramfs_for() { echo file; }\nbootable_kernel() { echo kernel; }\nguest_accel() { echo tcg; }\n"
-                        + "qemu_program() { echo qemu-stub; }");
-        Path script = project.resolve("scripts/soft-roce");
-        Files.writeString(script, Files.readString(script).replace("\nmain \"$@\"", "\nprepare() { :; }\nmain \"$@\""));
-        stub("qemu-stub", "stty -isig 2> /dev/null; echo $$ >> \"$CALLS\"; exec sleep 1000");
+        stubQemu("stty -isig 2> /dev/null; echo $$ >> \"$CALLS\"; exec sleep 1000");
         Path temporary = Files.createDirectory(folder.resolve("tmp"));
         String line = "TMPDIR=" + temporary + " scripts/soft-roce run --guest echo hello" + input;
         Path output = folder.resolve("output");
@@ -366,22 +360,9 @@ class ScriptRunsTest extends StubbedScripts {
 
     /** Lets the copy of scripts/soft-roce start a stub of QEMU, which tells what the guest would be given. */
     private void guestsAreStubs() throws IOException {
-        replaceFunctions(
-                "guest.sh",
-                "initramfs_for() { echo file; }\nbootable_kernel() { echo kernel; }\nguest_accel() { echo tcg; }\n"
-                        + "qemu_program() { echo qemu-stub; }");
-        Path script = project.resolve("scripts/soft-roce");
-        Files.writeString(
-                script,
-                Files.readString(script)
-                        .replace(
-                                "\nmain \"$@\"",
-                                "\nneed_guest_packages() { :; }\nchoose_kernel() { :; }\nmain \"$@\""));
-        stub(
-                "qemu-stub",
-                "echo \"qemu $*\" >> \"$CALLS\"; for word; do case $word in local,path=*mount_tag=run*) "
-                        + "word=${word#local,path=}; word=${word%%,*}; cat \"$word/settings\" \"$word/command\" >> \"$CALLS\"; "
-                        + "echo 7 > \"$word/status\" ;; esac; done");
+        stubQemu("echo \"qemu $*\" >> \"$CALLS\"; for word; do case $word in local,path=*mount_tag=run*) "
+                + "word=${word#local,path=}; word=${word%%,*}; cat \"$word/settings\" \"$word/command\" >> \"$CALLS\"; "
+                + "echo 7 > \"$word/status\" ;; esac; done");
     }
 
     @Test

@@ -161,6 +161,25 @@ abstract class StubbedScripts {
         Files.writeString(library, Files.readString(library) + "\n" + functions + "\n");
     }
 
+    /** Has a stub take QEMU's place, which boots unless the functions say otherwise. */
+    void stubQemu(String body, String... functions) throws IOException {
+        replaceFunctions("guest.sh", """
+                initramfs_for() { echo file; }
+                bootable_kernel() { echo kernel; }
+                guest_accel() { echo tcg; }
+                qemu_program() { echo qemu-stub; }
+                saved_guest() { :; }
+                """ + String.join("\n", functions));
+        Path script = project.resolve("scripts/soft-roce");
+        Files.writeString(
+                script,
+                Files.readString(script)
+                        .replace(
+                                "\nmain \"$@\"",
+                                "\nneed_guest_packages() { :; }\nchoose_kernel() { KERNEL_VERSION=6.1; }\nmain \"$@\""));
+        stub("qemu-stub", body);
+    }
+
     String calls() throws IOException {
         Path file = folder.resolve("calls");
         return Files.exists(file) ? Files.readString(file) : "";

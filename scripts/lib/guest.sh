@@ -204,11 +204,14 @@ boot() {
 
     if [[ $INPUT == terminal ]]; then
         TERMINAL_STATE=$(stty -g 2> /dev/null || true)
-        mkfifo "$GUEST_FOLDER/in"
+        # Through cat both ways, because QEMU would make the open file non-blocking, which is one for input and output.
+        mkfifo "$GUEST_FOLDER"/{in,out}
         copy_keys <&0 > "$GUEST_FOLDER/in" &
         INPUT_PID=$!
+        relay "$GUEST_FOLDER/out" &
+        RELAYS+=($!)
         say "starting a guest with kernel $KERNEL_VERSION (Ctrl-] x ends it)"
-        start_qemu < "$GUEST_FOLDER/in"
+        start_qemu < "$GUEST_FOLDER/in" > "$GUEST_FOLDER/out"
     else
         relay "$GUEST_FOLDER/out" &
         RELAYS+=($!)

@@ -134,7 +134,7 @@ final class Connector {
         }
     }
 
-    private boolean tryBegin() {
+    boolean tryBegin() {
         if (underWay.incrementAndGet() <= engine.options.connecting()) {
             return true;
         }

@@ -1,5 +1,6 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.FencedTest;
 import java.nio.file.Path;
 

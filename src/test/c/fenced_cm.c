@@ -738,6 +738,9 @@ API int rdma_init_qp_attr(struct rdma_cm_id *which, struct ibv_qp_attr *attribut
 	*mask = IBV_QP_STATE;
 	if (attributes->qp_state == IBV_QPS_INIT) {
 		attributes->port_num = 1;
+		attributes->qp_access_flags = IBV_ACCESS_REMOTE_WRITE; /* and the rest once the peer has said how many it asks for */
+		if (id->peer)
+			attributes->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 		*mask |= IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS;
 	}
 	if (attributes->qp_state == IBV_QPS_RTR && id->peer) {

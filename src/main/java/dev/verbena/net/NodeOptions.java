@@ -451,8 +451,9 @@ public final class NodeOptions extends Options<NodeOptions> {
 
     /**
      * Returns a copy with another limit of the payload of a packet, for paths whose switches take smaller packets than
-     * both ports. All nodes that talk to each other need the same: a port drops packets that are larger than it expects,
-     * which ends the channel. Over iWARP and TCP, the connection finds the size itself, and ignores this.
+     * both ports. Of two nodes with different limits, the smaller one holds for both directions of a channel; connecting to
+     * a node with a smaller limit takes two connections. Over iWARP and TCP, the connection finds the size itself, and
+     * ignores this.
      *
      * @param changed the limit. The connection manager's own one, which is that of both ports, is not exceeded
      * @return a changed copy

@@ -22,6 +22,7 @@ import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RemoteMemory;
+import dev.verbena.verbs.device.Mtu;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -119,6 +120,13 @@ class AutoTransportTest {
     }
 
     // Choosing
+
+    @Test
+    void smallerPathMtuOfThePeerHolds() throws Exception {
+        NodePair.Ends ends = connect(open(Kind.AUTO), open(Kind.AUTO, SMALL.pathMtu(Mtu.BYTES_1024)));
+        assertThat(ends.client().queuePair().query().pathMtu()).isEqualTo(Mtu.BYTES_1024);
+        assertTalk(ends);
+    }
 
     /** One waiting peer and one channel are enough: the question by TCP takes the place of no channel. */
     @ParameterizedTest

@@ -32,6 +32,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -95,8 +96,12 @@ class NodeOnDeviceTest {
     private record Ends(Channel client, Channel server) {}
 
     private Ends connect(NodeOptions options) throws Exception {
-        Node server = Node.open(CmAddress.four(0), options, arena);
-        Node client = Node.open(CmAddress.four(0), options, arena);
+        return connect(options, options);
+    }
+
+    private Ends connect(NodeOptions ofClient, NodeOptions ofServer) throws Exception {
+        Node server = Node.open(CmAddress.four(0), ofServer, arena);
+        Node client = Node.open(CmAddress.four(0), ofClient, arena);
         server.export("table", arena.allocate(64, 8), AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE)
                 .inTheClear();
         Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));
@@ -121,6 +126,15 @@ class NodeOnDeviceTest {
                 .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER)));
         ends.client.close();
         waits.get(DEADLINE.toSeconds(), SECONDS);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"BYTES_1024, BYTES_512", "BYTES_512, BYTES_1024"})
+    void largeMessagesArriveBetweenNodesOfDifferentPathMtus(Mtu client, Mtu server) throws Exception {
+        Ends ends = connect(SMALL.pathMtu(client), SMALL.pathMtu(server));
+        transfer(ends, random(100_000));
+        ends.client.close();
+        ends.server.close();
     }
 
     private void transfer(Ends ends, byte[] data) throws Exception {

@@ -14,7 +14,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.Listener;
 import dev.verbena.cm.PrivateData;
-import dev.verbena.internal.link.RdmaCarrier;
+import dev.verbena.internal.link.ConnectData;
 import dev.verbena.internal.wire.EndCode;
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
@@ -339,20 +339,20 @@ class NodeProgressTest {
     /** The private data of a refusal, as nodes of all releases send it. */
     @Test
     void refusalsOfNodesAreKnownByTheirFirstBytes() {
-        assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 9, 3})))
+        assertThat(ConnectData.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 9, 3})))
                 .isEqualTo(EndCode.TOO_MANY_CHANNELS);
-        assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1, 1, 77})))
+        assertThat(ConnectData.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1, 1, 77})))
                 .isEqualTo(EndCode.OTHER_VERSION);
-        assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1, (byte) 200})))
+        assertThat(ConnectData.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1, (byte) 200})))
                 .isEqualTo(200);
-        assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1})))
+        assertThat(ConnectData.refusal(PrivateData.of(new byte[] {'V', 'B', 'N', 'A', 1})))
                 .isNull();
         for (int i = 0; i < 4; i++) {
             byte[] other = {'V', 'B', 'N', 'A', 1, 3};
             other[i]++;
-            assertThat(RdmaCarrier.refusal(PrivateData.of(other))).isNull();
+            assertThat(ConnectData.refusal(PrivateData.of(other))).isNull();
         }
-        assertThat(RdmaCarrier.refusal(PrivateData.of(new byte[0]))).isNull();
+        assertThat(ConnectData.refusal(PrivateData.of(new byte[0]))).isNull();
     }
 
     /** Requests of a closed channel may complete when another channel has its place. */

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsException;
+import dev.verbena.internal.link.Link;
 import dev.verbena.internal.link.TcpCarrier;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
@@ -20,6 +21,7 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.List;
 import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -60,6 +62,46 @@ class PathOptionsTest extends ConnectedTest {
             assertThat(path.pathMtu()).isEqualTo(found);
             assertThat(path.addressVector().serviceLevel()).isEqualTo(3);
         }
+        assertChannelWorks();
+    }
+
+    private static NodeOptions limited(@Nullable Mtu most) {
+        return most == null ? SMALL : SMALL.pathMtu(most);
+    }
+
+    private void assertPathMtu(Mtu expected) {
+        for (Channel end : List.of(ends.client(), ends.server())) {
+            assertThat(end.queuePair().query().pathMtu()).isEqualTo(expected);
+        }
+    }
+
+    /** Both queue pairs need the same one: a port drops packets that are larger than it expects. */
+    @ParameterizedTest
+    @CsvSource({
+        "BYTES_1024, BYTES_512, BYTES_512",
+        "BYTES_512, BYTES_1024, BYTES_512",
+        ", BYTES_1024, BYTES_1024",
+        "BYTES_1024, , BYTES_1024"
+    })
+    void smallerPathMtuOfTwoNodesHoldsAtBothEnds(@Nullable Mtu client, @Nullable Mtu server, Mtu smaller)
+            throws Exception {
+        use(limited(client), limited(server));
+        assertPathMtu(smaller);
+        assertChannelWorks();
+        ends = nodes.connect(); // the node that connects knows the peer's by now
+        assertPathMtu(smaller);
+    }
+
+    @Test
+    void smallerPathMtuOfTwoNodesHoldsOverTheNextConnection() throws Exception {
+        use(SMALL.heal(DEADLINE), SMALL.heal(DEADLINE).pathMtu(Mtu.BYTES_1024));
+        Link before = ends.client().session().rail.link();
+        HealTest.cut(ends.client());
+        NodePair.send(ends.client(), 7);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(7);
+        HealTest.awaitPath(ends);
+        assertThat(ends.client().session().rail.link()).isNotSameAs(before);
+        assertPathMtu(Mtu.BYTES_1024);
         assertChannelWorks();
     }
 

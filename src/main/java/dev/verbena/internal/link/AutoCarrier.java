@@ -208,6 +208,9 @@ public final class AutoCarrier extends Carrier {
 
         @Override
         public @Nullable Attempt next(Carrier.@Nullable Connection failed, boolean late, boolean unreachable) {
+            if (failed != null && failed.isRedirected()) {
+                return this;
+            }
             boolean nobody = failed instanceof RdmaCarrier.IdConnection connection && connection.nobody;
             return orTcp && nobody ? tcp.attempt() : null;
         }

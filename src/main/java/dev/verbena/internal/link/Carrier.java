@@ -232,6 +232,9 @@ public abstract sealed class Carrier implements Registrar permits RdmaCarrier, T
 
         @Override
         public @Nullable Attempt next(@Nullable Connection failed, boolean late, boolean unreachable) {
+            if (failed != null && failed.isRedirected()) {
+                return this;
+            }
             return !isLast() && (late || unreachable) ? new From(own + 1) : null;
         }
     }

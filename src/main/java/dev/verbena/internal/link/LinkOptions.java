@@ -46,6 +46,11 @@ public record LinkOptions(
         boolean isChosen() {
             return serviceLevel.isPresent() || pathMtu != null;
         }
+
+        /** Returns the same with another largest MTU. */
+        Quality limitedTo(@Nullable Mtu mtu) {
+            return new Quality(trafficClass, serviceLevel, mtu);
+        }
     }
 
     /** Returns the address of the node. */

@@ -12,7 +12,6 @@ import dev.verbena.cm.PrivateData;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.wire.EndCode;
-import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.AsyncEvent;
 import dev.verbena.verbs.AsyncEvents;
@@ -22,11 +21,11 @@ import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.device.DeviceCapability;
+import dev.verbena.verbs.device.Mtu;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -66,11 +65,6 @@ public final class RdmaCarrier extends Carrier {
     /** The requests that may come at once before this node looks at them: it refuses in words those that are too many. */
     private static final int SHORTEST_BACKLOG = 128;
 
-    private static final byte[] REFUSAL = {'V', 'B', 'N', 'A', Wire.VERSION, 0};
-
-    /** The beginning of the private data of a request to go on with a channel, whose name follows. */
-    private static final byte[] CLAIM = {'V', 'B', 'N', 'A', Wire.VERSION, 1};
-
     private final VerbsAccess verbs = VerbsAccess.get();
     private final LinkHost host;
     private final LinkOptions options;
@@ -97,6 +91,7 @@ public final class RdmaCarrier extends Carrier {
     private final boolean apart;
 
     private final OptionalInt trafficClass;
+    private final MtuLimits limits;
     private final ConcurrentLinkedQueue<CmEvent> inbox = new ConcurrentLinkedQueue<>();
     private final List<AsyncEvents.Subscription> subscriptions = new ArrayList<>();
     private final Map<ConnectionId, LinkOwner> known = new ConcurrentHashMap<>();
@@ -124,6 +119,7 @@ public final class RdmaCarrier extends Carrier {
         shared = new Domains(devices, false);
         others = devices.subList(1, devices.size()).toArray(NodeDevice[]::new);
         trafficClass = options.quality().trafficClass();
+        limits = new MtuLimits(isOverTcp() ? null : options.quality().pathMtu());
         trafficClass.ifPresent(
                 chosen -> listeners.forEach(each -> each.typeOfService(chosen))); // iWARP has it from the listener
         Set<DeviceCapability> has = first.context.attributes().capabilities();
@@ -422,8 +418,13 @@ public final class RdmaCarrier extends Carrier {
         }
     }
 
-    private static void rejected(CmEvent.Rejected event, LinkOwner owner) {
-        Integer refused = refusal(event.privateData());
+    private void rejected(CmEvent.Rejected event, LinkOwner owner) {
+        if (owner.connection() instanceof IdConnection own && limits.learn(own.peer, own.mtu, event.privateData())) {
+            own.redirected = true;
+            owner.end(EndCode.UNREACHABLE, "It takes smaller packets: see NodeOptions.pathMtu", null);
+            return;
+        }
+        Integer refused = ConnectData.refusal(event.privateData());
         if (refused == null) {
             unreachable(event, owner, ": " + event.reason());
         } else {
@@ -434,35 +435,16 @@ public final class RdmaCarrier extends Carrier {
     private void connect(ConnectionId id, LinkOwner owner) {
         try {
             setAckTimeout(id);
-            ConnectionParameters all = parameters(owner);
-            id.beginConnect(owner.connection() instanceof IdConnection own ? own.with(all) : all);
+            if (owner.connection() instanceof IdConnection own) {
+                // Who goes on says so, so that the peer makes the queues in the same domain.
+                id.beginConnect(own.with(PARAMETERS.privateData(ConnectData.request(owner.goesOn(), own.mtu))));
+            }
         } catch (VerbsException refused) {
             if (!UNREACHABLE.contains(refused.errno())) {
                 throw refused;
             }
             owner.end(EndCode.UNREACHABLE, String.valueOf(refused.getMessage()), refused);
         }
-    }
-
-    /** Returns the parameters. Who goes on over another connection says so, so that the peer makes the queues in the same domain. */
-    private static ConnectionParameters parameters(LinkOwner owner) {
-        UUID name = owner.goesOn();
-        if (name == null) {
-            return PARAMETERS;
-        }
-        byte[] data = Arrays.copyOf(CLAIM, CLAIM.length + Wire.NAME_BYTES);
-        Wire.writeName(name, MemorySegment.ofArray(data).asSlice(CLAIM.length));
-        return PARAMETERS.privateData(PrivateData.of(data));
-    }
-
-    /** Returns the channel's name in the private data of a peer that goes on; null in others. */
-    private static @Nullable UUID claim(PrivateData data) {
-        byte[] bytes = data.toBytes();
-        if (bytes.length < CLAIM.length + Wire.NAME_BYTES
-                || !Arrays.equals(bytes, 0, CLAIM.length, CLAIM, 0, CLAIM.length)) {
-            return null;
-        }
-        return Wire.name(MemorySegment.ofArray(bytes).asSlice(CLAIM.length));
     }
 
     /** Sets the acknowledgement timeout. iWARP has none. */
@@ -500,6 +482,7 @@ public final class RdmaCarrier extends Carrier {
         private final ConnectionId id;
         private final NodeDevice device;
         private final LinkOwner owner;
+        private final InetSocketAddress peer;
         private final Domains domains;
 
         private @Nullable RdmaLink link;
@@ -507,16 +490,31 @@ public final class RdmaCarrier extends Carrier {
         /** True once it is known that no device leads to the peer, or that nobody listens there. */
         volatile boolean nobody;
 
+        /** The limit of a packet's payload that the side which connects tells; null if it has none. */
+        private final @Nullable Mtu mtu;
+
+        /** True once the peer has told a smaller limit. */
+        private volatile boolean redirected;
+
         /**
          * Makes a connection.
          *
          * @param before the connection that it takes the place of; null if there is none
+         * @param mtu the limit of a packet's payload; null for none
          */
-        IdConnection(ConnectionId id, NodeDevice device, LinkOwner owner, Carrier.@Nullable Connection before) {
+        IdConnection(
+                ConnectionId id,
+                NodeDevice device,
+                LinkOwner owner,
+                InetSocketAddress peer,
+                Carrier.@Nullable Connection before,
+                @Nullable Mtu mtu) {
             super(false, RdmaCarrier.this);
             this.id = id;
             this.device = device;
             this.owner = owner;
+            this.peer = peer;
+            this.mtu = mtu;
             if (before instanceof IdConnection last && last.carrier == carrier) {
                 domains = last.domains;
                 domains.enter();
@@ -561,9 +559,16 @@ public final class RdmaCarrier extends Carrier {
 
         @Override
         public Link link() {
-            RdmaLink made = new RdmaLink(id, domains, device, RdmaCarrier.this.isOverTcp(), windows, options, owner);
+            LinkOptions.Quality quality = options.quality().limitedTo(mtu);
+            RdmaLink made =
+                    new RdmaLink(id, domains, device, RdmaCarrier.this.isOverTcp(), windows, options, quality, owner);
             link = made;
             return made;
+        }
+
+        @Override
+        public boolean isRedirected() {
+            return redirected;
         }
 
         private @Nullable ChosenPath path() {
@@ -625,7 +630,8 @@ public final class RdmaCarrier extends Carrier {
     @Override
     public void connect(LinkOwner owner, Ways.Way way) {
         ConnectionId id = events.createId(PortSpace.TCP, owner.arena());
-        IdConnection connection = new IdConnection(id, devices.get(deviceOf[way.own()]), owner, owner.before());
+        IdConnection connection = new IdConnection(
+                id, devices.get(deviceOf[way.own()]), owner, way.peer(), owner.before(), limits.of(way.peer()));
         known.put(id, owner);
         owner.connecting(connection, way);
         owner.allocate(); // in the thread that waits for this connection
@@ -641,16 +647,23 @@ public final class RdmaCarrier extends Carrier {
     }
 
     private void admit(ConnectRequest request) {
-        UUID name = claim(request.privateData());
-        LinkOwner owner =
-                request.peer().map(peer -> host.admit(peer, name != null, name)).orElse(null);
+        UUID name = ConnectData.channel(request.privateData());
+        Mtu mtu = ConnectData.limit(request.privateData());
+        Mtu smaller = limits.refusal(mtu);
+        if (smaller != null) {
+            refuse(request, ConnectData.limit(smaller));
+            return;
+        }
+        InetSocketAddress peer = request.peer().orElse(null);
+        LinkOwner owner = peer == null ? null : host.admit(peer, name != null, name);
         if (owner == null) {
-            refuse(request);
+            refuse(request, ConnectData.refusal(EndCode.TOO_MANY_CHANNELS));
             return;
         }
         try {
             ConnectionId id = request.claim(owner.arena());
-            IdConnection connection = new IdConnection(id, Objects.requireNonNull(find(id)), owner, host.claimed(name));
+            NodeDevice device = Objects.requireNonNull(find(id));
+            IdConnection connection = new IdConnection(id, device, owner, peer, host.claimed(name), mtu);
             known.put(id, owner); // from here on, the connection removes it
             owner.accept(connection);
         } catch (RuntimeException | Error failed) {
@@ -658,24 +671,11 @@ public final class RdmaCarrier extends Carrier {
         }
     }
 
-    private void refuse(ConnectRequest request) {
-        byte[] data = REFUSAL.clone();
-        data[REFUSAL.length - 1] = (byte) EndCode.TOO_MANY_CHANNELS;
+    private void refuse(ConnectRequest request, PrivateData data) {
         try {
-            request.reject(host.isClosing() ? PrivateData.NONE : PrivateData.of(data));
+            request.reject(host.isClosing() ? PrivateData.NONE : data);
         } catch (RuntimeException gone) {
             // The peer has left already, or the listener is being closed.
         }
-    }
-
-    /** Returns the code in the private data of a node that refuses; null for others. */
-    public static @Nullable Integer refusal(PrivateData data) {
-        byte[] bytes = data.toBytes();
-        for (int i = 0; i < REFUSAL.length - 2; i++) {
-            if (i >= bytes.length || bytes[i] != REFUSAL[i]) {
-                return null;
-            }
-        }
-        return bytes.length < REFUSAL.length ? null : Byte.toUnsignedInt(bytes[REFUSAL.length - 1]);
     }
 }

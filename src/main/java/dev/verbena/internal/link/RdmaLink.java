@@ -55,6 +55,7 @@ final class RdmaLink extends Link {
      * @param device the device of the id
      * @param iwarp true if the device is one of iWARP
      * @param windows true if a peer gets keys by memory windows
+     * @param quality what the packets ask of the network, as far as both nodes want it
      */
     RdmaLink(
             ConnectionId id,
@@ -63,6 +64,7 @@ final class RdmaLink extends Link {
             boolean iwarp,
             boolean windows,
             LinkOptions options,
+            LinkOptions.Quality quality,
             LinkOwner owner) {
         super(
                 domains.on(device)
@@ -80,11 +82,11 @@ final class RdmaLink extends Link {
         QueuePairOptions depths = QueuePair.rc(device.completions)
                 .sendDepth(options.sizes().sendDepth())
                 .receiveDepth(options.sizes().receiveDepth());
-        boolean isChosen = options.quality().isChosen() && !iwarp;
+        boolean isChosen = quality.isChosen() && !iwarp;
         pair = isChosen
                 ? domain.createQueuePair(depths, owner.arena())
                 : id.createQueuePair(domain, depths, owner.arena());
-        path = isChosen ? new ChosenPath(id, pair, options.quality()) : null;
+        path = isChosen ? new ChosenPath(id, pair, quality) : null;
         sends = pair.sendBatch(1);
         receives = pair.receiveBatch(1);
     }

@@ -10,9 +10,11 @@ import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.MemoryWindow;
+import dev.verbena.verbs.PostException;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.ReceiveBatch;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendBatch;
@@ -119,7 +121,35 @@ final class RdmaLink extends Link {
     @Override
     public void send(int place, LocalMemory message) {
         verbs.takeOver(sends);
-        sends.clear().send(id(place), message).post();
+        sends.clear().send(id(place), message);
+        try {
+            sends.post();
+        } catch (PostException refused) {
+            throwUnlessFailed(refused, false);
+        }
+    }
+
+    /**
+     * Throws a refusal unless the queue pair has failed. Most drivers take requests of such a queue pair, and flush them. Others
+     * refuse them: then it is enough that the receives are flushed, which ends the connection.
+     *
+     * @param atomic true for an atomic, which a driver may lack
+     */
+    private void throwUnlessFailed(PostException refused, boolean atomic) {
+        if (!hasFailed(atomic)) {
+            throw refused;
+        }
+    }
+
+    private boolean hasFailed(boolean atomic) {
+        try {
+            return pair.query().state() == QueuePairState.ERR;
+        } catch (UnsupportedVerbException untold) {
+            if (!atomic) {
+                pair.fail(); // all other requests are refused in no other state
+            }
+            return !atomic;
+        }
     }
 
     @Override
@@ -140,7 +170,11 @@ final class RdmaLink extends Link {
             case FETCH_AND_ADD -> sends.fetchAndAdd(id, local, remote, first);
             case COMPARE_AND_SWAP -> sends.compareAndSwap(id, local, remote, first, second);
         }
-        sends.post();
+        try {
+            sends.post();
+        } catch (PostException refused) {
+            throwUnlessFailed(refused, kind.isAtomic());
+        }
     }
 
     /** Posts a write of no bytes, which only the peer's adapter answers. */
@@ -149,8 +183,16 @@ final class RdmaLink extends Link {
         long id = id(place);
         verbs.takeOver(sends);
         sends.clear();
-        (iwarp ? sends.read(id, greeting(0).slice(0, 0), NOWHERE) : sends.writeInline(id, MemorySegment.NULL, NOWHERE))
-                .post();
+        if (iwarp) {
+            sends.read(id, greeting(0).slice(0, 0), NOWHERE);
+        } else {
+            sends.writeInline(id, MemorySegment.NULL, NOWHERE);
+        }
+        try {
+            sends.post();
+        } catch (PostException refused) {
+            throwUnlessFailed(refused, false);
+        }
     }
 
     @Override

@@ -115,14 +115,16 @@ class TopTest {
         String shown = top(new Made(false, users(), this::traffic), "--once");
         assertThat(shown.lines().skip(1).map(String::stripTrailing))
                 .containsExactly(
+                        "mlx5_0 port 1  DOWN",
+                        "  out 4.000 Gbit/s                    in 0.0 bit/s",
+                        "  HURTS  the port is DOWN: no packet leaves or comes",
+                        "         -> check the cable, the switch and the network device (ip link); 'verbena doctor' has more",
+                        "  before link_downed 255 (maximum)",
                         "rxe0 port 1  ACTIVE  2.5 Gb/sec (1X SDR)",
                         "  out                  1.000 k packets/s in",
                         "  HURTS  this side had no receive for a message: send_rnr_err 3.0/s",
                         "         -> post more receives here, or handle messages faster",
                         "  before rcvd_seq_err 7",
-                        "mlx5_0 port 1  DOWN",
-                        "  out 4.000 Gbit/s                    in 0.0 bit/s",
-                        "  before link_downed 255 (maximum)",
                         "mlx5_0  rp?[2Jing[165]: 1 connection id",
                         "rxe0  ib_core (kernel): 1 queue pair (1 RTS)",
                         "rxe0  java[173]: 2 queue pairs (1 INIT, 1 RTS), 2 memory regions (100.1 kB)",
@@ -156,7 +158,8 @@ class TopTest {
     void topTakesACounterThatFellForNoTrouble() throws Exception {
         String shown = top(
                 new Made(false, Optional.empty(), () -> sysfs.with("rxe0/ports/1/hw_counters/rcvd_seq_err", 2)),
-                "--once");
+                "--once",
+                "rxe0");
         assertThat(shown).doesNotContain("HURTS", "rcvd_seq_err -");
     }
 

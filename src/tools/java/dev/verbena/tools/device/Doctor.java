@@ -363,7 +363,8 @@ public final class Doctor {
                     "port",
                     port,
                     port.linkLayer() == Port.LinkLayer.ETHERNET
-                            ? "bring its network device up ('ip link set DEVICE up') and check the cable"
+                            ? "bring its network device up ('ip link set " + networkDevice(context, port)
+                                    + " up') and check the cable"
                             : "check the cable and the subnet manager: a port stays in INIT without one");
             return;
         }
@@ -388,6 +389,16 @@ public final class Doctor {
                     "port " + port.number() + " has none",
                     "give its network device an IP address: ip addr add ADDRESS/24 dev DEVICE");
         }
+    }
+
+    /** Returns the network device of a port, or a word for it. */
+    private static String networkDevice(Context context, Port port) {
+        return context.gids().stream()
+                .filter(entry -> entry.port() == port.number())
+                .map(GidEntry::networkDevice)
+                .filter(name -> !name.isEmpty())
+                .findFirst()
+                .orElse("DEVICE");
     }
 
     private void weaknesses(Context context, Port port) {

@@ -121,15 +121,20 @@ public final class Top {
     }
 
     /** The changes of the counters of a port in an interval. */
-    private record Change(PortCounters now, SortedMap<String, Long> counters, double seconds) {
+    private record Change(PortCounters now, boolean active, SortedMap<String, Long> counters, double seconds) {
         /** Returns the counters that have grown, by the trouble that they report. */
         Map<Trouble, Map<String, Long>> troubles() {
             return Trouble.in(counters);
         }
 
-        /** Returns the place of a port in the order: the port with the worst trouble comes first. */
+        /** Returns the place of a port in the order: a port that is down, then the one with the worst trouble. */
         int rank() {
-            return troubles().keySet().stream().mapToInt(Trouble::ordinal).min().orElse(Trouble.values().length);
+            return !active
+                    ? -1
+                    : troubles().keySet().stream()
+                            .mapToInt(Trouble::ordinal)
+                            .min()
+                            .orElse(Trouble.values().length);
         }
     }
 
@@ -138,8 +143,8 @@ public final class Top {
         for (PortCounters port : now) {
             before.stream()
                     .filter(earlier -> earlier.device().equals(port.device()) && earlier.port() == port.port())
-                    .forEach(earlier ->
-                            changes.add(new Change(port, port.since(earlier).values(), seconds)));
+                    .forEach(earlier -> changes.add(
+                            new Change(port, isActive(port), port.since(earlier).values(), seconds)));
         }
         changes.sort(Comparator.comparingInt(Change::rank)); // stable: else by name and number
         return changes;
@@ -171,6 +176,11 @@ public final class Top {
                 rate(change, Traffic.PACKETS_OUT),
                 rate(change, Traffic.BYTES_IN),
                 rate(change, Traffic.PACKETS_IN));
+        if (!change.active) {
+            out.println("  HURTS  the port is " + PeerText.harmless(state(now)) + ": no packet leaves or comes");
+            out.println(
+                    "         -> check the cable, the switch and the network device (ip link); 'verbena doctor' has more");
+        }
         change.troubles().forEach((trouble, counters) -> {
             List<String> rates = new ArrayList<>();
             counters.forEach((counter, growth) ->
@@ -190,6 +200,12 @@ public final class Top {
         if (!old.isEmpty()) {
             out.println("  before " + String.join(", ", old));
         }
+    }
+
+    /** Returns true for a port that works, or whose state is unknown. */
+    private boolean isActive(PortCounters port) {
+        String state = state(port);
+        return state.isEmpty() || state.equals("ACTIVE");
     }
 
     /** Returns the word in a text such as {@code 4: ACTIVE}. */

@@ -15,7 +15,11 @@ public final class RdmaSocketOptions {
     /** The number of entries of the receive queue ({@code RDMA_RQSIZE}), from 1 to 65534. The adapter's limit applies. */
     public static final SocketOption<Integer> RDMA_RQSIZE = new Option("RDMA_RQSIZE");
 
-    /** The most bytes that are sent without a copy into registered memory ({@code RDMA_INLINE}), from 0 to 65534. */
+    /**
+     * The most bytes that are sent without a copy into registered memory ({@code RDMA_INLINE}), from 0 to 65534. The default
+     * is that of the machine; 0 if it has a device whose driver {@linkplain dev.verbena.verbs.Device#ignoresInlineData ignores
+     * inline data}.
+     */
     public static final SocketOption<Integer> RDMA_INLINE = new Option("RDMA_INLINE");
 
     /** The number of segments that the peer may map ({@code RDMA_IOMAPSIZE}), from 0 to 32767. The default is 0. */

@@ -116,11 +116,21 @@ final class SocketDescriptor {
         Rsocket.prepare();
         MovedServiceLists.prepare();
         RcloseWaitsForPeer.prepare();
+        boolean ignored = IgnoredInlineData.isPossible();
         int number = Rsocket.open(six ? IpAddresses.INET6 : IpAddresses.INET);
         if (number < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());
         }
-        return nonBlocking(number, Phase.UNCONNECTED);
+        SocketDescriptor made = nonBlocking(number, Phase.UNCONNECTED);
+        if (ignored) {
+            try {
+                OptionTable.OF_SERVERS.set(made, RdmaSocketOptions.RDMA_INLINE, 0);
+            } catch (Throwable t) {
+                made.close();
+                throw t;
+            }
+        }
+        return made;
     }
 
     private static SocketDescriptor nonBlocking(int number, Phase phase) throws IOException {

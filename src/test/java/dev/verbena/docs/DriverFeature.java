@@ -347,6 +347,32 @@ enum DriverFeature {
         }
         return "";
     }),
+    /** Uses a connection as rsocket.c does: rsockets themselves need a kernel. */
+    SOCKETS("what `sockets` ask for", arena -> {
+        int inline = Device.first().ignoresInlineData() ? 0 : 64;
+        Pair pair = Pair.byManager(arena, QueueCapabilities.of(384, 384).inlineSize(inline));
+        if (Device.first().transport() == Device.TransportType.IWARP) {
+            pair.left.pair.postWrite(1, pair.left.memory.slice(0, 64), pair.right.memory.remote());
+            pair.left.done();
+            pair.left.pair.postSendInline(2, arena.allocate(4));
+        } else {
+            pair.left.pair.postWriteImmediate(1, pair.left.memory.slice(0, 64), pair.right.memory.remote(), 77);
+        }
+        pair.left.done();
+        pair.right.done();
+        return inline == 0 ? "without inline data" : "";
+    }),
+    REPORT("`report`", arena -> {
+        Path file = Files.createTempDirectory("verbena").resolve("report");
+        ToolRun run = ToolRun.of(
+                "report", "--quick", "--no-perftest", "--skip", "doctor,devinfo", "-n", "20", "-o", file.toString());
+        String found = Files.readString(Path.of(file + ".json"));
+        assertThat(run.status()).as(found).isZero();
+        Files.delete(Path.of(file + ".html"));
+        Files.delete(Path.of(file + ".json"));
+        Files.delete(file.getParent());
+        return found.contains("\"mode\": \"bw\"") ? "" : "without measurements";
+    }),
     AUTO("nodes with `Transport.AUTO`", arena -> {
         Nodes nodes = new Nodes(arena, Nodes.RDMA.transport(Transport.AUTO), new InetSocketAddress("127.0.0.1", 0));
         return nodes.call().transport() == Transport.RDMA ? "" : "over TCP";

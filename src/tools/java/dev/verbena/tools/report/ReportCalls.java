@@ -114,8 +114,14 @@ final class ReportCalls {
         } catch (InterruptedException over) {
             throw over;
         } catch (Exception failure) {
-            calls.add(new Call(function, "FAILED", detail(failure)));
+            calls.add(new Call(function, isLimit(failure) ? "not supported" : "FAILED", detail(failure)));
         }
+    }
+
+    /** Returns true for a refusal that is a limit of the driver, as far as those are known. */
+    private boolean isLimit(Exception failure) {
+        String message = String.valueOf(failure.getMessage());
+        return device.limits().stream().anyMatch(message::contains);
     }
 
     private String detail(Throwable failure) {

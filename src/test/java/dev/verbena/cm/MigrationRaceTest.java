@@ -202,10 +202,10 @@ class MigrationRaceTest {
 
     @Test
     void arenaCloseDuringMigrateClosesAllOrNothing() throws Exception {
+        ConnectionId id = ids.datagrams(); // first: not every driver has them
         VerbsArena second = VerbsArena.ofShared();
         EventChannel target = EventChannel.create(second);
         EventChannel younger = EventChannel.create(second);
-        ConnectionId id = ids.datagrams();
         Fenced.stop("rdma_migrate_id");
         Future<?> moving = ids.start(() -> id.migrate(target));
         Fenced.awaitStopped("rdma_migrate_id", 1);

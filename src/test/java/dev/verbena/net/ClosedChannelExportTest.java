@@ -19,6 +19,7 @@ class ClosedChannelExportTest {
     /** The key of a peer is a memory window here, and the memory can't be given back before its windows. */
     @Test
     void exportThatIsClosedWaitsForTheKeysOfAClosedChannel() throws Exception {
+        Fenced.assumeWindows();
         try (NodePair nodes = new NodePair()) {
             NodePair.Ends ends = nodes.connect();
             Export export = nodes.server.export("table", nodes.arena.allocate(64), AccessFlag.REMOTE_READ);

@@ -204,6 +204,7 @@ class ExportTest {
 
     @Test
     void closedExportCanNotBeReadLater() throws Exception {
+        Fenced.assumeWindows();
         Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
         assertThat(export.hasKeysOfChannels()).isTrue();
         Channel client = ends.client();
@@ -227,6 +228,7 @@ class ExportTest {
     /** The key that a channel got is that of its queue pair, and ends with it. */
     @Test
     void keyOfOneChannelIsOfNoUseToAnother() throws Exception {
+        Fenced.assumeWindows();
         nodes.server.export("table", table, AccessFlag.REMOTE_READ);
         RemoteMemory first = ends.client().remote("table", DEADLINE);
         assertThat(ends.client().remote("table", DEADLINE)).as("asked twice").isEqualTo(first);
@@ -287,6 +289,7 @@ class ExportTest {
 
     @Test
     void windowThatCanNotBeMadeIsAFaultOnly() throws Exception {
+        Fenced.assumeWindows();
         nodes.server.export("table", table, AccessFlag.REMOTE_READ);
         Fenced.fail("ibv_alloc_mw", 1, 12);
         assertThatExceptionOfType(CallException.class)
@@ -366,6 +369,7 @@ class ExportTest {
     /** A thread that closes that arena may be closing the node too, and would wait for the channel. */
     @Test
     void channelEndsWhileTheArenaOfAnExportIsBusy() throws Exception {
+        Fenced.assumeWindows();
         VerbsArena busy = VerbsArena.ofShared();
         try {
             Context slow = TestDevice.get().open(busy);
@@ -391,6 +395,7 @@ class ExportTest {
 
     @Test
     void closeThatCRefusesCanBeRepeated() throws Exception {
+        Fenced.assumeWindows();
         Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
         ends.client().remote("table", DEADLINE);
         Fenced.fail("ibv_dealloc_mw", 1, 16);

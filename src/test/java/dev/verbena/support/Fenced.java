@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.verbena.verbs.Context;
+import dev.verbena.verbs.Device;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.access.VerbsAccess;
 import java.lang.foreign.Arena;
@@ -16,6 +17,7 @@ import java.lang.invoke.MethodHandle;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import org.junit.jupiter.api.Assumptions;
 
 /** The controls of the provider for tests (src/test/c/fenced.c): faults on demand, and what the provider has seen. */
 public final class Fenced {
@@ -304,6 +306,14 @@ public final class Fenced {
     /** Gives back the driver that the environment chose, or none. */
     public static void driverAsStarted() {
         driver(Objects.requireNonNullElse(System.getenv("VERBENA_DRIVER"), ""));
+    }
+
+    /** Leaves a test out that needs memory windows, if the environment has chosen a driver that lacks them. */
+    public static void assumeWindows() {
+        Assumptions.assumeTrue(
+                System.getenv("VERBENA_DRIVER") == null
+                        || Device.first().limits().stream().noneMatch(limit -> limit.contains("memory windows")),
+                "refused: the driver has no memory windows, or none of TYPE_2");
     }
 
     /** Returns a description of the first violation. */

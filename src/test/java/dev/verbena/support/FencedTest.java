@@ -22,7 +22,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("fenced")
-@ExtendWith(FencedTest.Condition.class)
+@ExtendWith({FencedTest.Condition.class, DriverRefusals.class})
 public @interface FencedTest {
     /**
      * Leaves tests out where the provider for tests is not loaded, and fails tests that leave a violation behind, and

@@ -6,6 +6,7 @@ import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.tools.ToolRun;
 import dev.verbena.tools.page.Json;
+import dev.verbena.verbs.Device;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -54,14 +55,14 @@ class DeviceJsonTest {
                 .count();
         assertThat(groups).isPositive();
         assertThat(values(device)).isEqualTo(lines - groups);
-        assertThat(device).extracting("hca_id").isEqualTo("fenced0");
+        assertThat(device).extracting("hca_id").isEqualTo(Device.first().name());
         assertThat(device).extracting("phys_port_cnt").isEqualTo(1L);
         assertThat(list(device, "ports")).singleElement().extracting("state").isEqualTo("PORT_ACTIVE (4)");
     }
 
     @Test
     void devinfoListsNames() {
-        assertThat(json("devinfo", "-l", "--json")).isEqualTo(Map.of("devices", List.of("fenced0")));
+        assertThat(json("devinfo", "-l", "--json")).isEqualTo(Map.of("devices", List.of(Device.first().name())));
     }
 
     @Test
@@ -95,8 +96,8 @@ class DeviceJsonTest {
     void doctorWarnsOfErrorsThatWereCounted(@TempDir Path folder) {
         String before = run("doctor").out();
         assertThat(before).doesNotContain("counters");
-        new SysfsTree(folder).with("fenced0/ports/1/hw_counters/send_rnr_err", 3);
-        Fenced.adapterPath(folder.resolve("fenced0").toString());
+        new SysfsTree(folder).with(Device.first().name() + "/ports/1/hw_counters/send_rnr_err", 3);
+        Fenced.adapterPath(folder.resolve(Device.first().name()).toString());
         try {
             assertThat(run("doctor").out())
                     .contains(

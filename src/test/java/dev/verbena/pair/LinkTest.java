@@ -106,7 +106,7 @@ class LinkTest {
             Await.until("a look with the loss", () -> {
                 String shown = ToolRun.of("top", "--once", "rxe0").out();
                 assertThat(shown).doesNotContain("had no receive for a message");
-                return shown.contains("HURTS  packets to the peer, or its answers, were lost: ");
+                return shown.contains("HURTS  packets to the peer, or its answers, were lost or late: ");
             });
             seen.set(true);
             assertThat(sending.get(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isEmpty();

@@ -76,7 +76,7 @@ enum Trouble {
             "rnr_nak_retry_err",
             "rnr_naks_rcvd"),
     LOST_TO_PEER(
-            "packets to the peer, or its answers, were lost",
+            "packets to the peer, or its answers, were lost or late",
             "look for drops in the switch, in the network device (ip -s link) and at the peer",
             "Nak Sequence Error",
             "RetransSegs",

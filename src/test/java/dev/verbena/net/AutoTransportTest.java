@@ -349,6 +349,7 @@ class AutoTransportTest {
     /** One export, one registration of the client: reads, writes and atomics by both transports. */
     @Test
     void memoryIsUsedByBothTransports() throws Exception {
+        Fenced.assumeWindows();
         Node server = open(Kind.AUTO);
         Node tcp = open(Kind.TCP);
         Node client = open(Kind.AUTO);

@@ -371,6 +371,7 @@ class QuietAdapterTest extends ConnectedTest {
 
     @Test
     void exportClosesWhenItsBindingsHaveCompleted() throws Exception {
+        Fenced.assumeWindows();
         use(SMALL, SMALL.alive(VERY_LONG));
         Export export = nodes.server.export("table", nodes.arena.allocate(64, 8), AccessFlag.REMOTE_READ);
         Await.until("greeted", () -> ends.server().toString().contains(" 0 under way"));

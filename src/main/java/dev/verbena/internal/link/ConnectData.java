@@ -27,8 +27,7 @@ public final class ConnectData {
     private ConnectData() {}
 
     private static boolean isAt(int at, byte[] mark, byte[] bytes, int more) {
-        return bytes.length >= at + MARK_BYTES + more
-                && Arrays.equals(bytes, at, at + MARK_BYTES, mark, 0, MARK_BYTES);
+        return bytes.length >= at + MARK_BYTES + more && Arrays.equals(bytes, at, at + MARK_BYTES, mark, 0, MARK_BYTES);
     }
 
     /**

@@ -62,7 +62,8 @@ class DeviceJsonTest {
 
     @Test
     void devinfoListsNames() {
-        assertThat(json("devinfo", "-l", "--json")).isEqualTo(Map.of("devices", List.of(Device.first().name())));
+        assertThat(json("devinfo", "-l", "--json"))
+                .isEqualTo(Map.of("devices", List.of(Device.first().name())));
     }
 
     @Test

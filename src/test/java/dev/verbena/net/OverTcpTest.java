@@ -1,6 +1,5 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.FencedTest;
 import java.nio.file.Path;
 

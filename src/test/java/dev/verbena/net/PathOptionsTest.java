@@ -1,6 +1,5 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.wire.Wire;
 import static dev.verbena.net.NodePair.SMALL;
 import static dev.verbena.net.NodePair.end;
 import static dev.verbena.support.Loopback.DEADLINE;

@@ -37,7 +37,7 @@ public enum Transport {
             throw new ChannelException(
                     EndReason.FAILED,
                     "node " + IpAddresses.text(options.first()),
-                    refused.getMessage(),
+                    String.valueOf(refused.getMessage()),
                     refused.getCause());
         }
     }

@@ -185,7 +185,8 @@ final class Connector {
                 }
                 Carrier.Connection with = session.rail.connection();
                 before = with != null && with.isRedirected() ? before : failure;
-                if (isTurnedAway(failure, session) && turnedAway < MOST_TURNED_AWAY && !deadline.isOver()) {
+                boolean isBusy = isTurnedAway(failure, session) || (turnedAway > 0 && isRefusedForOthers(failure));
+                if (isBusy && turnedAway < MOST_TURNED_AWAY && !deadline.isOver()) {
                     pause(turnedAway++, deadline);
                     continue;
                 }
@@ -215,6 +216,10 @@ final class Connector {
         return failure instanceof ChannelException ended
                 && ended.reason() == EndReason.LOST
                 && session.rail.hasConnected();
+    }
+
+    private static boolean isRefusedForOthers(VerbsException failure) {
+        return failure instanceof ChannelException ended && ended.reason() == EndReason.TOO_MANY_CHANNELS;
     }
 
     /** Lets others connect, for a random time: peers that come at once would come at once again. */

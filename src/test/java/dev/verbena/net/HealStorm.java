@@ -15,7 +15,7 @@ import java.util.concurrent.Future;
 
 /** Many channels of a node that lose their connections at once. */
 final class HealStorm {
-    /** Fewer than {@link NodeOptions#maxWaiting}: a connect that gives way to another one fails, unlike a heal. */
+    /** Fewer than {@link NodeOptions#maxWaiting}: no connect gives way to another one. */
     private static final int THREADS = 16;
 
     private static final Duration LONGEST = Duration.ofMinutes(10);

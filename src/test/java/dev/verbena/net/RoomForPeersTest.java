@@ -20,12 +20,9 @@ import org.junit.jupiter.api.Test;
 class RoomForPeersTest {
     private static final int THREADS = 6;
 
-    /**
-     * While the node makes no progress, each peer takes the place of another one, and connects again. It is refused in words while
-     * another one waits to be accepted.
-     */
+    /** While the node makes no progress, each peer takes the place of another one. */
     @Test
-    void peersThatGaveWayToOthersDoNotEndAsLost() throws Exception {
+    void peersThatGaveWayToOthersConnectLater() throws Exception {
         try (NodePair nodes =
                 new NodePair(NodePair.SMALL, NodePair.SMALL.maxWaiting(1).progress(NodeOptions.Progress.CALLER))) {
             List<Future<Channel>> all = new ArrayList<>();
@@ -38,14 +35,9 @@ class RoomForPeersTest {
                 nodes.server.pollAccept();
                 return all.stream().allMatch(Future::isDone);
             });
-            assertThat(all).anyMatch(each -> each.state() == Future.State.SUCCESS);
-            assertThat(all)
-                    .filteredOn(each -> each.state() == Future.State.FAILED)
-                    .extracting(Future::exceptionNow)
-                    .allSatisfy(each -> assertThat(each)
-                            .isInstanceOfSatisfying(
-                                    ChannelException.class,
-                                    why -> assertThat(why.reason()).isEqualTo(EndReason.TOO_MANY_CHANNELS)));
+            for (Future<Channel> each : all) {
+                assertThat(NodePair.end(each).isOpen()).isTrue();
+            }
         }
     }
 

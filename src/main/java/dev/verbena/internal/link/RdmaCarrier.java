@@ -656,7 +656,7 @@ public final class RdmaCarrier extends Carrier {
         }
         InetSocketAddress peer = request.peer().orElse(null);
         LinkOwner owner = peer == null ? null : host.admit(peer, name != null, name);
-        if (owner == null) {
+        if (peer == null || owner == null) {
             refuse(request, ConnectData.refusal(EndCode.TOO_MANY_CHANNELS));
             return;
         }

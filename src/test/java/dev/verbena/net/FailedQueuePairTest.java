@@ -5,12 +5,15 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.verbena.internal.Errno;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.PostException;
 import dev.verbena.verbs.QueuePair;
 import java.lang.foreign.ValueLayout;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -57,6 +60,19 @@ class FailedQueuePairTest {
             sendAfterFailure(ends.client(), 7);
             HealTest.awaitPath(ends);
             assertThat(NodePair.end(received)).isEqualTo(7);
+        }
+    }
+
+    /** The driver does not tell whether the queue pair has failed. */
+    @Test
+    void refusalForLackOfRoomLeavesTheChannelOpenOverMana() throws Exception {
+        Fenced.driver("mana");
+        try (NodePair nodes = new NodePair(SMALL)) {
+            NodePair.Ends ends = nodes.connect();
+            Fenced.fail("ibv_post_send", 1, Errno.ENOMEM);
+            assertThat(catchThrowable(() -> NodePair.send(ends.client(), 7))).isInstanceOf(PostException.class);
+            NodePair.send(ends.client(), 8);
+            assertThat(NodePair.receive(ends.server())).isEqualTo(8);
         }
     }
 }

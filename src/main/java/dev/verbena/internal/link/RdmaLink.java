@@ -136,19 +136,24 @@ final class RdmaLink extends Link {
      * @param atomic true for an atomic, which a driver may lack
      */
     private void throwUnlessFailed(PostException refused, boolean atomic) {
-        if (!hasFailed(atomic)) {
+        if (!hasFailed(refused.errno() == Errno.EINVAL && !atomic)) {
             throw refused;
         }
     }
 
-    private boolean hasFailed(boolean atomic) {
+    /**
+     * Returns true if the queue pair has failed.
+     *
+     * @param isLikely the answer where the driver does not tell the state
+     */
+    private boolean hasFailed(boolean isLikely) {
         try {
             return pair.query().state() == QueuePairState.ERR;
         } catch (UnsupportedVerbException untold) {
-            if (!atomic) {
-                pair.fail(); // all other requests are refused in no other state
+            if (isLikely) {
+                pair.fail(); // has the receives flushed, should this be wrong
             }
-            return !atomic;
+            return isLikely;
         }
     }
 

@@ -215,7 +215,8 @@ final class Connector {
     private static boolean isTurnedAway(VerbsException failure, Session session) {
         return failure instanceof ChannelException ended
                 && ended.reason() == EndReason.LOST
-                && session.rail.hasConnected();
+                && session.rail.hasConnected()
+                && session.rail.transport() == Transport.RDMA; // over TCP, a peer that has not greeted counts as none
     }
 
     private static boolean isRefusedForOthers(VerbsException failure) {

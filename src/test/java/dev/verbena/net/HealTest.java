@@ -157,6 +157,9 @@ class HealTest {
                     pending.clear();
                 }
             }
+            for (CompletableFuture<Message> each : pending) {
+                NodePair.end(each).close();
+            }
             cuts.end();
         }
         assertThat(handled).hasValue(calls);

@@ -28,7 +28,7 @@ final class Connector {
 
     private static final int MOST_PREFERRING = MOST_AGAIN / 2;
 
-    /** How often a peer is asked again that has ended the connection before its greeting: others may have needed the place. */
+    /** The number of further tries at a peer that has ended the connection before its greeting: others may have needed the place. */
     private static final int MOST_TURNED_AWAY = 30;
 
     private static final long FIRST_PAUSE_NANOS = 20_000_000;
@@ -139,6 +139,7 @@ final class Connector {
         }
     }
 
+    /** Takes a place to connect. Returns false if as many connects as may be are under way. */
     boolean tryBegin() {
         if (underWay.incrementAndGet() <= engine.options.connecting()) {
             return true;

@@ -79,7 +79,7 @@ class SavedGuestTest extends StubbedScripts {
         assertThat(saved().getFirst()).isDirectoryContaining("glob:**state");
     }
 
-    /** What was saved is of no use for another amount of memory. */
+    /** A saved guest is of no use for another amount of memory. */
     @Test
     void anotherGuestIsSavedForOtherOptions() throws Exception {
         runs("hello\n");

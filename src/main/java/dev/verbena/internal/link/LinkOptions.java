@@ -9,7 +9,7 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the carriers of a node need of its options.
+ * The part of a node's options that its carriers need.
  *
  * @param own the address of the node, and then its further ones
  * @param sizes the sizes of each channel
@@ -32,7 +32,7 @@ public record LinkOptions(
         int completionVector,
         boolean isPolled) {
     /**
-     * What the packets of a node ask of the network.
+     * The treatment that the packets of a node ask of the network.
      *
      * @param trafficClass the traffic class; empty for that of the system
      * @param serviceLevel the service level; empty for that of the connection manager

@@ -1,5 +1,5 @@
 /**
- * What the nodes of {@code dev.verbena.net} say to each other, byte by byte: greetings, the header of a message, frames over
+ * The bytes that the nodes of {@code dev.verbena.net} exchange: greetings, the header of a message, frames over
  * TCP, seals, and the totals of a connection. It knows nothing of connections.
  */
 @NullMarked

@@ -338,24 +338,38 @@ final class Messages {
             return "Call " + code + " is beyond the limit, or open already";
         }
         buffer.arrive(bytes, kind, code);
+        if (kind == Wire.LOOKUP || kind == Wire.OFFER) {
+            return asked(buffer, bytes, kind);
+        }
+        arrived(buffer);
+        return null;
+    }
+
+    /** Handles a question for an export, or an offer. Returns null, or what is wrong with it. */
+    private @Nullable String asked(Buffer buffer, int bytes, int kind) {
         if (kind == Wire.OFFER) {
             int rest = options.offerBytes(session.devicesOfPeer);
             if (bytes < rest) {
                 return "Offer of " + bytes + " bytes is malformed";
             }
             buffer.length(bytes - rest);
-            if (Lookups.offeredBytes(buffer) < 0) {
-                return "Offer of " + Lookups.offeredBytes(buffer) + " bytes";
+            long offered = Lookups.offeredBytes(buffer);
+            if (offered < 0) {
+                return "Offer of " + offered + " bytes";
+            }
+            if (offered <= options.maxTransferSize()) {
+                arrived(buffer);
+                return null;
             }
         }
-        if (kind == Wire.LOOKUP || (kind == Wire.OFFER && Lookups.offeredBytes(buffer) > options.maxTransferSize())) {
-            lookups.add(buffer);
-            return null;
-        }
+        lookups.add(buffer);
+        return null;
+    }
+
+    private void arrived(Buffer buffer) {
         arrived[place(arrivedFirst + arrivedCount)] = buffer;
         ARRIVED.setOpaque(this, arrivedCount + 1);
         arrivalChanged();
-        return null;
     }
 
     private void arrivalChanged() {

@@ -149,12 +149,14 @@ final class Operations extends Numbers<Operations.Operation, Long> {
         next.state = Operation.State.POSTED;
         next.kind = kind;
         next.local = memory;
-        next.given = local;
-        next.on = on;
-        next.remote = remote;
-        next.unknown = false;
-        next.order = session.messages.nextOrder();
         next.bytes = memory.length();
+        if (mayRegister) { // each note costs a read a nanosecond
+            next.given = local;
+            next.on = on;
+            next.remote = remote;
+            next.unknown = false;
+            next.order = session.messages.nextOrder();
+        }
         bytesUnderWay += next.bytes;
         ChannelCounts counts = session.messages.counts;
         counts.operations++;

@@ -120,23 +120,31 @@ public final class Totals {
     @Nullable
     public String read(MemorySegment message, int kind) {
         int more = Wire.granted(message) - grantedByPeer;
-        if (more < 0 || more > used - grantedByPeer) {
-            return "It granted more credits than its window has";
-        }
         int next = Wire.isCounted(kind) ? received + 1 : received;
-        if (Wire.sequence(message) != next) {
-            return "Message " + Integer.toUnsignedString(Wire.sequence(message)) + " came in place of "
-                    + Integer.toUnsignedString(next);
-        }
-        int told = Wire.received(message);
-        if (told - receivedByPeer < 0 || sent - told < 0) {
-            return "It has received " + Integer.toUnsignedString(told) + " messages of "
-                    + Integer.toUnsignedString(sent);
+        long both = Wire.sequenceAndReceived(message);
+        int told = Wire.received(both);
+        if (more < 0
+                || more > used - grantedByPeer
+                || Wire.sequence(both) != next
+                || told - receivedByPeer < 0
+                || sent - told < 0) {
+            return wrong(more, Wire.sequence(both), next, told);
         }
         grantedByPeer += more;
         received = next;
         receivedByPeer = told;
         return null;
+    }
+
+    private String wrong(int more, int sequence, int next, int told) {
+        if (more < 0 || more > used - grantedByPeer) {
+            return "It granted more credits than its window has";
+        }
+        return sequence != next
+                ? "Message " + Integer.toUnsignedString(sequence) + " came in place of "
+                        + Integer.toUnsignedString(next)
+                : "It has received " + Integer.toUnsignedString(told) + " messages of "
+                        + Integer.toUnsignedString(sent);
     }
 
     /**

@@ -115,6 +115,9 @@ final class OptionTable {
                 Math.clamp(Checks.checkAtLeast(name.name(), (int) value, 0), SMALLEST_BUFFER, LARGEST_BUFFER);
             case SECONDS -> (int) value < 0 ? 0 : 1;
         };
+        if (name == RdmaSocketOptions.RDMA_INLINE) {
+            InlineDataLimits.check(first);
+        }
         int second = entry.kind == Kind.SECONDS ? Math.min((int) value, entry.largest) : 0;
         int errno = descriptor.setOption(entry.level, entry.number, first, second);
         if (errno != 0) {

@@ -17,8 +17,8 @@ public final class RdmaSocketOptions {
 
     /**
      * The most bytes that are sent without a copy into registered memory ({@code RDMA_INLINE}), from 0 to 65534. The default
-     * is that of the machine; 0 if it has a device whose driver {@linkplain dev.verbena.verbs.Device#ignoresInlineData ignores
-     * inline data}.
+     * is that of the machine. If it has a device whose driver {@linkplain dev.verbena.verbs.Device#ignoresInlineData ignores
+     * inline data}, the default is 0, and other values are refused. A connect fails if the driver has less room.
      */
     public static final SocketOption<Integer> RDMA_INLINE = new Option("RDMA_INLINE");
 

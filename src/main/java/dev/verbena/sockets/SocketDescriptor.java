@@ -116,7 +116,7 @@ final class SocketDescriptor {
         Rsocket.prepare();
         MovedServiceLists.prepare();
         RcloseWaitsForPeer.prepare();
-        boolean ignored = IgnoredInlineData.isPossible();
+        boolean ignored = InlineDataLimits.isIgnored();
         int number = Rsocket.open(six ? IpAddresses.INET6 : IpAddresses.INET);
         if (number < 0) {
             throw SocketFailures.of("rsocket", CFunction.errno());

@@ -75,6 +75,8 @@ final class SocketFailures {
             case Errno.ENODEV, Errno.ENETUNREACH, Errno.EADDRNOTAVAIL ->
                 new ConnectException("rconnect(" + address + "): " + Errno.describe(errno)
                         + ". No RDMA device is on the route to this address" + loopback(address));
+            case Errno.EINVAL ->
+                new ConnectException("rconnect(" + address + "): " + Errno.describe(errno) + InlineDataLimits.hint());
             default -> new ConnectException("rconnect(" + address + "): " + Errno.describe(errno) + hint(errno));
         };
     }

@@ -114,6 +114,8 @@ enum DriverLimits {
                     Reason.NO_REREGISTRATION,
                     Part.QUEUE_PAIRS,
                     Reason.TWO_KINDS_OF_PAIRS,
+                    Part.INLINE,
+                    "has room for 96 bytes of inline data on its older generations: ask for less",
                     Part.WINDOWS,
                     "has no memory windows in rdma-core 65: register the part itself",
                     Part.EXTENDED_COMPLETIONS,

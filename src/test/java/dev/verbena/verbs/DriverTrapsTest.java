@@ -71,7 +71,7 @@ class DriverTrapsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"irdma, 101", "erdma, 96", "siw, 80"})
+    @CsvSource({"irdma, 101", "erdma, 96", "siw, 80", "bnxt_re, 96"})
     void tooMuchInlineDataIsRefusedWithTheLimit(String driver, int most) {
         Fenced.driver(driver);
         try (VerbsArena arena = VerbsArena.ofConfined()) {

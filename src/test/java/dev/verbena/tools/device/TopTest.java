@@ -4,14 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.tools.page.Json;
+import java.io.BufferedOutputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -52,7 +58,7 @@ class TopTest {
     }
 
     /** Surroundings with a pause of two seconds, in which something happens. */
-    private static final class Made implements Top.Surroundings {
+    private static class Made implements Top.Surroundings {
         private final boolean terminal;
         private final Optional<Collection<DeviceUsers.User>> users;
         private final List<Runnable> pauses;
@@ -89,7 +95,14 @@ class TopTest {
     }
 
     private Optional<Collection<DeviceUsers.User>> users() {
-        return DeviceUsers.of(RESOURCES::get, proc.folder());
+        return DeviceUsers.of(kinds -> inLines(RESOURCES, kinds), proc.folder());
+    }
+
+    /** Returns JSON as the program prints it for several kinds, a line each. */
+    private static String inLines(Map<String, String> resources, List<String> kinds) {
+        return kinds.stream()
+                .map(kind -> resources.get(kind).replace("\n", "") + "\n")
+                .collect(Collectors.joining());
     }
 
     private String top(Made around, String... args) throws Exception {
@@ -129,6 +142,28 @@ class TopTest {
                         "rxe0  ib_core (kernel): 1 queue pair (1 RTS)",
                         "rxe0  java[173]: 2 queue pairs (1 INIT, 1 RTS), 2 memory regions (100.1 kB)",
                         "");
+    }
+
+    /** Another program can take long to start. */
+    @Test
+    void troubleIsShownBeforeTheUsersAreAskedFor() throws Exception {
+        ByteArrayOutputStream shown = new ByteArrayOutputStream();
+        List<String> before = new ArrayList<>();
+        Made around = new Made(false, users(), this::traffic) {
+            @Override
+            public Optional<Collection<DeviceUsers.User>> users() {
+                before.add(shown.toString(StandardCharsets.UTF_8));
+                return super.users();
+            }
+        };
+        PrintStream buffered = new PrintStream(new BufferedOutputStream(shown, 1 << 16), false, StandardCharsets.UTF_8);
+        Top.run(new String[] {"--once"}, buffered, new DeviceFolders(sysfs.folder()), around);
+        assertThat(before)
+                .singleElement()
+                .asString()
+                .contains("send_rnr_err 3.0/s")
+                .doesNotContain("java[173]");
+        assertThat(shown.toString(StandardCharsets.UTF_8)).contains("java[173]");
     }
 
     @Test
@@ -219,13 +254,34 @@ class TopTest {
                  {"ifname":"rxe0","mrn":6,"mrlen":2000,"pdn":5},
                  {"ifname":"mlx5_0","mrn":7,"mrlen":3000,"pdn":4}]
                 """, "qp", "[]", "cm_id", "[]");
-        assertThat(DeviceUsers.of(resources::get, proc.folder()))
+        assertThat(DeviceUsers.of(kinds -> inLines(resources, kinds), proc.folder()))
                 .hasValueSatisfying(users -> assertThat(users)
                         .extracting(user -> user.device() + "  " + user)
                         .containsExactly(
                                 "mlx5_0  a thread that has ended: 1 memory region (3.000 kB)",
                                 "rxe0  a thread that has ended: 1 memory region (2.000 kB)",
                                 "rxe0  java[173]: 1 memory region (1.000 kB)"));
+    }
+
+    /** A release that prints JSON in several lines is asked for one kind after the other. */
+    @Test
+    void usersAreThoseOfEachKindAlone() {
+        List<List<String>> asked = new ArrayList<>();
+        assertThat(DeviceUsers.of(
+                        kinds -> {
+                            asked.add(kinds);
+                            return kinds.stream().map(RESOURCES::get).collect(Collectors.joining());
+                        },
+                        proc.folder()))
+                .hasValueSatisfying(users ->
+                        assertThat(users).hasToString(users().orElseThrow().toString()));
+        assertThat(asked)
+                .containsExactly(
+                        List.of("pd", "qp", "mr", "cm_id"),
+                        List.of("pd"),
+                        List.of("qp"),
+                        List.of("mr"),
+                        List.of("cm_id"));
     }
 
     @Test

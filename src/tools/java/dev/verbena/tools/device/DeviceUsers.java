@@ -3,6 +3,7 @@ package dev.verbena.tools.device;
 import dev.verbena.tools.page.Json;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -21,6 +22,9 @@ import java.util.regex.Pattern;
 /** The processes that use devices, as {@code rdma resource show} lists them. */
 final class DeviceUsers {
     private static final Pattern PROCESS = Pattern.compile("(?m)^Tgid:\\s*([0-9]{1,10})$");
+
+    /** The kinds of resources, by their names for the program: protection domains are those of the others. */
+    private static final List<String> KINDS = List.of("pd", "qp", "mr", "cm_id");
 
     /** The name of a user that the kernel does not know any more. */
     private static final String UNKNOWN = "?";
@@ -116,22 +120,26 @@ final class DeviceUsers {
     /**
      * Returns the users of all devices.
      *
-     * @param rdma returns the JSON that {@code rdma resource show} prints for a kind of resource
+     * @param rdma returns the JSON that {@code rdma resource show} prints for kinds of resources, a line each
      * @param proc the folder of processes
      */
-    static Optional<Collection<User>> of(Function<String, String> rdma, Path proc) {
+    static Optional<Collection<User>> of(Function<List<String>, String> rdma, Path proc) {
         DeviceUsers all = new DeviceUsers(proc);
         try {
-            // The program may list a queue pair twice: with and without its port.
-            List<Map<?, ?>> pairs = read(rdma.apply("qp"));
-            List<Map<?, ?>> regions = read(rdma.apply("mr"));
-            List.of(read(rdma.apply("pd")), pairs, regions).forEach(kind -> kind.forEach(all::learn));
+            List<String> found = rdma.apply(KINDS).lines().toList();
+            if (found.size() != KINDS.size()) { // another release, which takes more lines
+                found = KINDS.stream().map(kind -> rdma.apply(List.of(kind))).toList();
+            }
+            List<Map<?, ?>> domains = read(found.get(0));
+            List<Map<?, ?>> pairs = read(found.get(1)); // may list a queue pair twice: with and without its port
+            List<Map<?, ?>> regions = read(found.get(2));
+            List.of(domains, pairs, regions).forEach(kind -> kind.forEach(all::learn));
             pairs.forEach(qp -> all.user(qp).pairs.put(number(qp, "lqpn"), text(qp, "state")));
             for (Map<?, ?> region : regions) {
                 all.user(region).regions++;
                 all.user(region).bytes += number(region, "mrlen");
             }
-            read(rdma.apply("cm_id")).forEach(id -> all.user(id).ids++);
+            read(found.get(3)).forEach(id -> all.user(id).ids++);
         } catch (IllegalArgumentException | UncheckedIOException noProgram) { // or another one of this name
             return Optional.empty();
         }
@@ -198,11 +206,17 @@ final class DeviceUsers {
         return resource.get(key) instanceof Long number ? number : 0;
     }
 
-    private static String ask(String kind) {
+    /** Asks for all kinds at once: to start a process takes longer than its work. */
+    private static String ask(List<String> kinds) {
         try {
-            Process rdma = new ProcessBuilder("rdma", "-j", "resource", "show", kind)
+            Process rdma = new ProcessBuilder("rdma", "-j", "-b", "-")
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start();
+            try (OutputStream input = rdma.getOutputStream()) {
+                for (String kind : kinds) {
+                    input.write(("resource show " + kind + "\n").getBytes(StandardCharsets.US_ASCII));
+                }
+            }
             try (InputStream output = rdma.getInputStream()) {
                 return new String(output.readAllBytes(), StandardCharsets.UTF_8);
             }

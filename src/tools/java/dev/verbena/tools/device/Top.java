@@ -106,12 +106,13 @@ public final class Top {
             long time = around.nanos();
             double seconds = Math.max(1, time - last) / 1e9;
             List<Change> changes = top.changes(before, now, seconds);
-            Optional<List<DeviceUsers.User>> users = around.users().map(all -> of(now, all));
             if (json) {
-                top.printJson(seconds, changes, users);
+                top.printJson(seconds, changes, users(around, now));
             } else {
                 out.print(clears ? CLEAR_SCREEN : "");
-                top.print(changes, users);
+                top.print(changes);
+                out.flush(); // before another program is asked, which takes longer
+                top.printUsers(users(around, now));
             }
             out.flush();
             before = now;
@@ -150,16 +151,21 @@ public final class Top {
         return changes;
     }
 
-    /** Returns the users of the devices that are shown. */
-    private static List<DeviceUsers.User> of(List<PortCounters> ports, Collection<DeviceUsers.User> users) {
-        return users.stream()
-                .filter(user -> ports.stream().anyMatch(port -> port.device().equals(user.device())))
-                .toList();
+    /** Returns the users of the devices that are shown; empty if they are unknown. */
+    private static Optional<List<DeviceUsers.User>> users(Surroundings around, List<PortCounters> ports) {
+        return around.users()
+                .map(all -> all.stream()
+                        .filter(user ->
+                                ports.stream().anyMatch(port -> port.device().equals(user.device())))
+                        .toList());
     }
 
-    private void print(List<Change> changes, Optional<List<DeviceUsers.User>> users) {
+    private void print(List<Change> changes) {
         out.println(Instant.now().truncatedTo(ChronoUnit.SECONDS));
         changes.forEach(this::print);
+    }
+
+    private void printUsers(Optional<List<DeviceUsers.User>> users) {
         users.ifPresentOrElse(
                 all -> all.forEach(user -> out.println(PeerText.harmless(user.device() + "  " + user))),
                 () -> out.println("users unknown: there is no program 'rdma' (package iproute2)"));

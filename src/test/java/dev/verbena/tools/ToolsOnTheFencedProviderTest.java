@@ -186,6 +186,25 @@ class ToolsOnTheFencedProviderTest {
         server.join();
     }
 
+    @Test
+    void clientOfAKeptServerWaitsForTheOneBefore() throws Exception {
+        String port = String.valueOf(Listening.freePort());
+        Thread server = ToolRun.start(new ByteArrayOutputStream(), "perf", "server", "--keep", "-p", port);
+        Listening.await(Integer.parseInt(port), server::isAlive);
+        FutureTask<ToolRun> second;
+        try (Socket first = new Socket("127.0.0.1", Integer.parseInt(port))) {
+            second = new FutureTask<>(() -> run(List.of(("perf bw -n 5 127.0.0.1 -p " + port).split(" "))));
+            Thread thread = Thread.ofPlatform().daemon().start(second);
+            Await.until(
+                    "the second client waits",
+                    () -> second.isDone() || Await.isIn(thread, "dev.verbena.tools.command.Tcp", "await"));
+            assertThat(first.isConnected()).isTrue();
+        }
+        assertThat(second.get().status()).as(second.get().toString()).isZero();
+        server.interrupt();
+        server.join();
+    }
+
     /** The message of the failure has what the client has sent. */
     @Test
     void keptServerShowsTheTextOfAStrangerWithoutHarm() throws Exception {

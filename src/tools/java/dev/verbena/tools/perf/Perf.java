@@ -38,7 +38,8 @@ public final class Perf {
     private static final String USAGE = """
             usage: verbena perf server [OPTION]...            serves one client, which
                                                               decides what to measure
-                   verbena perf server --keep [OPTION]...     serves clients until Ctrl-C
+                   verbena perf server --keep [OPTION]...     serves one client after
+                                                              another until Ctrl-C
                    verbena perf lat|bw|both [OPTION]... HOST  measures latency, bandwidth,
                                                               or both
                    verbena perf lat|bw|both --self            the same with both ends in
@@ -56,7 +57,8 @@ public final class Perf {
                                     an exchange over TCP
               -s, --size=BYTES,...  message sizes (default: 64)
               -a, --all             sizes from 2 bytes to 8 MiB; for UD, to one packet
-              -n, --iters=COUNT     number of messages of each size (default: 1000)
+              -n, --iters=COUNT     number of messages of each size, on all queue pairs
+                                    together (default: 1000)
               -D, --duration, --time=SECONDS
                                     time of each measurement, instead of a number of
                                     messages
@@ -230,11 +232,11 @@ public final class Perf {
 
     private int run() throws Exception {
         if (mode.equals("server")) {
-            do {
-                try (ServerSocketChannel listening = Tcp.listen(tcpPort)) {
+            try (ServerSocketChannel listening = Tcp.listen(tcpPort)) {
+                do {
                     serveOne(listening);
-                }
-            } while (options.has("--keep"));
+                } while (options.has("--keep"));
+            }
             return Tool.OK;
         }
         List<Result> results = new ArrayList<>();
@@ -378,7 +380,9 @@ public final class Perf {
     private PerfPlan serve(ServerSocketChannel listening) throws IOException, InterruptedException {
         try (VerbsArena arena = VerbsArena.ofShared();
                 Tcp tcp = Tcp.accept(listening, HANDSHAKE)) {
-            listening.close(); // another client is refused at once
+            if (!options.has("--keep")) {
+                listening.close(); // another client is refused at once
+            }
             PerfPlan asked = PerfPlan.fromLine(tcp.readLine(1000, "the plan of the measurement"));
             PerfSetup setup = new PerfSetup(asked, arena, tcp);
             PerfLink link = asked.manager() ? setup.accept(address(arena)) : overTcp(setup, arena);

@@ -30,7 +30,7 @@ import java.util.Locale;
 
 /**
  * Measures what the connection layer adds to verbs that post the same work, on the provider for tests: a message there and
- * back, polling and with a handler, and a read by ticket. Both ends are in this thread, and both sides take turns.
+ * back, polling and with a handler, a call, and a read by ticket. Both ends are in this thread, and both sides take turns.
  */
 final class NetCosts {
     private static final Duration PATIENCE = Duration.ofSeconds(120); // for a cold JVM in a guest
@@ -60,6 +60,7 @@ final class NetCosts {
         Maker there = arena -> new Verbs(arena)::there;
         row("message there and back, polling", there, arena -> nodes(arena, options(SIZE), false), warm, rounds, 1.10);
         row("message there and back, handler", there, arena -> nodes(arena, options(SIZE), true), warm, rounds, 1.15);
+        row("call", there, NetCosts::calls, warm, rounds, 1.60);
         row("read by ticket", arena -> new Verbs(arena)::read, NetCosts::reads, warm, rounds, 1.15);
         SecretCosts.print(warm, rounds);
     }
@@ -319,6 +320,36 @@ final class NetCosts {
             }
             answer.close();
         };
+    }
+
+    /** Makes calls by tickets, which a handler answers: a thread that waits in {@code call} could not be the server's too. */
+    private static Operation calls(VerbsArena arena) throws InterruptedException {
+        Ends ends = Ends.connect(arena, ADDRESS, options(SIZE), NetCosts::reply);
+        Channel channel = ends.channel();
+        return () -> {
+            Message request = channel.pollMessage();
+            while (request == null) {
+                ends.client().progress();
+                request = channel.pollMessage();
+            }
+            request.length(SIZE);
+            long ticket = channel.tryCall(request);
+            while (ticket == 0) {
+                ends.client().progress();
+                ticket = channel.tryCall(request);
+            }
+            Message reply = null;
+            while (reply == null) {
+                ends.server().progress();
+                ends.client().progress();
+                reply = channel.pollReply(ticket);
+            }
+            reply.close();
+        };
+    }
+
+    private static void reply(Channel channel, Message request) {
+        request.reply().length(request.length()).send();
     }
 
     private static Operation reads(VerbsArena arena) throws InterruptedException {

@@ -362,6 +362,24 @@ enum DriverFeature {
         pair.right.done();
         return inline == 0 ? "without inline data" : "";
     }),
+    /** Asks for what the options of RdmaSocketOptions, and those of buffers and keep-alive messages, make rsockets ask for. */
+    SOCKET_OPTIONS("options of `sockets`", arena -> {
+        int deep = open(arena).attributes().maxWorkRequests();
+        Pair.byManager(arena, QueueCapabilities.of(deep, deep)); // RDMA_SQSIZE, RDMA_RQSIZE
+        Pair pair = Pair.byManager(arena, QueueCapabilities.of(16, 16).inlineSize(4));
+        MemoryRegion buffer = pair.right.memory.domain().register(arena.allocate(1 << 20), LOCAL_WRITE, REMOTE_WRITE);
+        pair.left.pair.postWrite(
+                1, pair.left.memory.slice(0, 8), buffer.remote()); // SO_SNDBUF, SO_RCVBUF, RDMA_IOMAPSIZE
+        pair.left.done();
+        if (Device.first().transport() == Device.TransportType.IWARP) { // SO_KEEPALIVE
+            pair.left.pair.postSendInline(2, arena.allocate(4));
+        } else {
+            pair.left.pair.postWriteImmediate(2, pair.left.memory.slice(0, 0), new RemoteMemory(0, 0, 0), 77);
+        }
+        pair.left.done();
+        pair.right.done();
+        return inlineOfSockets(arena);
+    }),
     REPORT("`report`", arena -> {
         Path file = Files.createTempDirectory("verbena").resolve("report");
         ToolRun run = ToolRun.of(
@@ -394,6 +412,23 @@ enum DriverFeature {
 
     String tryIn(VerbsArena arena) throws Exception {
         return use.tryIn(arena);
+    }
+
+    /** Returns the most inline data that connections get, if it is little. The refusal of more names the driver. */
+    private static String inlineOfSockets(VerbsArena arena) throws Exception {
+        int most = 0;
+        for (int size : new int[] {64, 80, 96, 101, 256}) {
+            try {
+                Pair pair = Pair.byManager(arena, QueueCapabilities.of(16, 16).inlineSize(size));
+                most = Math.min(size, pair.left.pair.capabilities().inlineSize());
+            } catch (VerbsException refused) {
+                assertThat(Device.first().limits())
+                        .anyMatch(limit -> limit.contains("inline data")
+                                && String.valueOf(refused.getMessage()).contains(limit));
+                break;
+            }
+        }
+        return most == 256 ? "" : "`RDMA_INLINE` up to " + most;
     }
 
     private static ToolRun perf(String... words) throws IOException {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.MemoryRegion;
@@ -165,6 +166,7 @@ abstract class ConnectionEnds {
     /** Soft-RoCE accepts any number of sends, whose completions do not fit into the queue. */
     @Test
     void sendsBeyondTheDepthAreRefusedAndNoCompletionIsLost() throws Exception {
+        Fenced.assumeSoftware("the provider for tests takes any number of sends, which drivers of adapters refuse");
         AcceptingListener.Ends both = connected();
         Connection client = both.client();
         MemoryRegion from = buffer(client);

@@ -53,7 +53,12 @@ class NodeSnippetsTest {
     void serverAnswersClientOfMessages() throws Exception {
         CompletableFuture<InetSocketAddress> ready = new CompletableFuture<>();
         Future<?> server = start(() -> {
-            NodeSnippets.server(OWN, ready::complete, DEADLINE);
+            try {
+                NodeSnippets.server(OWN, ready::complete, DEADLINE);
+            } catch (Throwable refused) {
+                ready.completeExceptionally(refused);
+                throw refused;
+            }
             return null;
         });
         assertThat(NodeSnippets.client(OWN, end(ready), DEADLINE)).isEqualTo("hello");

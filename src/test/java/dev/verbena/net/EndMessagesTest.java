@@ -72,6 +72,7 @@ class EndMessagesTest {
     /** Both nodes answer by TCP that they have RDMA, which is no failure to be told of. */
     @Test
     void failureByRdmaDoesNotSayThatNobodyAnsweredByTcp() {
+        Fenced.assumeNoLimit("has no connection manager");
         InetSocketAddress here = new InetSocketAddress("127.0.0.1", 0);
         NodeOptions auto = NodePair.SMALL.transport(Transport.AUTO);
         try (VerbsArena arena = VerbsArena.ofShared()) {

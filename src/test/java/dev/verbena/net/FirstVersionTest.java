@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.Listener;
 import dev.verbena.internal.wire.Wire;
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.lang.foreign.MemorySegment;
 import java.util.HexFormat;
@@ -45,6 +46,7 @@ class FirstVersionTest extends PeersTest {
     /** The server did not know the greeting of this version, and said so. */
     @Test
     void serverOfVersionOneIsKnownByItsGoodbye() throws Exception {
+        Fenced.assumeNoLimit("no immediate data");
         try (VerbsArena others = VerbsArena.ofShared()) {
             Listener listener = Listener.open(NodePair.OWN, others);
             Future<RawPeer> accepted = nodes.start(() -> {

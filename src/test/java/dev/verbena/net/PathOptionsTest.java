@@ -11,6 +11,7 @@ import dev.verbena.internal.link.Link;
 import dev.verbena.internal.link.TcpCarrier;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.NotOnIwarp;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePairAttributes;
@@ -29,6 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 @FencedTest
 class PathOptionsTest extends ConnectedTest {
     private static final int CLASS = 26 << 2;
+    private static final String OWN_SIZE = "the connection finds the path MTU itself";
 
     /** Sends a message in each direction, reads the server's memory, and ends the channel while a wait goes on. */
     private void assertChannelWorks() throws Exception {
@@ -52,6 +54,7 @@ class PathOptionsTest extends ConnectedTest {
         assertChannelWorks();
     }
 
+    @NotOnIwarp(OWN_SIZE)
     @ParameterizedTest
     @CsvSource({"BYTES_1024, BYTES_1024", "BYTES_4096, BYTES_4096"})
     void serviceLevelAndPathMtuReachBothQueuePairs(Mtu wanted, Mtu found) throws Exception {
@@ -75,6 +78,7 @@ class PathOptionsTest extends ConnectedTest {
     }
 
     /** Both queue pairs need the same one: a port drops packets that are larger than it expects. */
+    @NotOnIwarp(OWN_SIZE)
     @ParameterizedTest
     @CsvSource({
         "BYTES_1024, BYTES_512, BYTES_512",
@@ -91,6 +95,7 @@ class PathOptionsTest extends ConnectedTest {
         assertPathMtu(smaller);
     }
 
+    @NotOnIwarp(OWN_SIZE)
     @Test
     void smallerPathMtuOfTwoNodesHoldsOverTheNextConnection() throws Exception {
         use(SMALL.heal(DEADLINE), SMALL.heal(DEADLINE).pathMtu(Mtu.BYTES_1024));

@@ -310,10 +310,24 @@ public final class Fenced {
 
     /** Leaves a test out that needs memory windows, if the environment has chosen a driver that lacks them. */
     public static void assumeWindows() {
+        assumeNoLimit("memory windows");
+    }
+
+    /** Leaves a test out if the environment has chosen a driver with a limit that has these words. */
+    public static void assumeNoLimit(String words) {
+        if (System.getenv("VERBENA_DRIVER") != null) {
+            Device.first().limits().stream()
+                    .filter(limit -> limit.contains(words))
+                    .forEach(limit -> Assumptions.abort("refused: " + limit));
+        }
+    }
+
+    /** Leaves a test out if the environment has chosen the driver of an adapter. */
+    public static void assumeSoftware(String otherwise) {
         Assumptions.assumeTrue(
                 System.getenv("VERBENA_DRIVER") == null
-                        || Device.first().limits().stream().noneMatch(limit -> limit.contains("memory windows")),
-                "refused: the driver has no memory windows, or none of TYPE_2");
+                        || Device.first().driver().isEmpty(),
+                otherwise);
     }
 
     /** Returns a description of the first violation. */

@@ -2,6 +2,7 @@ package dev.verbena.tools;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.tools.command.Tool;
 import org.junit.jupiter.api.Test;
@@ -26,6 +27,9 @@ class CtrlCOnTheFencedProviderTest {
     @ParameterizedTest
     @ValueSource(strings = {"rc-pingpong", "perf server"})
     void ctrlCEndsAWaitingTcpServer(String line) throws Exception {
+        if (line.equals("rc-pingpong")) {
+            Fenced.assumeNoLimit("has no reliable connections");
+        }
         int port = Listening.freePort();
         try (Peer.Process tool = Peer.childJvm((line + " -p " + port).split(" "))) {
             Listening.await(port, tool::isAlive);
@@ -36,6 +40,7 @@ class CtrlCOnTheFencedProviderTest {
     @ParameterizedTest
     @ValueSource(strings = {"rping -s -d -a 10.9.9.1", "rping -s -P -d -a 10.9.9.1"})
     void ctrlCEndsAWaitingCmServer(String line) throws Exception {
+        Fenced.assumeNoLimit("has no connection manager");
         try (Peer.Process tool = Peer.childJvm(line.split(" "))) {
             tool.awaitOutput("rdma_listen");
             assertEndsQuietly(tool);

@@ -7,6 +7,7 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -74,6 +75,17 @@ public final class Listening {
                 throw new UncheckedIOException(e);
             }
         });
+    }
+
+    /** Waits until a server listens. If it has ended before, the failure has its result. */
+    public static void await(int port, Future<?> server) {
+        try {
+            await(port, () -> !server.isDone());
+        } catch (AssertionError nobody) {
+            throw server.state() == Future.State.SUCCESS
+                    ? new AssertionError("the server has ended: " + server.resultNow(), nobody)
+                    : nobody;
+        }
     }
 
     private static boolean isListening(int port) throws IOException {

@@ -251,11 +251,11 @@ class ToolsOnTheFencedProviderTest {
         List<String> words = List.of((line + " -n 20 -p " + Listening.freePort()).split(" "));
         FutureTask<ToolRun> server = new FutureTask<>(() -> run(words));
         Thread.ofPlatform().daemon().start(server);
-        Listening.await(Integer.parseInt(words.getLast()), () -> !server.isDone());
+        Listening.await(Integer.parseInt(words.getLast()), server);
         ToolRun client = run(words, "127.0.0.1");
-        assertThat(client.status()).as(client.toString()).isZero();
         ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
         assertThat(served.status()).as(served.toString()).isZero();
+        assertThat(client.status()).as(client.toString()).isZero();
     }
 
     @ParameterizedTest
@@ -266,7 +266,7 @@ class ToolsOnTheFencedProviderTest {
         words.addAll(List.of("--peer-perftest", "-n", "20", "-p", port));
         FutureTask<ToolRun> server = new FutureTask<>(() -> run(words));
         Thread.ofPlatform().daemon().start(server);
-        Listening.await(Integer.parseInt(port), () -> !server.isDone());
+        Listening.await(Integer.parseInt(port), server);
         ToolRun client = run(words, "127.0.0.1");
         assertThat(client.status()).as(client.toString()).isZero();
         assertThat(client.out().lines().toList().getLast().strip()).matches("64 +20( +[0-9.]+)+");

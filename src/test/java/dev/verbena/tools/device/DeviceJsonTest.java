@@ -7,6 +7,8 @@ import dev.verbena.support.FencedTest;
 import dev.verbena.tools.ToolRun;
 import dev.verbena.tools.page.Json;
 import dev.verbena.verbs.Device;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -94,11 +96,16 @@ class DeviceJsonTest {
 
     /** A warning is no problem: the exit status and the last line are the same without it. */
     @Test
-    void doctorWarnsOfErrorsThatWereCounted(@TempDir Path folder) {
+    void doctorWarnsOfErrorsThatWereCounted(@TempDir Path folder) throws IOException {
         String before = run("doctor").out();
         assertThat(before).doesNotContain("counters");
-        new SysfsTree(folder).with(Device.first().name() + "/ports/1/hw_counters/send_rnr_err", 3);
-        Fenced.adapterPath(folder.resolve(Device.first().name()).toString());
+        Device device = Device.first();
+        new SysfsTree(folder).with(device.name() + "/ports/1/hw_counters/send_rnr_err", 3);
+        if (!device.driver().isEmpty()) {
+            Path adapter = Files.createDirectories(folder.resolve(device.name()).resolve("device"));
+            Files.createSymbolicLink(adapter.resolve("driver"), Path.of("/sys/bus/pci/drivers", device.driver()));
+        }
+        Fenced.adapterPath(folder.resolve(device.name()).toString());
         try {
             assertThat(run("doctor").out())
                     .contains(
@@ -106,7 +113,7 @@ class DeviceJsonTest {
                             "-> post more receives here")
                     .endsWith(before.lines().toList().getLast() + "\n");
         } finally {
-            Fenced.adapterPath("");
+            Fenced.driverAsStarted();
         }
     }
 }

@@ -33,7 +33,7 @@ public final class ReportChecks {
         FutureTask<ToolRun> server = new FutureTask<>(() -> ToolRun.of(
                 "report", "--server", "-p", port, "-d", TestDevice.get().name()));
         Thread.ofPlatform().daemon().start(server);
-        Listening.await(Integer.parseInt(port), () -> !server.isDone());
+        Listening.await(Integer.parseInt(port), server);
         List<String> files = to("127.0.0.1", port, name, more);
         ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
         assertThat(served.status()).as(served.toString()).isZero();

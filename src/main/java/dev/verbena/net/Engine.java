@@ -134,7 +134,7 @@ final class Engine implements LinkHost {
     private volatile @Nullable Thread loop;
     volatile boolean someEnded;
 
-    /** True once no channel and no transfer begins any more. The table's lock guards this. */
+    /** True once only channels that come back are let in, and no transfer begins. The table's lock guards this. */
     private volatile boolean closing;
 
     /** True once the node's threads end. */
@@ -702,7 +702,7 @@ final class Engine implements LinkHost {
     @Nullable
     Session enter(InetSocketAddress peer, boolean incoming, boolean resumes) {
         try (var _ = table.held()) {
-            if (closing || broken != null || (!resumes && count >= options.maxChannels())) {
+            if (closed || broken != null || (!resumes && (closing || count >= options.maxChannels()))) {
                 return null;
             }
             int slot = freePlace();

@@ -4,6 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.FencedTest;
@@ -224,7 +225,11 @@ class HealTest {
 
     /** Connects to a node with other options. */
     private NodePair.Ends connect(NodeOptions ofServer) throws Exception {
-        Node server = NodePair.open(ofServer, nodes.arena);
+        return connect(ofServer, nodes.arena);
+    }
+
+    private NodePair.Ends connect(NodeOptions ofServer, VerbsArena arena) throws Exception {
+        Node server = NodePair.open(ofServer, arena);
         Future<Channel> accepted = nodes.start(() -> server.accept(DEADLINE));
         Channel made = nodes.client.connect(server.address(), DEADLINE);
         return new NodePair.Ends(made, NodePair.end(accepted));
@@ -293,6 +298,26 @@ class HealTest {
             Await.until("the close has begun", () -> ends.server().session().isClosing());
             assertThat(closed).isNotDone();
         }
+        assertThat(NodePair.endOf(ends.client()).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
+    }
+
+    /** A reply waits for the next connection, and so does the goodbye behind it. */
+    @Test
+    void closeOfANodeWithoutAConnectionWaitsForTheNextOneAndLosesNothing() throws Exception {
+        VerbsArena arena = VerbsArena.ofShared();
+        NodePair.Ends ends = connect(HEALS, arena);
+        Message request = ends.client().message(DEADLINE).length(0);
+        Future<Message> called = nodes.start(() -> ends.client().call(request, DEADLINE));
+        Future<Void> closed;
+        try (Message asked = ends.server().receive(DEADLINE);
+                Silence _ = new Silence(ends.client())) {
+            cut(ends.server());
+            asked.reply().length(0).send();
+            closed = nodes.run(arena::close);
+            Await.until("the close has begun", () -> ends.server().session().isClosing());
+        }
+        NodePair.end(called).close();
+        NodePair.end(closed);
         assertThat(NodePair.endOf(ends.client()).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
     }
 

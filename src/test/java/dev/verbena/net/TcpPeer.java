@@ -19,7 +19,7 @@ import java.util.function.Consumer;
 
 /** A peer over TCP that is no node. */
 final class TcpPeer extends Peer {
-    final Socket socket = new Socket();
+    final Socket socket;
     private final MemorySegment whole = MemorySegment.ofArray(new byte[SIZE]);
     private final TcpFrame frame = new TcpFrame();
     private byte[] data = {};
@@ -45,6 +45,7 @@ final class TcpPeer extends Peer {
 
     /** Connects to a node from an address, with memory for some bytes that come, and says nothing. */
     TcpPeer(InetSocketAddress node, InetSocketAddress own, int buffer) throws IOException {
+        this();
         socket.setReceiveBufferSize(buffer);
         socket.bind(own);
         socket.connect(node, (int) DEADLINE.toMillis());
@@ -52,7 +53,15 @@ final class TcpPeer extends Peer {
     }
 
     /** Makes a peer whose socket the test connects. */
-    TcpPeer() {}
+    TcpPeer() {
+        socket = new Socket();
+    }
+
+    /** Makes a peer that a node has connected to. */
+    TcpPeer(Socket accepted) throws IOException {
+        socket = accepted;
+        begin();
+    }
 
     /** Begins to use the socket, which is connected. */
     void begin() throws IOException {

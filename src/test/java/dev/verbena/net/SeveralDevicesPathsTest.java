@@ -9,9 +9,11 @@ import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
@@ -120,6 +122,36 @@ class SeveralDevicesPathsTest extends PathsTest {
         HealTest.awaitPath(ends);
         assertMessagesTravel(ends);
         assertTransfers(ends.client(), ends.server());
+    }
+
+    @Test
+    void memoryThatIsRegisteredAndExportedAfterTheRemovalIsThatOfAnotherDevice() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        LocalMemory before = register();
+        Fenced.removeDevice(0);
+        Await.until("the channel takes the other path", () -> target(ends).equals(address(1)));
+        HealTest.awaitPath(ends);
+        LocalMemory after = register();
+        assertThat(after.region().domain().context())
+                .isNotSameAs(before.region().domain().context());
+        MemorySegment table = nodes.arena.allocate(Long.BYTES, Long.BYTES);
+        Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE);
+        export.inTheClear();
+        RemoteMemory remote = ends.client().remote("table", DEADLINE);
+        for (LocalMemory each : List.of(before, after)) {
+            each.segment().set(ValueLayout.JAVA_LONG, 0, 3);
+            ends.client().write(each, remote, DEADLINE);
+            assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(3);
+            table.set(ValueLayout.JAVA_LONG, 0, 4);
+            ends.client().read(each, remote, DEADLINE);
+            assertThat(each.segment().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(4);
+        }
+    }
+
+    private LocalMemory register() {
+        return nodes.client
+                .register(nodes.arena.allocate(Long.BYTES, Long.BYTES), AccessFlag.LOCAL_WRITE)
+                .slice(0, Long.BYTES);
     }
 
     @Test

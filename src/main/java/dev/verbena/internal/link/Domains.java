@@ -71,9 +71,18 @@ final class Domains {
     MemoryRegion on(NodeDevice device, MemoryRegion region, LinkOwner owner) {
         ProtectionDomain here = on(device);
         ProtectionDomain from = region.domain();
-        return from == here || (from != ofNode() && !isOwn(from))
+        return from == here || !(isOfNode(from) || isOwn(from))
                 ? region
                 : VerbsAccess.get().registerAgain(region, from, here, Set.of(), owner.lastingArena());
+    }
+
+    /** Returns true for a domain of the program's memory: that of the first device, or of another one once that is gone. */
+    private boolean isOfNode(ProtectionDomain domain) {
+        int number = 0;
+        while (number < own.length && devices.get(number).domain != domain) {
+            number++;
+        }
+        return number < own.length;
     }
 
     private boolean isOwn(ProtectionDomain domain) {
@@ -87,7 +96,7 @@ final class Domains {
             for (NodeDevice device : devices) {
                 if (!device.removed) {
                     copies.add(VerbsAccess.get()
-                            .registerAgain(region, ofNode(), on(device), access, owner.lastingArena()));
+                            .registerAgain(region, region.domain(), on(device), access, owner.lastingArena()));
                 }
             }
         } catch (RuntimeException | Error refused) {

@@ -198,12 +198,17 @@ public final class RdmaCarrier extends Carrier {
 
     @Override
     public MemoryRegion register(MemorySegment memory, Collection<AccessFlag> access, VerbsArena arena) {
-        return first.domain.register(memory, access, arena);
+        return present().domain.register(memory, access, arena);
     }
 
     @Override
     public MemoryRegion register(RegionOptions options, VerbsArena arena) {
-        return verbs.register(first.domain, options, arena);
+        return verbs.register(present().domain, options, arena);
+    }
+
+    /** Returns the first device that was not removed. */
+    private NodeDevice present() {
+        return devices.stream().filter(each -> !each.removed).findFirst().orElse(first);
     }
 
     // Waiting

@@ -12,6 +12,7 @@ import dev.verbena.support.ChildJvm;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.RunTests;
 import dev.verbena.support.VethWire;
+import dev.verbena.support.Watchdog;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -258,6 +259,7 @@ final class CutWire implements AutoCloseable {
         try {
             return ChildJvm.with("--enable-native-access=ALL-UNNAMED")
                     .option(properties)
+                    .option("-D" + Watchdog.SECONDS + "=" + longest.toSeconds() * 9 / 10) // it shows where a test hangs
                     .deadline(longest)
                     .runOnClassPath(RunTests.class, "--select-class", tests.getName())
                     .successfulOutput();

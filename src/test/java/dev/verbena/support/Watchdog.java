@@ -24,8 +24,11 @@ import org.junit.platform.launcher.TestPlan;
  * the usual reason for a test to hang.
  */
 public final class Watchdog implements TestExecutionListener {
+    /** The property with the time limit of a test, in a JVM that a test starts for tests which take long. */
+    public static final String SECONDS = "dev.verbena.watchdog.seconds";
+
     /** Time limit far beyond that of the slowest test on a slow emulator. */
-    private static final Duration LIMIT = Duration.ofSeconds(540);
+    private static final Duration LIMIT = Duration.ofSeconds(Long.getLong(SECONDS, 540));
 
     /** Time limit of tests that take long on purpose. They have limits of their own for each wait. */
     private static final Duration LONG = Duration.ofHours(3);

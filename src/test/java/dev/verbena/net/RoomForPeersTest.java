@@ -9,27 +9,29 @@ import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The places of peers that connect to a node, of which few may wait at once. */
 @FencedTest
 class RoomForPeersTest {
-    private static final int THREADS = 6;
-
     /** While the node makes no progress, each peer takes the place of another one. */
-    @Test
-    void peersThatGaveWayToOthersConnectLater() throws Exception {
-        try (NodePair nodes =
-                new NodePair(NodePair.SMALL, NodePair.SMALL.maxWaiting(1).progress(NodeOptions.Progress.CALLER))) {
+    @ParameterizedTest(name = "{0} threads, room for {1}")
+    @CsvSource({"6, 1", "64, 32"})
+    void peersThatGaveWayToOthersConnectLater(int threads, int room) throws Exception {
+        NodeOptions options = NodePair.SMALL.maxChannels(2 * threads).closeTimeout(Duration.ZERO);
+        try (NodePair nodes = new NodePair(options, options.maxWaiting(room).progress(NodeOptions.Progress.CALLER))) {
             List<Future<Channel>> all = new ArrayList<>();
-            for (int i = 0; i < THREADS; i++) {
+            for (int i = 0; i < threads; i++) {
                 all.add(nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE)));
             }
-            Await.until("peers have given way", () -> Fenced.calls("rdma_accept") >= 2 * THREADS);
+            Await.until("peers have given way", () -> Fenced.calls("rdma_accept") >= 2 * threads);
             Await.until("all connects have ended", () -> {
                 nodes.server.progress();
                 nodes.server.pollAccept();

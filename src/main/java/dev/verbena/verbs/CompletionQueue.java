@@ -101,7 +101,7 @@ public final class CompletionQueue extends ContextObject {
         this.events = channel == null ? null : new CompletionEvents(this, channel);
         this.readers = EXTENDED.of(options) ? readers() : null;
         this.driver = lifetime.bracketing(context.provider().forPolls(pollsCritically()));
-        this.one = keep(new PlainCompletions(this, 1));
+        this.one = keep(new Completions(this, 1));
         expectEvents();
     }
 
@@ -333,7 +333,7 @@ public final class CompletionQueue extends ContextObject {
     public Completions completions(int max) {
         Checks.checkAtLeast("number of completions of a cursor", max, 1);
         lifetime.checkOpen();
-        return keep(new PlainCompletions(this, max));
+        return keep(new Completions(this, max));
     }
 
     /**

@@ -1,11 +1,13 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
+import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Driver;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_wc;
+import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.address.Grh;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -23,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A cursor belongs to the first thread that uses it; other threads get a {@link WrongThreadException}. The cursor ends
  * when its queue is closed.
  */
-public abstract sealed class Completions extends ThreadBound permits PlainCompletions, ExtendedCompletions {
+public sealed class Completions extends ThreadBound permits ExtendedCompletions {
     static final long SIZE = ibv_wc.sizeof();
     static final long ID = ibv_wc.wr_id$offset();
     static final long STATUS = ibv_wc.status$offset();
@@ -38,6 +40,7 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     static final long SOURCE_QP = ibv_wc.src_qp$offset();
     static final long FLAGS = ibv_wc.wc_flags$offset();
     static final long PKEY_INDEX = ibv_wc.pkey_index$offset();
+    static final long SOURCE_LID = ibv_wc.slid$offset();
     static final long SERVICE_LEVEL = ibv_wc.sl$offset();
     static final long PATH_BITS = ibv_wc.dlid_path_bits$offset();
 
@@ -54,6 +57,8 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
 
     final CompletionQueue queue;
     final int max;
+    /** The fields that the queue reports: the bits of {@link CompletionField}. */
+    private final int reported;
     /** An array of {@code struct ibv_wc}. The queue keeps it as long as C may use it, and this object after that. */
     final long address;
 
@@ -86,10 +91,16 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     private volatile boolean tellsLoss;
     private volatile boolean counts;
 
-    /** Makes a cursor without completions. */
+    /** Makes a cursor that polls with {@code ibv_poll_cq}, which reports all standard fields. */
     Completions(CompletionQueue queue, int max) {
+        this(queue, rdma_h.IBV_WC_STANDARD_FLAGS, max);
+    }
+
+    /** Makes a cursor without completions, whose queue reports some fields. */
+    Completions(CompletionQueue queue, int reported, int max) {
         super(queue);
         this.queue = queue;
+        this.reported = reported;
         this.memory = Arena.ofAuto().allocate(max * SIZE, 64);
         this.address = memory.address();
         this.before = address - SIZE;
@@ -269,10 +280,12 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         }
     }
 
-    /** Returns the open queue pair with the number of the current completion, or null if there is none. */
-    @Nullable
-    QueuePair numbered() {
-        return queue.context.queuePair(word(QP_NUMBER));
+    /**
+     * Returns the open queue pair with the number of the current completion, or null if there is none. Without the number, the
+     * failures of queue pairs are not noted.
+     */
+    private @Nullable QueuePair numbered() {
+        return reports(CompletionField.QUEUE_PAIR_NUMBER) ? queue.context.queuePair(word(QP_NUMBER)) : null;
     }
 
     /** Returns the queue pair whose failed request the current completion reports, or null if it is not known. */
@@ -329,6 +342,21 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
     /** Returns the index of the current completion, from 0. */
     final int index() {
         return (int) ((at(0) - address) / SIZE);
+    }
+
+    final boolean reports(CompletionField field) {
+        return (reported & field.bit) != 0;
+    }
+
+    /** Checks that the queue reports a field. */
+    final void require(CompletionField field) {
+        if (!reports(field)) {
+            throw new UnsupportedVerbException(
+                    field.toString(),
+                    queue.toString(),
+                    0,
+                    "The queue was made without this field: name " + field + " in CompletionQueueOptions.fields()");
+        }
     }
 
     /** Returns an {@code int} field of the current completion. */
@@ -412,8 +440,15 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * Returns the number of bytes that arrived, for receives, reads and atomics ({@code byte_len}).
      *
      * @return the length
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#BYTE_LENGTH}
      */
-    public abstract int byteLength();
+    @CName("ibv_wc_read_byte_len")
+    public final int byteLength() {
+        require(CompletionField.BYTE_LENGTH);
+        int length = (int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(Memory.word(at(0)), LENGTH_INT)); // as id() does
+        Reference.reachabilityFence(this);
+        return length;
+    }
 
     /**
      * Returns whether immediate data arrived. Not all devices report this for anything but receives, so it is false for
@@ -444,33 +479,41 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
         return isReceive() && (word(FLAGS) & WorkCompletion.Flag.WITH_INVALIDATE.bit()) != 0;
     }
 
-    /** Returns the length field of the current completion, by the same address as {@link #id} does. */
-    final int length() {
-        int length = (int) Memory.INT_AT.get(Memory.ALL, Memory.atInt(Memory.word(at(0)), LENGTH_INT));
-        Reference.reachabilityFence(this);
-        return length;
-    }
-
     /**
      * Returns the immediate data ({@code imm_data}): the {@code int} that the peer sent, whatever either side's byte order.
      *
      * @return the immediate data
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#IMMEDIATE}
      */
-    public abstract int immediate();
+    @CName("ibv_wc_read_imm_data")
+    public final int immediate() {
+        require(CompletionField.IMMEDIATE);
+        return Integer.reverseBytes(word(IMMEDIATE));
+    }
 
     /**
      * Returns the key that the peer's send invalidated ({@code invalidated_rkey}).
      *
      * @return the remote key
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#IMMEDIATE}
      */
-    public abstract int invalidatedKey();
+    @CName("ibv_wc_read_invalidated_rkey")
+    public final int invalidatedKey() {
+        require(CompletionField.IMMEDIATE);
+        return word(INVALIDATED_KEY);
+    }
 
     /**
      * Returns the number of the queue pair ({@code qp_num}).
      *
      * @return the number
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#QUEUE_PAIR_NUMBER}
      */
-    public abstract int queuePairNumber();
+    @CName("ibv_wc_read_qp_num")
+    public final int queuePairNumber() {
+        require(CompletionField.QUEUE_PAIR_NUMBER);
+        return word(QP_NUMBER);
+    }
 
     /**
      * Returns the queue pair that the work request was posted to. With a queue that many queue pairs share, this tells
@@ -498,39 +541,64 @@ public abstract sealed class Completions extends ThreadBound permits PlainComple
      * Returns the number of the peer's queue pair that sent a datagram ({@code src_qp}).
      *
      * @return the number
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SOURCE_QUEUE_PAIR}
      */
-    public abstract int sourceQueuePair();
+    @CName("ibv_wc_read_src_qp")
+    public final int sourceQueuePair() {
+        require(CompletionField.SOURCE_QUEUE_PAIR);
+        return word(SOURCE_QP);
+    }
 
     /**
      * Returns the index of the partition key ({@code pkey_index}), of a datagram to a special queue pair.
      *
      * @return the index
+     * @throws UnsupportedVerbException if this is a cursor of an extended queue's own fields: they lack the index
      */
-    public abstract int pkeyIndex();
+    public int pkeyIndex() {
+        return Short.toUnsignedInt(Memory.getShort(at(PKEY_INDEX)));
+    }
 
     /**
      * Returns the sender's local identifier ({@code slid}), of a datagram on InfiniBand.
      *
      * @return the identifier
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SOURCE_LID}
      */
-    public abstract int sourceLid();
+    @CName("ibv_wc_read_slid")
+    public final int sourceLid() {
+        require(CompletionField.SOURCE_LID);
+        return sourceLidIfKnown();
+    }
 
     /**
      * Returns the service level ({@code sl}), of a datagram.
      *
      * @return the level
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SERVICE_LEVEL}
      */
-    public abstract int serviceLevel();
+    @CName("ibv_wc_read_sl")
+    public final int serviceLevel() {
+        require(CompletionField.SERVICE_LEVEL);
+        return Byte.toUnsignedInt(Memory.getByte(at(SERVICE_LEVEL)));
+    }
 
     /**
      * Returns the low bits of the destination's local identifier ({@code dlid_path_bits}), of a datagram.
      *
      * @return the bits
+     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#PATH_BITS}
      */
-    public abstract int pathBits();
+    @CName("ibv_wc_read_dlid_path_bits")
+    public final int pathBits() {
+        require(CompletionField.PATH_BITS);
+        return Byte.toUnsignedInt(Memory.getByte(at(PATH_BITS)));
+    }
 
     /** Returns the sender's local identifier, or 0 if the queue does not report it. */
-    abstract int sourceLidIfKnown();
+    int sourceLidIfKnown() {
+        return reports(CompletionField.SOURCE_LID) ? Short.toUnsignedInt(Memory.getShort(at(SOURCE_LID))) : 0;
+    }
 
     /** Clears the fields of the current completion that the queue does not report. */
     void clearUnreported() {}

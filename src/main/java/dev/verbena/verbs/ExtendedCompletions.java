@@ -8,13 +8,11 @@ import dev.verbena.internal.Memory;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_poll_cq_attr;
-import dev.verbena.internal.raw.ibv_wc;
 import dev.verbena.internal.raw.ibv_wc_tm_info;
 import dev.verbena.verbs.device.DeviceAttributes;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A cursor over the completions of an extended queue ({@code ibv_start_poll}, {@code ibv_next_poll}). It reports the
@@ -40,7 +38,6 @@ import org.jspecify.annotations.Nullable;
 public final class ExtendedCompletions extends Completions {
     private static final int STATE_WORD = (int) STATUS / Long.BYTES; // the status and the opcode
     private static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
-    private static final long SOURCE_LID = ibv_wc.slid$offset();
     private static final int LENGTH_WORD = (int) BYTE_LENGTH / Long.BYTES;
 
     private final CompletionReaders readers;
@@ -48,7 +45,9 @@ public final class ExtendedCompletions extends Completions {
     private final boolean plain;
 
     private final boolean oneByOne;
-    private final int asked;
+    /** True if the queue reports more than the number of bytes. */
+    private final boolean reportsMore;
+
     private final long attributes;
     private final MemorySegment tagInfo;
 
@@ -73,25 +72,21 @@ public final class ExtendedCompletions extends Completions {
             boolean plain,
             boolean oneByOne,
             int max) {
-        super(queue, max);
+        super(queue, EnumCodec.bits(fields, field -> field.bit), max);
         Arena arena = Arena.ofAuto(); // keeps all its memory while one segment of it is reachable
         this.readers = readers;
         this.plain = plain;
         this.oneByOne = oneByOne;
-        this.asked = EnumCodec.bits(fields, field -> field.bit);
+        this.reportsMore = !Set.of(CompletionField.BYTE_LENGTH).containsAll(fields);
         this.attributes = ibv_poll_cq_attr.allocate(arena).address();
         this.tagInfo = ibv_wc_tm_info.allocate(arena);
-        this.sourceLids = new int[has(CompletionField.SOURCE_LID) && !plain ? max : 0];
-        this.timestamps = new long[has(CompletionField.TIMESTAMP) ? max : 0];
-        this.wallClocks = new long[has(CompletionField.WALL_CLOCK) ? max : 0];
-        this.vlans = new short[has(CompletionField.VLAN) ? max : 0];
-        this.flowTags = new int[has(CompletionField.FLOW_TAG) ? max : 0];
-        this.tags = new long[has(CompletionField.TAG_MATCHING) ? max : 0];
+        this.sourceLids = new int[reports(CompletionField.SOURCE_LID) && !plain ? max : 0];
+        this.timestamps = new long[reports(CompletionField.TIMESTAMP) ? max : 0];
+        this.wallClocks = new long[reports(CompletionField.WALL_CLOCK) ? max : 0];
+        this.vlans = new short[reports(CompletionField.VLAN) ? max : 0];
+        this.flowTags = new int[reports(CompletionField.FLOW_TAG) ? max : 0];
+        this.tags = new long[reports(CompletionField.TAG_MATCHING) ? max : 0];
         this.tagData = new int[tags.length];
-    }
-
-    private boolean has(CompletionField field) {
-        return (asked & field.bit) != 0;
     }
 
     @Override
@@ -151,11 +146,11 @@ public final class ExtendedCompletions extends Completions {
         }
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, STATE_WORD), readers.opcode.read() << Integer.SIZE);
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, FLAGS_WORD), readers.flags.read() << Integer.SIZE);
-        long bytes = has(CompletionField.BYTE_LENGTH)
+        long bytes = reports(CompletionField.BYTE_LENGTH)
                 ? readers.of(CompletionField.BYTE_LENGTH).read() << Integer.SIZE
                 : 0;
         Memory.LONG_AT.set(Memory.ALL, Memory.at(word, LENGTH_WORD), bytes); // and no vendor error
-        if ((asked & ~CompletionField.BYTE_LENGTH.bit) != 0) {
+        if (reportsMore) {
             copyMore(index, at);
         }
     }
@@ -163,45 +158,45 @@ public final class ExtendedCompletions extends Completions {
     private void copyFailed(long at, int status) {
         Memory.set(at + STATUS, status);
         Memory.set(at + VENDOR_ERROR, (int) readers.vendorError.read());
-        if (has(CompletionField.QUEUE_PAIR_NUMBER)) {
+        if (reports(CompletionField.QUEUE_PAIR_NUMBER)) {
             word(at + QP_NUMBER, CompletionField.QUEUE_PAIR_NUMBER);
         }
     }
 
     private void copyMore(int index, long at) {
-        if (has(CompletionField.QUEUE_PAIR_NUMBER)) {
+        if (reports(CompletionField.QUEUE_PAIR_NUMBER)) {
             word(at + QP_NUMBER, CompletionField.QUEUE_PAIR_NUMBER);
         }
-        if (has(CompletionField.IMMEDIATE)) {
+        if (reports(CompletionField.IMMEDIATE)) {
             word(at + IMMEDIATE, CompletionField.IMMEDIATE);
         }
-        if (has(CompletionField.SOURCE_QUEUE_PAIR)) {
+        if (reports(CompletionField.SOURCE_QUEUE_PAIR)) {
             word(at + SOURCE_QP, CompletionField.SOURCE_QUEUE_PAIR);
         }
-        if (has(CompletionField.SOURCE_LID)) {
+        if (reports(CompletionField.SOURCE_LID)) {
             sourceLids[index] = (int) readers.of(CompletionField.SOURCE_LID).read();
         }
-        if (has(CompletionField.SERVICE_LEVEL)) {
+        if (reports(CompletionField.SERVICE_LEVEL)) {
             Memory.set(at + SERVICE_LEVEL, (byte)
                     readers.of(CompletionField.SERVICE_LEVEL).read());
         }
-        if (has(CompletionField.PATH_BITS)) {
+        if (reports(CompletionField.PATH_BITS)) {
             Memory.set(
                     at + PATH_BITS, (byte) readers.of(CompletionField.PATH_BITS).read());
         }
-        if (has(CompletionField.TIMESTAMP)) {
+        if (reports(CompletionField.TIMESTAMP)) {
             timestamps[index] = readers.of(CompletionField.TIMESTAMP).read();
         }
-        if (has(CompletionField.WALL_CLOCK)) {
+        if (reports(CompletionField.WALL_CLOCK)) {
             wallClocks[index] = readers.of(CompletionField.WALL_CLOCK).read();
         }
-        if (has(CompletionField.VLAN)) {
+        if (reports(CompletionField.VLAN)) {
             vlans[index] = (short) readers.of(CompletionField.VLAN).read();
         }
-        if (has(CompletionField.FLOW_TAG)) {
+        if (reports(CompletionField.FLOW_TAG)) {
             flowTags[index] = (int) readers.of(CompletionField.FLOW_TAG).read();
         }
-        if (has(CompletionField.TAG_MATCHING)) {
+        if (reports(CompletionField.TAG_MATCHING)) {
             readers.of(CompletionField.TAG_MATCHING).read(tagInfo.address());
             tags[index] = ibv_wc_tm_info.tag(tagInfo);
             tagData[index] = ibv_wc_tm_info.priv(tagInfo);
@@ -212,101 +207,9 @@ public final class ExtendedCompletions extends Completions {
         Memory.set(at, (int) readers.of(field).read());
     }
 
-    private void require(CompletionField field) {
-        if (!has(field)) {
-            throw new UnsupportedVerbException(
-                    field.toString(),
-                    queue.toString(),
-                    0,
-                    "The queue was made without this field: name " + field + " in CompletionQueueOptions.fields()");
-        }
-    }
-
-    /**
-     * Returns the number of bytes that arrived, for receives, reads and atomics.
-     *
-     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#BYTE_LENGTH}
-     */
-    @CName("ibv_wc_read_byte_len")
-    @Override
-    public int byteLength() {
-        require(CompletionField.BYTE_LENGTH);
-        return length();
-    }
-
-    /**
-     * Returns the immediate data: the {@code int} that the peer sent.
-     *
-     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#IMMEDIATE}
-     */
-    @CName("ibv_wc_read_imm_data")
-    @Override
-    public int immediate() {
-        require(CompletionField.IMMEDIATE);
-        return Integer.reverseBytes(word(IMMEDIATE));
-    }
-
-    /**
-     * Returns the key that the peer's send invalidated. C keeps it in the place of the immediate data.
-     *
-     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#IMMEDIATE}
-     */
-    @CName("ibv_wc_read_invalidated_rkey")
-    @Override
-    public int invalidatedKey() {
-        require(CompletionField.IMMEDIATE);
-        return word(INVALIDATED_KEY);
-    }
-
-    /**
-     * Returns the number of the queue pair.
-     *
-     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#QUEUE_PAIR_NUMBER}
-     */
-    @CName("ibv_wc_read_qp_num")
-    @Override
-    public int queuePairNumber() {
-        require(CompletionField.QUEUE_PAIR_NUMBER);
-        return word(QP_NUMBER);
-    }
-
-    /** Returns null without the queue pair's number: the queue pair's failures are not noted then. */
-    @Override
-    @Nullable
-    QueuePair numbered() {
-        return has(CompletionField.QUEUE_PAIR_NUMBER) ? super.numbered() : null;
-    }
-
-    /**
-     * Returns the number of the peer's queue pair that sent a datagram.
-     *
-     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SOURCE_QUEUE_PAIR}
-     */
-    @CName("ibv_wc_read_src_qp")
-    @Override
-    public int sourceQueuePair() {
-        require(CompletionField.SOURCE_QUEUE_PAIR);
-        return word(SOURCE_QP);
-    }
-
-    /**
-     * Returns the sender's local identifier, of a datagram on InfiniBand.
-     *
-     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SOURCE_LID}
-     */
-    @CName("ibv_wc_read_slid")
-    @Override
-    public int sourceLid() {
-        require(CompletionField.SOURCE_LID);
-        return sourceLidIfKnown();
-    }
-
     @Override
     int sourceLidIfKnown() {
-        if (!has(CompletionField.SOURCE_LID)) {
-            return 0;
-        }
-        return plain ? Short.toUnsignedInt(Memory.getShort(at(SOURCE_LID))) : sourceLids[index()];
+        return sourceLids.length == 0 ? super.sourceLidIfKnown() : sourceLids[index()];
     }
 
     @Override
@@ -317,7 +220,7 @@ public final class ExtendedCompletions extends Completions {
         long at = at(0);
         Memory.set(at + PKEY_INDEX, (short) 0);
         for (CompletionField field : CompletionField.standard()) {
-            if (has(field)) {
+            if (reports(field)) {
                 continue;
             }
             switch (field) {
@@ -330,30 +233,6 @@ public final class ExtendedCompletions extends Completions {
                 default -> {} // the local identifier is not read from there
             }
         }
-    }
-
-    /**
-     * Returns the service level, of a datagram.
-     *
-     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#SERVICE_LEVEL}
-     */
-    @CName("ibv_wc_read_sl")
-    @Override
-    public int serviceLevel() {
-        require(CompletionField.SERVICE_LEVEL);
-        return Byte.toUnsignedInt(Memory.getByte(at(SERVICE_LEVEL)));
-    }
-
-    /**
-     * Returns the low bits of the destination's local identifier, of a datagram.
-     *
-     * @throws UnsupportedVerbException if the queue was made without {@link CompletionField#PATH_BITS}
-     */
-    @CName("ibv_wc_read_dlid_path_bits")
-    @Override
-    public int pathBits() {
-        require(CompletionField.PATH_BITS);
-        return Byte.toUnsignedInt(Memory.getByte(at(PATH_BITS)));
     }
 
     /**

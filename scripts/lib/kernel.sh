@@ -1,5 +1,5 @@
 # Finds the kernel for a guest: an installed one, or one from a package that is unpacked into the cache folder and
-# never installed. Needs cache.sh and packages.sh. Source this file.
+# never installed. Needs cache.sh, packages.sh and debs.sh. Source this file.
 # shellcheck shell=bash
 #
 # The result of choose_kernel:
@@ -13,9 +13,6 @@ KERNEL_ROOT=
 
 # Prints the folder of the kernels that were unpacked.
 kernels() { printf '%s' "$CACHE/kernels"; if is_foreign; then printf -- '-%s' "$ARCH"; fi; }
-
-# Prints the folder of the state of apt for tier $1.
-kernel_apt_folder() { printf '%s' "$CACHE/apt/$1"; if is_foreign; then printf -- '-%s' "$ARCH"; fi; }
 
 # Large parts of kernel packages that no guest needs.
 KERNEL_LEFT_OUT=(--exclude='*/kernel/sound' --exclude='*/drivers/gpu' --exclude='*/drivers/media'
@@ -81,60 +78,15 @@ kernel_pick() {
 
 # --- packages ---------------------------------------------------------------------------------------------------
 
-# Prints "ORIGIN|CODENAME|RELEASE|URI" of the package lists that this machine has fetched.
-own_package_lists() {
-    # shellcheck disable=SC2016  # apt expands the variables
-    apt-get indextargets --format '$(ORIGIN)|$(CODENAME)|$(RELEASE)|$(REPO_URI)' 'Created-By: Packages' | sort -u
-}
-
-# Prints one-line apt sources for tier $1, with the mirror and the keys of this machine.
-kernel_apt_sources() {
-    local tier=$1 id codename base='' key='' origin uri suite name
-    id=$(. /etc/os-release && printf '%s' "$ID")
-    codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
-    if [[ -r /usr/share/keyrings/$id-archive-keyring.gpg ]]; then
-        key="[signed-by=/usr/share/keyrings/$id-archive-keyring.gpg] "
-    fi
-    while IFS='|' read -r origin name suite uri; do
-        [[ ${origin,,} == "$id" ]] || continue # not the distribution's
-        case $name in
-            "$codename") base=$uri ;;
-            "$codename-updates" | "$codename-security") ;;
-            *) continue ;;
-        esac
-        if [[ $tier == own ]]; then printf 'deb %s%s %s main\n' "$key" "$uri" "$suite"; fi
-    done < <(own_package_lists)
-    if [[ -z $base ]]; then
-        say 'apt has no package list of the distribution; run: apt-get update'
-        return 1
-    fi
-    case $tier in
-        backports) printf 'deb %s%s %s-backports main\n' "$key" "$base" "$codename" ;;
-        unstable) printf 'deb %s%s unstable main\n' "$key" "$base" ;;
-    esac
-}
-
-# Runs apt with a separate state: it does not use the system's package lists and installed packages.
-kernel_apt() { # FOLDER TOOL ARGUMENT...
-    local folder=$1 tool=$2 foreign=()
-    shift 2
-    if is_foreign; then
-        foreign=(-o APT::Architecture="$(root_architecture)" -o APT::Architectures="$(root_architecture)")
-    fi
-    "$tool" -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-        -o Dir::State="$folder/state" -o Dir::State::status="$folder/status" -o Dir::Cache="$folder/cache" \
-        -o APT::Sandbox::User="$(id -un)" -o Acquire::Languages=none -o Acquire::Retries=3 "${foreign[@]}" "$@"
-}
-
-# Prints the name of the image package for $2 (a version prefix; empty: the distribution's current kernel).
+# Prints the name of the image package for $1 (a version prefix; empty: the distribution's current kernel).
 kernel_package() {
-    local folder=$1 want=$2 flavour names
+    local want=$1 folder=$2 flavour names
     flavour=$(kernel_flavour)
     names=$(
         if [[ -z $want ]]; then
-            kernel_apt "$folder" apt-cache depends "linux-image-$flavour" | sed -n 's/^ *Depends: *//p'
+            debs_apt "$folder" apt-cache depends "linux-image-$flavour" | sed -n 's/^ *Depends: *//p'
         else
-            kernel_apt "$folder" apt-cache pkgnames linux-image- | while read -r name; do
+            debs_apt "$folder" apt-cache pkgnames linux-image- | while read -r name; do
                 if kernel_matches "${name#linux-image-}" "$want"; then echo "$name"; fi
             done
         fi
@@ -166,7 +118,7 @@ kernel_unpack() {
 kernel_unpack_into() {
     local root=$1 debs=$2 version package
     for package in "$debs"/*.deb; do
-        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$root" --no-same-owner "${KERNEL_LEFT_OUT[@]}" || return 1
+        unpack_deb "$package" "$root" "${KERNEL_LEFT_OUT[@]}" || return 1
     done
     if [[ ! -d $root/lib/modules && -d $root/usr/lib/modules ]]; then ln -s usr/lib "$root/lib" || return 1; fi
     version=$(ls "$root/lib/modules") || return 1
@@ -180,7 +132,7 @@ kernel_unpack_into() {
 
 # Fetches the kernel for version prefix $1 and prints its version.
 kernel_fetch() {
-    local want=$1 tier folder name='' debs version kernels
+    local want=$1 name debs version kernels
     kernels=$(kernels)
     command -v apt-get > /dev/null || {
         say "no kernel ${want:-image} is installed, and one can be fetched only on Debian and its derivatives"
@@ -189,15 +141,8 @@ kernel_fetch() {
     rm -rf "$kernels"/.new.* "$kernels"/.debs.* # of an aborted run; this run holds the lock
     mkdir -p "$kernels"
     if is_root && may_install && [[ -z $(own_package_lists) ]]; then apt-get update -qq >&2 || true; fi
-    for tier in own backports unstable; do
-        folder=$(kernel_apt_folder "$tier")
-        mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"
-        : > "$folder/status"
-        kernel_apt_sources "$tier" > "$folder/sources.list" || return 1
-        kernel_apt "$folder" apt-get update -qq >&2 || continue
-        name=$(kernel_package "$folder" "$want")
-        [[ -z $name ]] || break
-    done
+    search_debs kernel_package "$want" || return 1
+    name=$FOUND
     if [[ -z $name ]]; then
         say "no package of kernel ${want:-linux-image} found"
         return 1
@@ -205,11 +150,11 @@ kernel_fetch() {
     say "fetching $name into $CACHE (it is not installed)"
     debs=$(mktemp -d "$kernels/.debs.XXXXXX")
     # Some distributions split image and modules; the modules are among the image's dependencies.
-    kernel_apt "$folder" apt-cache depends "$name" | sed -n 's/^ *|\?Depends: *//p' |
+    debs_apt "$DEBS" apt-cache depends "$name" | sed -n 's/^ *|\?Depends: *//p' |
         grep -E '^linux-(modules|binary)' > "$debs/names" || true
-    kernel_apt "$folder" apt-cache pkgnames "linux-modules-extra-${name#linux-image-}" >> "$debs/names"
+    debs_apt "$DEBS" apt-cache pkgnames "linux-modules-extra-${name#linux-image-}" >> "$debs/names"
     # shellcheck disable=SC2046  # package names have no spaces
-    (cd "$debs" && kernel_apt "$folder" apt-get download -qq "$name" $(sort -u names) >&2) &&
+    (cd "$debs" && debs_apt "$DEBS" apt-get download -qq "$name" $(sort -u names) >&2) &&
         version=$(kernel_unpack "$debs") || version=
     rm -rf "$debs"
     [[ -n $version ]] || return 1

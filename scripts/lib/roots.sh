@@ -1,5 +1,5 @@
 # Root file systems for guests: this machine's own, a folder, or packages of Debian that are unpacked into the cache
-# folder, and neither installed nor configured. Needs cache.sh, packages.sh and kernel.sh. Source this file.
+# folder, and neither installed nor configured. Needs cache.sh, packages.sh and debs.sh. Source this file.
 # shellcheck shell=bash
 #
 # The result of choose_root:
@@ -17,10 +17,6 @@ ROOT_FOLDERS=()
 ROOT_PACKAGES=('?essential' mawk rdma-core ibverbs-providers ibverbs-utils rdmacm-utils perftest gcc libc6-dev
     libibverbs-dev librdmacm-dev iproute2 kmod curl tcpdump busybox-static redis-server iperf3)
 ROOT_JDK_RELEASE=25 # of a foreign architecture, unless --jdk says otherwise
-
-root_architecture() { # in Debian's words
-    case $ARCH in aarch64) echo arm64 ;; *) echo amd64 ;; esac
-}
 
 # choose_root NAME JDK: sets ROOT to the folder NAME, or to the root of Debian's suite NAME, which is made if necessary.
 # JDK is the feature release of the JDK to take from the suite; without it, the guest uses this machine's.
@@ -116,8 +112,8 @@ fill_root() {
         return 1
     fi
     for package in "$folder"/cache/archives/*.deb; do
-        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$root" --no-same-owner --keep-directory-symlink \
-            --exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' ||
+        unpack_deb "$package" "$root" --keep-directory-symlink --exclude='./usr/share/doc/*' \
+            --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*' ||
             { say "cannot unpack $package into $root: is the disk full?"; return 1; }
     done
     # Last: a run that is ended meanwhile unpacks all of them again.
@@ -145,7 +141,7 @@ root_sources() {
 root_apt() { # FOLDER ROOT ARGUMENT...
     local folder=$1 root=$2
     shift 2
-    kernel_apt "$folder" apt-get -o Dir::State::status="$root/var/lib/dpkg/status" \
+    debs_apt "$folder" apt-get -o Dir::State::status="$root/var/lib/dpkg/status" \
         -o Debug::NoLocking=true "$@"
 }
 

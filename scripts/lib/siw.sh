@@ -1,5 +1,5 @@
 # Provides siw, the kernel's software iWARP, for the guest's kernel. A distribution without siw in its kernel package
-# still has the source of siw in its kernel source package. Needs cache.sh, packages.sh and kernel.sh, and a call of
+# still has the source of siw in its kernel source package. Needs cache.sh, packages.sh, debs.sh and kernel.sh, and a call of
 # choose_kernel before. Source this file.
 # shellcheck shell=bash
 
@@ -32,20 +32,17 @@ build_siw() {
     mv "$work/siw/siw.ko" "$file"
 }
 
+package_version() { # NAME FOLDER
+    debs_apt "$2" apt-cache show "$1" 2> /dev/null | sed -n 's/^Version: //p' | head -n 1 || true
+}
+
 # Fetches the headers of exactly this kernel and the matching source, and unpacks the needed parts.
 fetch_siw_source() {
-    local work=$1 headers=linux-headers-$KERNEL_VERSION source folder tier version built names package
+    local work=$1 headers=linux-headers-$KERNEL_VERSION source version built names package
     version=${KERNEL_VERSION#*.}
     source=linux-source-${KERNEL_VERSION%%.*}.${version%%[!0-9]*} # 6.1 of 6.1.0-48-amd64
-    for tier in own backports unstable; do
-        folder=$CACHE/apt/$tier
-        mkdir -p "$folder/state/lists/partial" "$folder/cache/archives/partial"
-        : > "$folder/status"
-        kernel_apt_sources "$tier" > "$folder/sources.list" || return 1
-        kernel_apt "$folder" apt-get update -qq || continue
-        version=$(kernel_apt "$folder" apt-cache show "$headers" 2> /dev/null | sed -n 's/^Version: //p' | head -n 1)
-        [[ -z $version ]] || break
-    done
+    search_debs package_version "$headers" || return 1
+    version=$FOUND
     if [[ -z $version ]]; then
         say "the distribution has no package $headers: try a newer kernel with --kernel"
         return 1
@@ -56,16 +53,16 @@ fetch_siw_source() {
         say "kernel $KERNEL_VERSION is version $built, but only headers of version $version are available"
         return 1
     fi
-    names=$(kernel_apt "$folder" apt-cache depends "$headers" |
+    names=$(debs_apt "$DEBS" apt-cache depends "$headers" |
         sed -n 's/^ *|\?Depends: *\(linux-\(headers\|kbuild\)-.*\)/\1/p' | sort -u)
     say "fetching $source $version and its build dependencies, to build siw (140 MB, not installed)"
     # shellcheck disable=SC2086  # package names have no spaces
-    if ! (cd "$work" && kernel_apt "$folder" apt-get download -qq "$source=$version" "$headers=$version" $names); then
+    if ! (cd "$work" && debs_apt "$DEBS" apt-get download -qq "$source=$version" "$headers=$version" $names); then
         say "cannot fetch $source and $headers of version $version"
         return 1
     fi
     for package in "$work"/linux-headers-*.deb "$work"/linux-kbuild-*.deb; do
-        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$work" --no-same-owner || return 1
+        unpack_deb "$package" "$work" || return 1
     done
     mkdir "$work/siw" || return 1
     dpkg-deb --fsys-tarfile "$work/$source"_*.deb | tar -xO "./usr/src/$source.tar.xz" |

@@ -6,6 +6,7 @@ import dev.verbena.internal.wire.Wire;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The peer's questions for exports, and offers that are too large, which wait for a free buffer for the reply. The channel's
@@ -23,13 +24,31 @@ final class Lookups {
         this.messages = messages;
     }
 
-    void add(Buffer request) {
+    /** Handles a question, or an offer, which the program gets unless it is too large. Returns null, or what is wrong with it. */
+    @Nullable
+    String received(Buffer request, int bytes, int kind) {
+        if (kind == Wire.OFFER) {
+            int rest = engine.options.offerBytes(session.devicesOfPeer);
+            if (bytes < rest) {
+                return "Offer of " + bytes + " bytes is malformed";
+            }
+            request.length(bytes - rest);
+            long offered = offeredBytes(request);
+            if (offered < 0) {
+                return "Offer of " + offered + " bytes";
+            }
+            if (offered <= engine.options.maxTransferSize()) {
+                messages.arrived(request);
+                return null;
+            }
+        }
         waiting.add(request);
         answer();
+        return null;
     }
 
     /** Returns the number of bytes that are offered. */
-    static long offeredBytes(Buffer offer) {
+    private static long offeredBytes(Buffer offer) {
         return offer.all.get(Wire.LONG, Wire.HEADER_BYTES + offer.length() + Wire.LENGTH_IN_EXPORT);
     }
 

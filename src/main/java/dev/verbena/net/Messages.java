@@ -339,34 +339,14 @@ final class Messages {
         }
         buffer.arrive(bytes, kind, code);
         if (kind == Wire.LOOKUP || kind == Wire.OFFER) {
-            return asked(buffer, bytes, kind);
+            return lookups.received(buffer, bytes, kind);
         }
         arrived(buffer);
         return null;
     }
 
-    /** Handles a question for an export, or an offer. Returns null, or what is wrong with it. */
-    private @Nullable String asked(Buffer buffer, int bytes, int kind) {
-        if (kind == Wire.OFFER) {
-            int rest = options.offerBytes(session.devicesOfPeer);
-            if (bytes < rest) {
-                return "Offer of " + bytes + " bytes is malformed";
-            }
-            buffer.length(bytes - rest);
-            long offered = Lookups.offeredBytes(buffer);
-            if (offered < 0) {
-                return "Offer of " + offered + " bytes";
-            }
-            if (offered <= options.maxTransferSize()) {
-                arrived(buffer);
-                return null;
-            }
-        }
-        lookups.add(buffer);
-        return null;
-    }
-
-    private void arrived(Buffer buffer) {
+    /** Keeps a message for the program. */
+    void arrived(Buffer buffer) {
         arrived[place(arrivedFirst + arrivedCount)] = buffer;
         ARRIVED.setOpaque(this, arrivedCount + 1);
         arrivalChanged();

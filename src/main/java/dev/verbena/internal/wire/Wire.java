@@ -155,7 +155,7 @@ public final class Wire {
     }
 
     private static long half(int first, int second) {
-        return (long) first << Integer.SIZE | second & 0xffff_ffffL;
+        return (long) first << Integer.SIZE | (second & 0xffff_ffffL);
     }
 
     /** Returns the kind of a message; -1 if bytes are set that no kind has. */

@@ -163,6 +163,17 @@ class SeveralDevicesPathsTest extends PathsTest {
         passUntilFirst(ends, STAY);
     }
 
+    /** It is asked from the second address in between, which does not lead there. */
+    @Test
+    void connectWaitsForAPeerThatIsSlowAtTheFirstAddress() throws Exception {
+        Fenced.stop("rdma_accept");
+        Fenced.fail("resolved", 2, EHOSTUNREACH);
+        Future<NodePair.Ends> connecting = nodes.start(nodes::connect);
+        Await.until("the first address is tried again", () -> Fenced.calls("rdma_resolve_addr") >= 3);
+        Fenced.goOn("rdma_accept");
+        assertMessagesTravel(NodePair.end(connecting));
+    }
+
     @Test
     void portThatFailsHasTheChannelTakeAnotherPathAtOnce() throws Exception {
         NodePair.Ends ends = nodes.connect();

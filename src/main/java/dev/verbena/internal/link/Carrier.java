@@ -205,19 +205,22 @@ public abstract sealed class Carrier implements Registrar permits RdmaCarrier, T
 
     /** Returns the first step to connect to a peer. */
     public Attempt attempt() {
-        return new From(0);
+        return new From(0, PATIENCE, false);
     }
 
-    /** Connects from one of this node's addresses, or else from the next one. */
+    /**
+     * Connects from one of this node's addresses, or else from the next one. If the peer has not answered one of them in time,
+     * the first one follows the last, with more time: the peer may be busy.
+     */
     final class From implements Attempt {
         private final int own;
+        private final Duration patience;
+        private final boolean slow;
 
-        From(int own) {
+        From(int own, Duration patience, boolean slow) {
             this.own = own;
-        }
-
-        private boolean isLast() {
-            return own == addresses().size() - 1;
+            this.patience = patience;
+            this.slow = slow;
         }
 
         @Override
@@ -227,7 +230,7 @@ public abstract sealed class Carrier implements Registrar permits RdmaCarrier, T
 
         @Override
         public Duration patience() {
-            return isLast() ? Deadline.FOREVER : PATIENCE;
+            return addresses().size() == 1 ? Deadline.FOREVER : patience;
         }
 
         @Override
@@ -235,7 +238,13 @@ public abstract sealed class Carrier implements Registrar permits RdmaCarrier, T
             if (failed != null && failed.isRedirected()) {
                 return this;
             }
-            return !isLast() && (late || unreachable) ? new From(own + 1) : null;
+            if (!late && !unreachable) {
+                return null;
+            }
+            boolean isLast = own == addresses().size() - 1;
+            return !isLast
+                    ? new From(own + 1, patience, slow || late)
+                    : slow || late ? new From(0, patience.multipliedBy(2), false) : null;
         }
     }
 

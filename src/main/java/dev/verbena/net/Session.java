@@ -308,7 +308,7 @@ final class Session {
         Healing mine = healing;
         if (state == SessionState.HEALING && mine != null) {
             Rail next = mine.next();
-            return next == null ? null : next.link();
+            return next == null || !next.hasConnected() ? null : next.link(); // before, no receive is posted there
         }
         return linkIfOpen();
     }

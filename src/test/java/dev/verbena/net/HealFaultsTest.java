@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -47,6 +48,9 @@ class HealFaultsTest {
     /** More calls of C than a heal has. */
     private static final int ENOUGH = 1000;
 
+    /** More messages than all receives. */
+    private static final int MANY = 50;
+
     private static final int BOTH_SIDES = 3;
     private static final long LAST = 2;
     private static final List<Long> ALL = List.of(0L, 1L, LAST);
@@ -71,9 +75,16 @@ class HealFaultsTest {
 
     /** Which sides have sent what has not travelled, and lose their connection. */
     enum Side {
-        CLIENT,
-        SERVER,
-        BOTH;
+        CLIENT(1),
+        SERVER(2),
+        BOTH(BOTH_SIDES);
+
+        /** The number of these sides, for {@link Fenced#loseBeforeAny}. */
+        private final int sides;
+
+        Side(int sides) {
+            this.sides = sides;
+        }
 
         private List<Channel> of(NodePair.Ends ends) {
             return switch (this) {
@@ -358,5 +369,133 @@ class HealFaultsTest {
     void lossAtACallWhileAClosedChannelHealsLosesNothingWithoutAnException() throws Exception {
         open(DEADLINE);
         meetAtEachCall(Closing::new, Side.CLIENT, nth -> Fenced.loseBeforeAny(nth, BOTH_SIDES));
+    }
+
+    /** Their memory is posted once over the next connection, with all others. */
+    @Test
+    void messagesThatAreClosedWhileTheNextConnectionIsMadeArePostedOnce() throws Exception {
+        open(DEADLINE);
+        NodePair.Ends ends = nodes.connect();
+        List<Message> all = new ArrayList<>();
+        for (long i = 0; i < HEALS.window(); i++) {
+            NodePair.send(ends.server(), i);
+            all.add(ends.client().receive(DEADLINE));
+        }
+        Fenced.stop("rdma_connect");
+        HealTest.cut(ends.client());
+        Fenced.awaitStopped("rdma_connect", 1);
+        all.removeFirst().close();
+        all.removeFirst().close();
+        Fenced.goOn("rdma_connect");
+        Await.until(
+                "there is another connection",
+                () -> ends.client().statistics().reconnects() == 1);
+        all.forEach(Message::close);
+        for (long i = 0; i < MANY; i++) {
+            NodePair.send(ends.server(), i);
+            assertThat(NodePair.receive(ends.client())).isEqualTo(i);
+        }
+    }
+
+    // From the connect to the close
+
+    /** What has come to the server over one channel. */
+    private static final class Came {
+        final List<Long> messages = new CopyOnWriteArrayList<>();
+        final List<Long> requests = new CopyOnWriteArrayList<>();
+    }
+
+    /** Accepts channels, and takes what comes until they end: also over one that the client does not know to be made. */
+    private Void serve(List<Came> all) throws InterruptedException {
+        while (true) {
+            Channel accepted = nodes.server.accept(DEADLINE);
+            Came came = new Came();
+            all.add(came);
+            nodes.run(() -> take(accepted, came));
+        }
+    }
+
+    private static void take(Channel accepted, Came came) throws InterruptedException {
+        try (accepted) {
+            while (true) {
+                try (Message message = accepted.receive(DEADLINE)) {
+                    long number = message.segment().get(ValueLayout.JAVA_LONG, 0);
+                    (message.isRequest() ? came.requests : came.messages).add(number);
+                    if (message.isRequest()) {
+                        message.reply().length(0).send();
+                    }
+                }
+            }
+        } catch (ChannelException end) {
+            assertThat(DOCUMENTED).contains(end.reason());
+        }
+    }
+
+    /** Connects, sends, calls and closes. Returns the reason if the channel was not made, or has ended at the close; else null. */
+    private @Nullable EndReason live(long number) throws Exception {
+        Channel channel;
+        try {
+            channel = nodes.client.connect(nodes.server.address(), DEADLINE);
+        } catch (ChannelException refused) {
+            return refused.reason();
+        }
+        RemoteMemory remote = channel.remote("table", DEADLINE);
+        for (long i : ALL) {
+            NodePair.send(channel, number + i);
+        }
+        Message request = channel.message(DEADLINE).length(Long.BYTES);
+        request.segment().set(ValueLayout.JAVA_LONG, 0, number);
+        channel.call(request, DEADLINE).close();
+        channel.writeLong(remote.slice(0, Long.BYTES), number, DEADLINE);
+        try {
+            channel.close();
+            return null;
+        } catch (ChannelException lost) {
+            return lost.reason();
+        }
+    }
+
+    /** The channel may end only while it is made, or while both sides say goodbye. Messages are lost only with an exception. */
+    @ParameterizedTest
+    @EnumSource
+    void lossAtACallWhileAChannelIsMadeAndUsedAndClosedLosesNothingWithoutAnException(Side lost) throws Exception {
+        open(HEAL);
+        int objects = Fenced.liveObjects();
+        List<Came> all = new CopyOnWriteArrayList<>();
+        Future<?> serving = nodes.run(() -> serve(all));
+        Map<String, Integer> endedBy = new TreeMap<>();
+        long n = 1;
+        for (boolean came = true; came; n += STEP) {
+            assertThat(n).isLessThan(ENOUGH);
+            long number = 10 * n;
+            Fenced.loseBeforeAny(n, lost.sides);
+            EndReason reason;
+            try {
+                reason = live(number);
+            } catch (Exception | AssertionError failed) {
+                throw new AssertionError("after a loss at call " + n + " of C, " + Fenced.hit(), failed);
+            }
+            String function = Fenced.hit();
+            came = !function.isEmpty();
+            Fenced.calm();
+            assertNothingIsLeft(function, objects);
+            List<Came> own =
+                    all.stream().filter(each -> each.messages.contains(number)).toList();
+            if (reason == null) {
+                assertThat(own)
+                        .as("after a loss at call %s of C, %s", n, function)
+                        .hasSize(1);
+                assertThat(own.getFirst().messages).containsExactly(number, number + 1, number + LAST);
+                assertThat(own.getFirst().requests).containsExactly(number);
+                assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(number);
+            } else {
+                assertThat(DOCUMENTED).contains(reason);
+                assertThat(own).hasSizeLessThan(2);
+                endedBy.merge(function + " " + reason, 1, Integer::sum);
+            }
+        }
+        System.out.println(
+                lost + ": losses up to call " + (n - 1 - STEP) + " of C, in steps of " + STEP + ", ended " + endedBy);
+        assertThat(serving.isDone()).isFalse();
     }
 }

@@ -21,6 +21,10 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
+    static class HealingFaultsTest extends HealFaultsTest {}
+
+    @FencedTest
+    @Over(Over.Wire.SEALED_RDMA)
     static class SeveralPathsTest extends SeveralDevicesPathsTest {}
 
     @FencedTest

@@ -54,7 +54,7 @@ reboot  ends a guest at once, if it has not been killed before, and starts it ag
 of the pair, 900 seconds unless given.
 
 Each guest has the wire as link e0, with the device rxe0, and a link c0 for coordination, which has no faults but those
-of the guests:
+of the guests. With '--devices 2', c0 has the device rxe1: a second path.
 
                     a               b               variable in a and b
   e0, IPv4          192.0.2.1       192.0.2.2       VERBENA_ADDRESS, VERBENA_PEER
@@ -384,7 +384,8 @@ run_pair() {
     printf '%s' "$NETEM" > "$PAIR/wire"
     exec {requests}<> "$PAIR/requests"
     if ((TIMEOUT)); then deadline=$((EPOCHSECONDS + TIMEOUT)); fi
-    options=(--kernel "$KERNEL" --device "$DEVICE" --cpus "$CPUS" --memory "$MEMORY" --timeout "$TIMEOUT")
+    options=(--kernel "$KERNEL" --device "$DEVICE" --devices "$DEVICES" --cpus "$CPUS" --memory "$MEMORY"
+        --timeout "$TIMEOUT")
     if [[ $PARALLEL == yes ]]; then options+=(--parallel); fi
     if [[ -n $ROOT_NAME ]]; then options+=(--root "$ROOT_NAME"); fi
     if [[ -n $JDK ]]; then options+=(--jdk "$JDK"); fi

@@ -396,9 +396,9 @@ class ScriptRunsTest extends StubbedScripts {
         assertThat(calls()).contains("\nDEVICES=2\n");
         assertThat(run("scripts/soft-roce", "run", "--devices", "0", "true").output())
                 .startsWith("soft-roce: --devices must be from 1 to 8, got '0'\n");
-        assertThat(run("scripts/soft-roce", "pair", "--devices", "2", "--", "true")
+        assertThat(run("scripts/soft-roce", "pair", "--devices", "3", "--", "true")
                         .output())
-                .startsWith("soft-roce: a guest of a pair has one device\n");
+                .startsWith("soft-roce: a guest of a pair has at most two devices\n");
     }
 
     @ParameterizedTest

@@ -14,14 +14,21 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A role with a node whose channels heal. The first line is the time for that, in seconds. It accepts channels, sends numbers
- * on each and takes those of the test, answers requests, and changes its end of the wire, as the test asks.
+ * A role with a node whose channels heal. The first line is the time for that, in seconds, and says whether the node has a
+ * second path. It accepts channels, sends numbers on each and takes those of the test, answers requests, and changes its end
+ * of the wire, as the test asks.
  */
 final class HealingEnd implements Role {
+    static final String PATHS = " paths";
+
+    /** The port of the second path. */
+    static final int PATH_PORT = 7174;
+
     static final String ACCEPT = "accept";
     static final String WIRE = "wire ";
     static final String RESULT = "result";
@@ -29,8 +36,8 @@ final class HealingEnd implements Role {
     /** Stops this process for a number of seconds, soon after the answer. */
     static final String STOP = "stop ";
 
+    /** Begins to remove the device. The kernel waits for the end of this process, in which librdmacm keeps the device open. */
     static final String DELETE_DEVICE = "rdma link delete rxe0";
-    static final String ADD_DEVICE = "rdma link add rxe0 type rxe netdev e0";
 
     /** The last number of both sides. */
     static final long LAST = -1;
@@ -45,6 +52,15 @@ final class HealingEnd implements Role {
                 .handshakeTimeout(DEADLINE);
     }
 
+    /** Sends numbers until a word to end. Returns how many. */
+    static long sendUntil(AtomicBoolean over, Channel channel) throws InterruptedException {
+        long i = 0;
+        for (; !over.get(); i++) {
+            NodeEnd.send(channel, i);
+        }
+        return i;
+    }
+
     /** Numbers that one side sends and the other takes, and requests of one side. */
     static final class Traffic {
         final AtomicLong taken = new AtomicLong();
@@ -53,12 +69,32 @@ final class HealingEnd implements Role {
         /** The time of the first number after the last call of {@link #watch}; 0 before. */
         private volatile long firstAt;
 
+        private volatile long lastAt;
+
+        /** The longest time between two numbers since then. */
+        private volatile long longestPause;
+
         void watch() {
+            longestPause = 0;
             firstAt = 0;
         }
 
         long firstAt() {
             return firstAt;
+        }
+
+        long longestPause() {
+            return longestPause;
+        }
+
+        private void came() {
+            long now = System.nanoTime();
+            if (firstAt == 0) {
+                firstAt = now;
+            } else {
+                longestPause = Math.max(longestPause, now - lastAt);
+            }
+            lastAt = now;
         }
 
         /** Takes numbers up to the last one, which have to come once and in order, and answers requests. */
@@ -67,9 +103,7 @@ final class HealingEnd implements Role {
             while (true) {
                 try (Message message = channel.receive(DEADLINE)) {
                     long number = message.segment().get(ValueLayout.JAVA_LONG, 0);
-                    if (firstAt == 0) {
-                        firstAt = System.nanoTime();
-                    }
+                    came();
                     long expected = (message.isRequest() ? requests : taken).getAndIncrement();
                     if (number == LAST) {
                         return null;
@@ -93,9 +127,13 @@ final class HealingEnd implements Role {
 
     @Override
     public void play(Conversation test) throws Exception {
-        Duration heal = Duration.ofSeconds(Long.parseLong(test.next()));
+        String first = test.next();
+        NodeOptions options = options(Duration.ofSeconds(Long.parseLong(first.replace(PATHS, ""))));
+        if (first.endsWith(PATHS)) {
+            options = options.paths(Laboratory.ownLink(PATH_PORT));
+        }
         try (VerbsArena arena = VerbsArena.ofShared()) {
-            Node node = Node.open(Laboratory.own(0), options(heal), arena);
+            Node node = Node.open(Laboratory.own(0), options, arena);
             test.say("" + node.address().getPort());
             for (String asked = test.next(); !asked.equals(PeerDriver.END); asked = test.next()) {
                 test.say(answer(node, asked));
@@ -118,8 +156,8 @@ final class HealingEnd implements Role {
                             "sleep 1; kill -STOP " + own + "; sleep " + asked.substring(STOP.length()) + "; kill -CONT "
                                     + own)
                     .start();
-        } else if (asked.equals(DELETE_DEVICE) || asked.equals(ADD_DEVICE)) {
-            Laboratory.run(asked.split(" "));
+        } else if (asked.equals(DELETE_DEVICE)) {
+            new ProcessBuilder(asked.split(" ")).inheritIO().start();
         } else {
             return result();
         }

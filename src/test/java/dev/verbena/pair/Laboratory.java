@@ -43,6 +43,16 @@ final class Laboratory implements AfterEachCallback {
         return new InetSocketAddress(System.getenv("VERBENA_PEER"), port);
     }
 
+    /** Returns an address of this guest on the link that has no faults. */
+    static InetSocketAddress ownLink(int port) {
+        return new InetSocketAddress(System.getenv("VERBENA_LINK"), port);
+    }
+
+    /** Returns an address of the other guest on the link that has no faults. */
+    static InetSocketAddress peerLink(int port) {
+        return new InetSocketAddress(System.getenv("VERBENA_LINK_PEER"), port);
+    }
+
     /** Returns an IPv6 address of this guest on the wire. */
     static InetSocketAddress ownSix(int port) {
         return new InetSocketAddress(System.getenv("VERBENA_SIDE").equals("a") ? "2001:db8::1" : "2001:db8::2", port);
@@ -85,7 +95,7 @@ final class Laboratory implements AfterEachCallback {
         for (; ; ) {
             Socket socket = new Socket();
             try {
-                socket.connect(new InetSocketAddress(System.getenv("VERBENA_LINK_PEER"), PeerDriver.PORT), 2000);
+                socket.connect(peerLink(PeerDriver.PORT), 2000);
                 Conversation made = new Conversation(socket);
                 made.say(role.getName());
                 conversations.add(made);

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.internal.raw.rdma_h;
+import dev.verbena.support.Fenced;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePairAttributes;
@@ -29,7 +31,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A walk over channels that lose their connections all the time, with a model that knows what must have arrived. Each channel
  * has threads that send in both directions, call, write, read, add and offer, and one that cuts connections of either side or
- * both, also while they are made, interrupts, closes, and opens the server again. Nothing that a side has accepted is lost
+ * both, also while they are made, and ports, interrupts, closes, has channels take their first path again, and opens the server
+ * again. Nothing that a side has accepted is lost
  * unless the channel ends by more than a cut, and nothing comes twice or in another order.
  */
 final class HealWalk {
@@ -41,6 +44,14 @@ final class HealWalk {
 
     private static final int CLOSES = 25;
     private static final int REOPENS = 80;
+    private static final int FAILED_PORTS = 40;
+
+    /** One of so many faults of a channel that has several paths is no fault: it tries the first one again. */
+    private static final int RETURNS = 4;
+
+    /** Longer than a channel stays on another path than the first one. */
+    private static final long STAY_NANOS = 1_000_000_000_000L;
+
     private static final int CELLS = 2;
 
     private final NodePair nodes;
@@ -112,10 +123,23 @@ final class HealWalk {
             }
             if (random.nextInt(REOPENS) == 0) {
                 openAgain();
+            } else if (random.nextInt(FAILED_PORTS) == 0 && NodePair.transport() == Transport.RDMA) {
+                failPorts(random.nextInt(3));
             } else if (life != null) {
                 life.disturb(random);
             }
         }
+    }
+
+    /** Has the first port fail, at one side or at both: all channels lose their paths there at once. */
+    private synchronized void failPorts(int whose) {
+        if (whose != 1) {
+            Fenced.raise(nodes.client.context(), rdma_h.IBV_EVENT_PORT_ERR);
+        }
+        if (whose != 0) {
+            Fenced.raise(server.context(), rdma_h.IBV_EVENT_PORT_ERR);
+        }
+        count("fault: port failed");
     }
 
     private synchronized void openAgain() {
@@ -226,8 +250,21 @@ final class HealWalk {
                 interrupt();
             } else if (by.nextInt(CLOSES) == 0) {
                 close(by.nextBoolean());
-            } else {
+            } else if (options.paths().isEmpty() || by.nextInt(RETURNS) != 0) {
                 cut(by);
+            } else {
+                takeFirstPath();
+            }
+        }
+
+        private void takeFirstPath() {
+            Session session = client.session();
+            try (var _ = session.lock.held()) {
+                Healing healing = session.healing;
+                if (healing != null) {
+                    healing.tickOpen(System.nanoTime() + STAY_NANOS);
+                    count("first path tried" + (healing.next() == null ? " not" : ""));
+                }
             }
         }
 
@@ -313,6 +350,10 @@ final class HealWalk {
                     step.run();
                 } catch (InterruptedException meanwhile) {
                     count("interrupted");
+                } catch (CallException refused) {
+                    if (!mayEnd) { // a server that leaves may answer with a fault before its goodbye
+                        throw new AssertionError("the server has refused: " + refused, refused);
+                    }
                 } catch (ChannelException | IllegalStateException end) {
                     if (mayEnd) {
                         return;

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,8 +26,17 @@ class HealWalkTest {
     private static final int CHANNELS = 4;
 
     @ParameterizedTest
-    @CsvSource({"RDMA, NONE", "TCP, NONE", "RDMA, SEALED", "TCP, SEALED"})
-    void nothingIsLostOrComesTwiceOrInAnotherOrder(Transport transport, Protection protection) throws Exception {
+    @CsvSource({
+        "RDMA, NONE,",
+        "TCP, NONE,",
+        "RDMA, SEALED,",
+        "TCP, SEALED,",
+        "RDMA, NONE, 10.9.9.2",
+        "RDMA, SEALED, 10.9.8.2",
+        "TCP, NONE, 127.0.0.2"
+    })
+    void nothingIsLostOrComesTwiceOrInAnotherOrder(
+            Transport transport, Protection protection, @Nullable String secondAddress) throws Exception {
         int before = Fenced.liveObjects();
         NodePair.over(transport);
         NodePair.protect(protection);
@@ -34,9 +45,13 @@ class HealWalkTest {
                 .operations(4)
                 .maxTransferSize(1 << 20)
                 .closeTimeout(Duration.ofSeconds(10));
+        if (secondAddress != null) {
+            options = options.paths(new InetSocketAddress(secondAddress, 0));
+        }
         try (NodePair nodes = new NodePair(options)) {
             Map<String, Long> counts = HealWalk.take(nodes, options, CHANNELS, SEED, OPERATIONS);
-            System.out.println(transport + ", " + protection + ": " + counts);
+            System.out.println(
+                    transport + ", " + protection + (secondAddress == null ? "" : ", two paths") + ": " + counts);
             assertThat(counts).containsKeys("message", "call", "write and read", "atomic", "transfer", "fault: cut");
         } finally {
             NodePair.over(Transport.RDMA);

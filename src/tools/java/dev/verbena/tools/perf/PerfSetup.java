@@ -49,10 +49,14 @@ final class PerfSetup {
     private static final Duration STEP = Duration.ofSeconds(10);
     private static final int QKEY = 0x1111_1111;
     private static final int READS = 16;
+
+    /** The number of times to send a lost packet again. Soft-RoCE takes it for no limit. */
+    private static final int RETRIES = 7;
+
     private static final ConnectionParameters OFFER = ConnectionParameters.defaults()
             .responderResources(16)
             .initiatorDepth(16)
-            .retryCount(7)
+            .retryCount(RETRIES)
             .rnrRetryCount(7);
 
     private final PerfPlan plan;
@@ -132,9 +136,10 @@ final class PerfSetup {
         return path;
     }
 
-    /** Returns the attributes of a connected queue pair that the plan sets. */
+    /** Returns the attributes of a connected queue pair that the plan sets, with as many retries as perftest has. */
     private QueuePairAttributes attributes(QueuePair pair, Endpoint peer) {
-        QueuePairAttributes path = QueuePairAttributes.none().addressVector(path(pair, peer));
+        QueuePairAttributes path =
+                QueuePairAttributes.none().addressVector(path(pair, peer)).retryCount(RETRIES);
         int mtu = plan.traffic().mtu();
         return mtu == 0 ? path : path.pathMtu(Mtu.ofBytes(mtu));
     }

@@ -60,7 +60,7 @@ final class NetCosts {
         Maker there = arena -> new Verbs(arena)::there;
         row("message there and back, polling", there, arena -> nodes(arena, options(SIZE), false), warm, rounds, 1.10);
         row("message there and back, handler", there, arena -> nodes(arena, options(SIZE), true), warm, rounds, 1.15);
-        row("call", there, NetCosts::calls, warm, rounds, 1.60);
+        row("call", there, NetCosts::calls, warm, rounds, 1.25);
         row("read by ticket", arena -> new Verbs(arena)::read, NetCosts::reads, warm, rounds, 1.15);
         SecretCosts.print(warm, rounds);
     }

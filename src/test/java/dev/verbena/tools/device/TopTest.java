@@ -166,6 +166,36 @@ class TopTest {
         assertThat(shown.toString(StandardCharsets.UTF_8)).contains("java[173]");
     }
 
+    /** To ask for the users takes a part of the next interval. */
+    @Test
+    void looksComeAtEachIntervalWhateverTheUsersTake() throws Exception {
+        Duration[] users = {Duration.ofMillis(300), Duration.ofMillis(1500), Duration.ZERO};
+        List<Duration> pauses = new ArrayList<>();
+        Made around = new Made(false, Optional.empty(), () -> {}, () -> {}, () -> {}) {
+            private Duration now = Duration.ZERO;
+
+            @Override
+            public long nanos() {
+                return now.toNanos();
+            }
+
+            @Override
+            public void pause(Duration time) throws InterruptedException {
+                super.pause(time);
+                now = now.plus(time);
+                pauses.add(time);
+            }
+
+            @Override
+            public Optional<Collection<DeviceUsers.User>> users() {
+                now = now.plus(users[pauses.size() - 1]);
+                return super.users();
+            }
+        };
+        top(around, "rxe0");
+        assertThat(pauses).containsExactly(Duration.ofSeconds(1), Duration.ofMillis(700), Duration.ZERO);
+    }
+
     @Test
     void topShowsEachIntervalByItselfUntilItIsInterrupted() throws Exception {
         String shown = top(

@@ -101,7 +101,8 @@ public final class Top {
         List<PortCounters> before = folders.counters(wanted);
         long last = around.nanos();
         do {
-            around.pause(interval);
+            Duration taken = Duration.ofNanos(around.nanos() - last); // by the users of the look before
+            around.pause(taken.compareTo(interval) < 0 ? interval.minus(taken) : Duration.ZERO);
             List<PortCounters> now = folders.counters(wanted);
             long time = around.nanos();
             double seconds = Math.max(1, time - last) / 1e9;

@@ -249,6 +249,19 @@ class ScriptRunsTest extends StubbedScripts {
         }
     }
 
+    @Test
+    void packagesAreSearchedForInNewerReleasesToo() throws Exception {
+        String stubs = """
+                debs_sources() { echo "$1" >> tried; }
+                debs_apt() { true; }
+                look() { if [[ $2 == */backports ]]; then echo "$1-2.0"; fi; }
+                """;
+        assertThat(bash("cache packages debs", stubs, "search_debs look a && echo \"$FOUND ${DEBS##*/}\"; cat tried"))
+                .isEqualTo(new Ended(0, "a-2.0 backports\nown\nbackports\n"));
+        assertThat(bash("cache packages debs", stubs, "search_debs true && echo \"none: '$FOUND'\""))
+                .isEqualTo(new Ended(0, "none: ''\n"));
+    }
+
     private static final String PACKAGE = """
             mkdir -p package/boot package/lib/modules/6.1.0-9 debs
             echo 'kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko:' > package/lib/modules/6.1.0-9/modules.dep
@@ -261,7 +274,7 @@ class ScriptRunsTest extends StubbedScripts {
 
     @Test
     void kernelIsUnpackedIntoTheCache() throws Exception {
-        Ended run = bash("cache packages kernel", PACKAGE, "kernel_unpack debs");
+        Ended run = bash("cache packages debs kernel", PACKAGE, "kernel_unpack debs");
         assertThat(run).isEqualTo(new Ended(0, "6.1.0-9"));
         assertThat(cached("kernels")).containsExactly("6.1.0-9");
     }
@@ -274,7 +287,7 @@ class ScriptRunsTest extends StubbedScripts {
                 "depmod() { return 1; }"
             })
     void cutKernelLeavesNothingInTheCache(String fault) throws Exception {
-        Ended run = bash("cache packages kernel", PACKAGE, fault, "version=$(kernel_unpack debs) || exit 9");
+        Ended run = bash("cache packages debs kernel", PACKAGE, fault, "version=$(kernel_unpack debs) || exit 9");
         assertThat(run.status()).isEqualTo(9);
         assertThat(run.output()).contains("could not unpack linux-image.deb", "is the disk full?");
         assertThat(cached("kernels")).isEmpty();

@@ -269,6 +269,15 @@ agent_option() {
     printf '%s' "-Ddev.verbena.shell.agent=$*"
 }
 
+# Sets AGENT to the command of a shell's agent. It is another one for another jar: an agent that waits has old classes.
+agent_of_shell() {
+    local fast COMMAND TRAINING INPUT
+    command_of agent
+    mapfile -t fast < <(start_options agent)
+    # shellcheck disable=SC2034  # for the scripts
+    AGENT=(java "-Ddev.verbena.shell.jar=$(stat -c %.9Y-%s "$(tools_jar)")" "${fast[@]}" "${COMMAND[@]}")
+}
+
 # Makes the cache of program $1 by a run of it, which needs no device.
 make_cache() {
     local cache COMMAND TRAINING INPUT run

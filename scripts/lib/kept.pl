@@ -4,9 +4,11 @@
 #                                seconds without a command
 #   serve FOLDER CACHES          in the guest: runs the commands. FOLDER/groups has the control groups, CACHES is the kernel's file
 #                                that drops caches
-#   run FOLDER INPUT MERGED TIMEOUT COMMAND...
+#   run FOLDER SPARE INPUT MERGED TIMEOUT COMMAND...
 #                                a client: runs the script of descriptor 3 in the guest, with its own input and output, and
-#                                returns its status. COMMAND is what it does if the guest has just ended
+#                                returns its status. COMMAND is what it does if the guest has just ended. SPARE is 'no'; 'use':
+#                                take the process that waits for the same script and streams, if there is one, and start the
+#                                next one; or 'make': only start one
 #   ask FOLDER WORD              a client: prints the keeper's answer
 use strict;
 use warnings;
@@ -23,6 +25,7 @@ use Socket;
 #   to a client     H the keeper listens   T an answer, to a question of kind Q
 use constant WINDOW => 1 << 17; # bytes on their way in one direction that were not taken: nobody stores more of a command
 use constant START_LIMIT => 180; # seconds until the first command comes
+use constant FIRST_SPARE => 1 << 31; # number of the first command that was started before a client came for it
 use constant PART   => 1 << 15; # bytes of a frame of input or output
 
 # A stream of frames, which never waits.
@@ -157,19 +160,21 @@ sub start_guest {
 
 my ($place, $caches);
 my %commands; # by their numbers
+my $spare = FIRST_SPARE; # the number of the command that waits for a client, if there is one
 my $keeper;
 
 sub serve {
     ($place, $caches) = @_;
     my @kept = keep_open();
     write_file($caches, 4); # no word in the kernel's log each time that they are dropped
+    write_file("$place/groups/cgroup.subtree_control", '+cpu');
     $keeper = Port->new(\*STDIN, \*STDOUT);
     $SIG{CHLD} = sub { }; # ends a wait
     $SIG{PIPE} = 'IGNORE';
     while (1) {
         my @all = values %commands;
         my ($read, $write) = ready(
-            (grep { defined $_->{status} } @all) ? 0.02 : @all ? 0.2 : undef,
+            (grep { defined $_->{status} } @all) ? 0.02 : (grep { $_->{number} < FIRST_SPARE } @all) ? 0.2 : undef,
             [$keeper->{in}, map { $_->{room} > 0 ? values %{ $_->{outputs} } : () } @all],
             [(length $keeper->{unsent} ? $keeper->{out} : ()), map { length $_->{unwritten} ? $_->{input} : () } @all]
         );
@@ -181,17 +186,22 @@ sub serve {
             }
             if (length $command->{unwritten} && $ready{ $command->{input} }) { write_input($command) }
         }
-        while ((my $pid = waitpid -1, POSIX::WNOHANG()) > 0) {
-            my $status = POSIX::WIFSIGNALED($?) ? 128 + POSIX::WTERMSIG($?) : POSIX::WEXITSTATUS($?);
-            for (grep { $_->{pid} == $pid } @all) {
-                $_->{status} = $status;
-                $_->{end} = time + 5;
-            }
-        }
+        note_ends();
         finish($_) for grep { defined $_->{status} } @all;
         if ($ready{ $keeper->{in} }) {
             my $frames = $keeper->receive or exit;
             obey(@$_) for @$frames;
+        }
+    }
+}
+
+sub note_ends {
+    while ((my $pid = waitpid -1, POSIX::WNOHANG()) > 0) {
+        my $status = POSIX::WIFSIGNALED($?) ? 128 + POSIX::WTERMSIG($?) : POSIX::WEXITSTATUS($?);
+        for (grep { $_->{pid} == $pid } values %commands) {
+            $_->{status} = $status;
+            $_->{end} = time + 5;
+            if ($_->{number} >= FIRST_SPARE) { $_->{outputs} = {} } # nobody reads them
         }
     }
 }
@@ -209,8 +219,7 @@ sub obey {
     my ($number, $kind, $bytes) = @_;
     my $command = $commands{$number};
     if ($kind eq 'S') {
-        $commands{$number} = eval { start($number, $bytes) } or do {
-            delete $commands{$number};
+        eval { begin($number, $bytes); 1 } or do {
             $keeper->give($number, 'E', "soft-roce: the command did not start: $@");
             $keeper->give($number, 'X', 125);
         };
@@ -231,15 +240,74 @@ sub obey {
     else { $keeper->give($number, 'A', length $bytes) } # nobody reads it
 }
 
-sub start {
+# Starts a command for a client, or gives it the one that waits.
+sub begin {
     my ($number, $bytes) = @_;
     my ($settings, $script) = split /\n/, $bytes, 2;
-    my ($input, $merged, $size) = split / /, $settings, 3;
+    my ($wanted, $input, $merged, $size) = split / /, $settings, 4;
+    my @what = ($input, $merged, $size, $script);
+    write_file($caches, 2); # what has changed on the host is seen: an unused file is looked up anew
+    if ($wanted ne 'make' && !($wanted eq 'use' && take($number, @what))) { $commands{$number} = start($number, @what) }
+    if ($wanted ne 'no') { make_spare(@what) }
+    if ($wanted eq 'make') { $keeper->give($number, 'X', 0) }
+}
+
+# Gives a client the command that waits, if it is the same one.
+sub take {
+    my ($number, @what) = @_;
+    if (!waits_for(@what)) { return 0 }
+    my $command = $commands{$number} = delete $commands{$spare};
+    $command->{number} = $number;
+    $command->{room} = WINDOW;
+    prefer($command->{group}, 1);
+    return 1;
+}
+
+# True if a command waits for a client that wants this one.
+sub waits_for {
+    my @what = @_;
+    note_ends();
+    my $command = $commands{$spare};
+    return $command && !defined $command->{status} && "@{ $command->{what} }" eq "@what";
+}
+
+# Starts a command that waits for a client, in place of another one that waits.
+sub make_spare {
+    my @what = @_;
+    if ($commands{$spare}) {
+        if (waits_for(@what)) { return }
+        end_all($commands{$spare});
+    }
+    my $command = start(++$spare, @what);
+    $command->{room} = 0; # its output waits, too
+    prefer($command->{group}, 0);
+    $commands{$spare} = $command;
+}
+
+# Has the processes of a group run like others, or else only when others don't, and be the first that a lack of memory ends.
+sub prefer {
+    my ($group, $preferred) = @_;
+    my %settings = ("$group/cpu.weight" => $preferred ? 100 : 1);
+    for (members($group)) { $settings{"/proc/$_/oom_score_adj"} = $preferred ? 0 : 1000 }
+    while (my ($name, $value) = each %settings) {
+        eval { write_file($name, $value) }; # a kernel may have no such file, and a process may have ended
+    }
+}
+
+# Returns the numbers of the processes of a group.
+sub members {
+    my ($group) = @_;
+    open my $file, '<', "$group/cgroup.procs" or return;
+    return map { /(\d+)/ } <$file>;
+}
+
+sub start {
+    my ($number, @what) = @_;
+    my ($input, $merged, $size, $script) = @what;
     my $file = "$place/$number";
     my $group = "$place/groups/$number";
     mkdir $group;
     write_file($file, $script);
-    write_file($caches, 2); # what has changed on the host is seen: an unused file is looked up anew
     my ($in, $to, $from, $out, $from_error, $error, $terminal);
     if ($input eq 'terminal') {
         ($to, $terminal) = make_terminal($size);
@@ -270,8 +338,8 @@ sub start {
     my %outputs = (O => $from);
     if (!$terminal && $merged ne 'yes') { $outputs{E} = $from_error }
     my $command = {
-        number => $number, pid => $pid, group => $group, file => $file, input => $to, unwritten => '', ended => 0,
-        terminal => $terminal, outputs => \%outputs, room => WINDOW, status => undef
+        number => $number, what => \@what, pid => $pid, group => $group, file => $file, input => $to, unwritten => '',
+        ended => 0, terminal => $terminal, outputs => \%outputs, room => WINDOW, status => undef
     };
     if ($input eq 'none') { end_input($command) }
     else { fcntl $to, F_SETFL, fcntl($to, F_GETFL, 0) | O_NONBLOCK }
@@ -339,8 +407,7 @@ sub end_input {
 # Kills the processes of a command, also those that have left its session. Returns their number.
 sub end_all {
     my ($command) = @_;
-    open my $file, '<', "$command->{group}/cgroup.procs" or return 0;
-    my @left = map { /(\d+)/ } <$file>;
+    my @left = members($command->{group});
     return kill('KILL', @left) + kill('KILL', -$command->{pid});
 }
 
@@ -387,7 +454,7 @@ sub ask {
 my $terminal_state;
 
 sub run {
-    my ($folder, $input, $merged, $timeout, @otherwise) = @_;
+    my ($folder, $spare, $input, $merged, $timeout, @otherwise) = @_;
     my $keeper = connect_to($folder);
     if (!$keeper) {
         POSIX::close(3);
@@ -408,7 +475,7 @@ sub run {
         $SIG{WINCH} = sub { $keeper->give(0, 'R', size_of_terminal()) };
         system qw(stty -ignbrk -brkint -istrip -inlcr -igncr -icrnl -ixon -opost -isig -icanon -iexten -echo -echonl min 1 time 0);
     }
-    $keeper->give(0, 'S', "$input $merged $size\n$script");
+    $keeper->give(0, 'S', "$spare $input $merged $size\n$script");
     my $room = $input eq 'none' ? 0 : WINDOW;
     my $escape = 0; # whether Ctrl-] was typed
     my $open = $input ne 'none';

@@ -10,6 +10,7 @@
 
 GIVEN=() # the options of this run that decide of what the guest is made, each as 'NAME VALUE'
 IDLE=3600
+SPARE=no # for kept.pl's part 'run'
 KEPT_NAME=$(cksum <<< "$PROJECT")
 KEPT_NAME=guest-${KEPT_NAME// /-}
 KEPT=$CACHE/guests/$KEPT_NAME
@@ -36,9 +37,10 @@ kept_guest_fits() {
 run_in_kept() {
     look_at_streams "$1"
     shift
+    if [[ $INPUT != piped ]]; then SPARE=no; fi
     DEVICE=$(kept_option device)
     ROOT_JDK=$(kept_option jdk-folder)
-    exec perl "$LIB/kept.pl" run "$KEPT" "$INPUT" "$MERGED" "$TIMEOUT" "${OTHERWISE[@]}" 3< <(guest_command "$@")
+    exec perl "$LIB/kept.pl" run "$KEPT" "$SPARE" "$INPUT" "$MERGED" "$TIMEOUT" "${OTHERWISE[@]}" 3< <(guest_command "$@")
 }
 
 # Prints an option of the guest that stays; nothing if it has just ended.
@@ -85,8 +87,21 @@ up() {
     echo "$!" > "$KEPT/pid"
     exec 7>&-
     await_kept || status=$?
-    if ((status)); then end_keeper; else trap - EXIT; fi
-    return "$status"
+    if ((status)); then
+        end_keeper
+        return "$status"
+    fi
+    trap - EXIT
+    start_agent
+}
+
+# Starts the process that runs the snippets of the next shell, if the tools are built.
+start_agent() {
+    local AGENT
+    if [[ -z ${JAVA_HOME:-} ]] || ! up_to_date "$PROJECT/target/built-tools" || ! agent_of_shell; then return 0; fi
+    if ! (TIMEOUT=0 SPARE=make OTHERWISE=(false) && run_in_kept no "${AGENT[@]}" < <(:) | cat); then
+        say 'the first shell will start without an agent that waits for it'
+    fi
 }
 
 # Waits until the guest that stays runs commands.

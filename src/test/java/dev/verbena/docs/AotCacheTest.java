@@ -173,14 +173,35 @@ class AotCacheTest {
         assertThat(use)
                 .startsWith("java ")
                 .contains("dev.verbena.tools.shell." + (line.contains("tutorial") ? "Tutorial" : "Snippets"));
-        String agent = use.substring(use.indexOf("-Ddev.verbena.shell.agent=")).split(" ")[0];
-        assertThat(agent.replace('\t', ' '))
+        String agent = agentOf(calls);
+        assertThat(agent)
                 .contains(
                         "setsid ",
                         "/soft-roce run " + (line.contains("--devices") ? "--devices 2 " : ""),
                         "-- java ",
                         " dev.verbena.tools.shell.Agent");
-        assertThat(cacheOf(agent.replace('\t', ' '))).isRegularFile().isNotEqualTo(cacheOf(use));
+        assertThat(cacheOf(agent)).isRegularFile().isNotEqualTo(cacheOf(use));
+    }
+
+    /** An agent that waits in a guest for the next shell has the classes of the jar with which it was started. */
+    @Test
+    void agentOfANewBuildIsAnotherCommand() throws Exception {
+        deviceIsHere(false);
+        run("jshell snippets.jsh");
+        String old = agentOf(run("jshell snippets.jsh"));
+        assertThat(old).contains(" --spare -- ");
+        assertThat(agentOf(run("jshell snippets.jsh"))).isEqualTo(old);
+        Files.setLastModifiedTime(
+                project.resolve("target/verbena-1-tools.jar"),
+                FileTime.from(Instant.now().minusSeconds(30)));
+        assertThat(agentOf(run("jshell snippets.jsh"))).isNotEqualTo(old);
+    }
+
+    private static String agentOf(List<String> calls) {
+        String use = calls.getLast();
+        return use.substring(use.indexOf("-Ddev.verbena.shell.agent="))
+                .split(" ")[0]
+                .replace('\t', ' ');
     }
 
     /** A cache is valid for the options about modules, and the class path, that it was made with. */

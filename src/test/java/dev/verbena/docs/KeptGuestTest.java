@@ -317,6 +317,127 @@ class KeptGuestTest extends StubbedScripts {
         assertThat(calls()).endsWith("another\n");
     }
 
+    /** A command that notes its process, and repeats a line of its input. */
+    private static final String SPARE = "touch $HOME/pid.$$; read -r line; echo $$ $line";
+
+    /** Runs it as one that may have been started ahead. */
+    private Ended spare(String environment) throws Exception {
+        return run("sh", "-c", "echo typed | " + environment + " scripts/soft-roce run --spare sh -c '" + SPARE + "'");
+    }
+
+    /** Returns the process that was started ahead: the only one of its kind that has not ended. */
+    private long waiting() {
+        Await.until("one process that waits", () -> living().size() == 1);
+        return living().getFirst();
+    }
+
+    private List<Long> living() {
+        return commands().stream().filter(StubbedScripts::runs).toList();
+    }
+
+    /** Waits until a process has a weight among those that want a processor, and among those that a lack of memory ends. */
+    private void awaitWeights(long process, String processor, String memory) {
+        Await.until("the weights", () -> {
+            try (Stream<Path> groups = Files.list(folder.resolve("commands/groups"))) {
+                Path own = groups.filter(group -> holds(group.resolve("cgroup.procs"), process + ""))
+                        .findFirst()
+                        .orElseThrow();
+                return holds(own.resolve("cpu.weight"), processor)
+                        && holds(Path.of("/proc/" + process + "/oom_score_adj"), memory);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+    }
+
+    private static boolean holds(Path file, String text) {
+        try {
+            return Files.exists(file) && Files.readString(file).strip().equals(text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void nextRunOfACommandTakesTheProcessThatWasStartedAhead() throws Exception {
+        up();
+        String first = spare("").output();
+        long waiting = waiting();
+        assertThat(first).isNotEqualTo(waiting + " typed\n");
+        awaitWeights(waiting, "1", "1000");
+        assertThat(statusLine()).matches(".*; ends in \\d+ s without a command");
+
+        Path output = folder.resolve("second");
+        Process second =
+                start(output, ProcessBuilder.Redirect.PIPE, "scripts/soft-roce", "run", "--spare", "sh", "-c", SPARE);
+        started.add(second);
+        Await.until("another process that waits", () -> living().size() == 2);
+        awaitWeights(waiting, "100", "0"); // as for any command
+        second.outputWriter().append("typed\n").close();
+        assertThat(end(second, output)).isEqualTo(new Ended(0, waiting + " typed\n"));
+        assertThat(waiting()).isNotEqualTo(waiting);
+    }
+
+    @Test
+    void otherCommandEndsTheProcessThatWasStartedAhead() throws Exception {
+        up();
+        spare("");
+        long waiting = waiting();
+        assertThat(spare("VERBENA_OTHER=1").output()).isNotEqualTo(waiting + " typed\n");
+        Await.until("the end of the old one", () -> !runs(waiting));
+        waiting();
+    }
+
+    @Test
+    void processThatHasEndedIsNotTaken() throws Exception {
+        up();
+        spare("");
+        long waiting = waiting();
+        assertThat(run("sh", "-c", "kill -KILL " + waiting).status()).isZero();
+        assertThat(spare("")).matches(run -> run.status() == 0 && run.output().matches("\\d+ typed\n"));
+        assertThat(waiting()).isNotEqualTo(waiting);
+    }
+
+    @Test
+    void processThatWasTakenEndsWithItsClient() throws Exception {
+        up();
+        spare("");
+        long waiting = waiting();
+        Process client = start(
+                folder.resolve("second"),
+                ProcessBuilder.Redirect.PIPE,
+                "scripts/soft-roce",
+                "run",
+                "--spare",
+                "sh",
+                "-c",
+                SPARE);
+        started.add(client);
+        Await.until("another process that waits", () -> living().size() == 2);
+        client.destroyForcibly();
+        Await.until("the end of the first one", () -> !runs(waiting));
+    }
+
+    /** Without a build of the tools, or with an old one, the shell builds first. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void agentOfTheNextShellStartsIfTheToolsAreBuilt(boolean built) throws Exception {
+        program(
+                folder.resolve("jdk/bin/java"),
+                "echo \"agent ${@: -1}\" >> $HOME/calls; touch $HOME/pid.$$; read -r line");
+        write(folder.resolve("jdk/release"), "JAVA_VERSION=\"24.0.1\"\n"); // which has no cache
+        write(project.resolve("pom.xml"), "<project><version>1</version></project>");
+        if (built) {
+            write(project.resolve("target/verbena-1-tools.jar"), "");
+            write(project.resolve("target/built-tools"), "");
+        }
+        up();
+        if (built) {
+            waiting();
+        }
+        assertThat(calls().contains("agent dev.verbena.tools.shell.Agent")).isEqualTo(built);
+    }
+
     @Test
     void guestThatDoesNotStartIsExplained() throws Exception {
         stub("qemu-stub", "echo 'no memory' >&2; exit 1");

@@ -38,6 +38,11 @@ public final class Agent {
      */
     public static void main(String[] args) throws IOException {
         CountDownLatch ended = new CountDownLatch(1);
+        try {
+            Rehearsal.run(System.in);
+        } catch (Exception | LinkageError failed) {
+            // For example, there is no device. The snippet that needs one will tell.
+        }
         serve(System.in, new FileOutputStream(FileDescriptor.out), ended);
         ended.countDown();
         System.exit(0); // although threads of snippets may run

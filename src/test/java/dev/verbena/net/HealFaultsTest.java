@@ -388,8 +388,7 @@ class HealFaultsTest {
         all.removeFirst().close();
         Fenced.goOn("rdma_connect");
         Await.until(
-                "there is another connection",
-                () -> ends.client().statistics().reconnects() == 1);
+                "there is another connection", () -> ends.client().statistics().reconnects() == 1);
         all.forEach(Message::close);
         for (long i = 0; i < MANY; i++) {
             NodePair.send(ends.server(), i);

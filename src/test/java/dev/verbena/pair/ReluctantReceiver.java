@@ -10,7 +10,7 @@ import dev.verbena.tools.ToolRun;
 /** A role that accepts one connection, and receives nothing before it is asked to. Tells its port first. */
 final class ReluctantReceiver implements Role {
     /** Asks for a look of {@code verbena top}, in one line. */
-    static final String TOP = "top";
+    static final String LOOK = "look";
 
     /** Lets {@link Messages#COUNT} messages in. */
     static final String RECEIVE = "receive";
@@ -23,7 +23,7 @@ final class ReluctantReceiver implements Role {
             Connection connection = listener.awaitConnection(DEADLINE);
             Messages buffers = new Messages(connection);
             connection.accept(DEADLINE);
-            while (test.next().equals(TOP)) {
+            while (test.next().equals(LOOK)) {
                 test.say(ToolRun.of("top", "--once", "rxe0").out().replace('\n', '\t'));
             }
             for (int i = 0; i < Messages.COUNT; i++) {

@@ -80,7 +80,7 @@ class TopToolOnWireTest {
                     () -> look().contains("HURTS  the peer had no receive for a message: "));
             awaitLook("slow receiver, at the receiver", () -> {
                 try {
-                    return receiver.ask(ReluctantReceiver.TOP)
+                    return receiver.ask(ReluctantReceiver.LOOK)
                             .contains("HURTS  this side had no receive for a message: ");
                 } catch (IOException e) {
                     throw new AssertionError(e);

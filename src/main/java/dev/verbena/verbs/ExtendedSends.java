@@ -4,6 +4,7 @@ import static dev.verbena.verbs.QueuePairOptions.OPERATIONS;
 import static dev.verbena.verbs.QueuePairOptions.TYPE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.internal.ContextVerb;
@@ -48,21 +49,34 @@ final class ExtendedSends {
 
     private static final boolean[] CARRY_DATA = new boolean[Operation.CODES];
 
+    /** Sends, writes and reads, a bit for each code: the operations of most programs. */
+    private static final int USUAL;
+
+    /** The operations whose requests are written by {@code SendBatch.put}, and so can take another range. */
+    static final int RANGED;
+
     static {
+        int usual = 0;
         for (int code = 0; code < Operation.CODES; code++) {
             SHAPES[code] = Operation.of(code).shape();
             CARRY_DATA[code] = Operation.of(code).carriesData();
+            boolean plain = SHAPES[code] == Operation.Shape.SEND || SHAPES[code] == Operation.Shape.REMOTE;
+            usual |= plain && CARRY_DATA[code] ? 1 << code : 0;
         }
+        USUAL = usual;
+        int ranged = 0;
+        for (Operation operation : new Operation[] {
+            Operation.SEND,
+            Operation.SEND_WITH_IMMEDIATE,
+            Operation.SEND_WITH_INVALIDATE,
+            Operation.RDMA_WRITE,
+            Operation.RDMA_WRITE_WITH_IMMEDIATE,
+            Operation.RDMA_READ
+        }) {
+            ranged |= 1 << operation.code();
+        }
+        RANGED = ranged;
     }
-
-    /** Sends, writes and reads, a bit for each code: the operations of most programs. */
-    private static final int USUAL = 1 << SendBatch.SEND | 1 << SendBatch.RDMA_WRITE | 1 << SendBatch.RDMA_READ;
-
-    /** The operations whose requests are written by {@code SendBatch.put}, and so can take another range. */
-    static final int RANGED = USUAL
-            | 1 << Operation.SEND_WITH_IMMEDIATE.code()
-            | 1 << Operation.SEND_WITH_INVALIDATE.code()
-            | 1 << Operation.RDMA_WRITE_WITH_IMMEDIATE.code();
 
     private static final int NEXT_WORD = (int) NEXT / Long.BYTES;
 
@@ -325,15 +339,63 @@ final class ExtendedSends {
     }
 
     private void build(long request, int opcode, int sendFlags) {
-        Operation.Shape shape = SHAPES[opcode];
-        calls.call(
-                builders[opcode],
-                queue,
-                shape.argument(0, request),
-                shape.argument(1, request),
-                shape.argument(2, request),
-                shape.argument(3, request),
-                shape.argument(4, request));
+        MemorySegment function = builders[opcode];
+        switch (SHAPES[opcode]) {
+            case SEND -> calls.call(function, queue);
+            case IMMEDIATE_OR_KEY -> calls.call(function, queue, word(request + SendBatch.IMMEDIATE));
+            case REMOTE ->
+                call(
+                        function,
+                        word(request + SendBatch.REMOTE_KEY),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        0,
+                        0);
+            case REMOTE_IMMEDIATE ->
+                call(
+                        function,
+                        word(request + SendBatch.REMOTE_KEY),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        word(request + SendBatch.IMMEDIATE),
+                        0);
+            case ATOMIC ->
+                call(
+                        function,
+                        word(request + SendBatch.ATOMIC_KEY),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.SWAP));
+            case ATOMIC_WRITE ->
+                call(
+                        function,
+                        word(request + SendBatch.ATOMIC_KEY),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        request + SendBatch.COMPARE_ADD,
+                        0);
+            case BIND ->
+                call(
+                        function,
+                        MEMORY.get(JAVA_LONG, request + SendBatch.WINDOW),
+                        word(request + SendBatch.WINDOW_KEY),
+                        request + SendBatch.BIND_INFO,
+                        0);
+            case TSO ->
+                call(
+                        function,
+                        MEMORY.get(JAVA_LONG, request + SendBatch.TSO_HEADER),
+                        Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_HEADER_SIZE)),
+                        Short.toUnsignedLong(MEMORY.get(JAVA_SHORT, request + SendBatch.TSO_MSS)),
+                        0);
+            case FLUSH ->
+                calls.call(
+                        function,
+                        queue,
+                        word(request + SendBatch.ATOMIC_KEY),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.REMOTE_ADDRESS),
+                        MEMORY.get(JAVA_LONG, request + SendBatch.COMPARE_ADD),
+                        word(request + SendBatch.SWAP),
+                        word(request + SendBatch.SWAP + Integer.BYTES));
+            case NONE -> throw new AssertionError(Operation.of(opcode));
+        }
         if (isOf(QueuePairType.UD)) {
             call(
                     setAddress,

@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
 import dev.verbena.CName;
-import dev.verbena.internal.Memory;
 import dev.verbena.internal.raw.ibv_qp_ex;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.QueuePairType;
@@ -100,73 +99,28 @@ public enum Operation {
     private final boolean carriesData;
     private final Transports transports;
 
-    /** The arguments of a function that builds a request on an extended queue pair: fields of {@code struct ibv_send_wr}. */
+    /** The arguments of the function that builds a request on an extended queue pair. */
     enum Shape {
         /** No arguments: a send. */
         SEND,
-        /** Immediate data or a key: both lie in the same field. */
-        IMMEDIATE_OR_KEY(word(SendBatch.IMMEDIATE)),
-        REMOTE(word(SendBatch.REMOTE_KEY), number(SendBatch.REMOTE_ADDRESS)),
-        REMOTE_IMMEDIATE(word(SendBatch.REMOTE_KEY), number(SendBatch.REMOTE_ADDRESS), word(SendBatch.IMMEDIATE)),
-        /** The remote memory and two operands; an addition has one and ignores the other. */
-        ATOMIC(
-                word(SendBatch.ATOMIC_KEY),
-                number(SendBatch.REMOTE_ADDRESS),
-                number(SendBatch.COMPARE_ADD),
-                number(SendBatch.SWAP)),
-        /** The remote memory and a pointer to the 8 bytes to write. */
-        ATOMIC_WRITE(word(SendBatch.ATOMIC_KEY), number(SendBatch.REMOTE_ADDRESS), pointer(SendBatch.COMPARE_ADD)),
+        /** One word, which is immediate data or a key: both lie in the same field of a request. */
+        IMMEDIATE_OR_KEY,
+        /** The remote key and address. */
+        REMOTE,
+        /** The remote key and address, and immediate data. */
+        REMOTE_IMMEDIATE,
+        /** The remote key and address, and two operands; an addition has one and ignores the other. */
+        ATOMIC,
+        /** The remote key and address, and a pointer to the 8 bytes to write. */
+        ATOMIC_WRITE,
         /** A window, its next key, and the part of a region. */
-        BIND(number(SendBatch.WINDOW), word(SendBatch.WINDOW_KEY), pointer(SendBatch.BIND_INFO)),
+        BIND,
         /** A header, its length, and the segment size. */
-        TSO(number(SendBatch.TSO_HEADER), half(SendBatch.TSO_HEADER_SIZE), half(SendBatch.TSO_MSS)),
+        TSO,
         /** The remote key, address and length, the placement and the range. */
-        FLUSH(
-                word(SendBatch.ATOMIC_KEY),
-                number(SendBatch.REMOTE_ADDRESS),
-                number(SendBatch.COMPARE_ADD),
-                word(SendBatch.SWAP),
-                word(SendBatch.SWAP + Integer.BYTES)),
+        FLUSH,
         /** The operation has no such function. */
-        NONE;
-
-        /** The largest number of arguments. C leaves arguments unread that a function does not take. */
-        private static final int MOST = 5;
-
-        /** Each argument's offset in a request, above the bits that say what is there. */
-        private final int[] arguments;
-
-        Shape(int... arguments) {
-            this.arguments = Arrays.copyOf(arguments, MOST);
-        }
-
-        private static int half(long offset) {
-            return (int) offset << 2 | 3;
-        }
-
-        private static int word(long offset) {
-            return (int) offset << 2 | 2;
-        }
-
-        private static int number(long offset) {
-            return (int) offset << 2 | 1;
-        }
-
-        private static int pointer(long offset) {
-            return (int) offset << 2;
-        }
-
-        /** Returns an argument for a request. */
-        long argument(int index, long request) {
-            int argument = arguments[index];
-            long at = request + (argument >> 2);
-            return switch (argument & 3) {
-                case 3 -> Short.toUnsignedLong(Memory.getShort(at));
-                case 2 -> Integer.toUnsignedLong(Memory.getInt(at));
-                case 1 -> Memory.getLong(at);
-                default -> at;
-            };
-        }
+        NONE
     }
 
     /** True if a request names local memory that data is read from or written to. */

@@ -63,9 +63,9 @@ public final class SendBatch extends WorkBatch<SendBatch> {
 
     // The codes of the usual operations. As constants they cost the data path nothing; the field of an enum constant
     // does.
-    static final int SEND = rdma_h.IBV_WR_SEND;
-    static final int RDMA_WRITE = rdma_h.IBV_WR_RDMA_WRITE;
-    static final int RDMA_READ = rdma_h.IBV_WR_RDMA_READ;
+    static final int SEND = Operation.SEND.code();
+    static final int RDMA_WRITE = Operation.RDMA_WRITE.code();
+    static final int RDMA_READ = Operation.RDMA_READ.code();
 
     static final int FLAGS_WORD = (int) FLAGS / Long.BYTES;
     static final int REMOTE_ADDRESS_WORD = (int) REMOTE_ADDRESS / Long.BYTES;

@@ -139,9 +139,9 @@ final class SharedGuard {
     }
 
     int enter() {
-        StackRoom.forExit();
         Thread known = holder;
-        if (known == Thread.currentThread() || claims(known)) {
+        boolean isOther = StackRoom.forExit(known != Thread.currentThread());
+        if (!isOther || claims(known)) {
             // HotSpot keeps the order of these two accesses. That is enough, because closing fences all threads.
             BUSY.setOpaque(this, true);
             if (closed) {

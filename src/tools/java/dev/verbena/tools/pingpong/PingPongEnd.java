@@ -287,8 +287,16 @@ final class PingPongEnd {
         receives.post();
     }
 
-    /** Sends and receives all messages. The client begins. */
-    void play() throws InterruptedException {
+    /**
+     * Sends and receives messages. The client begins.
+     *
+     * @param before the number of messages each way before those that are measured
+     * @param measured the number of messages each way that are measured
+     * @return the nanoseconds of the latter
+     */
+    long play(int before, int measured) throws InterruptedException {
+        long start = System.nanoTime();
+        int rounds = before + measured;
         for (Link link : links) {
             link.receiving = true;
             if (isClient()) {
@@ -297,7 +305,7 @@ final class PingPongEnd {
         }
         int sends = 0;
         int receipts = 0;
-        while (sends < iterations || receipts < iterations) {
+        while (sends < rounds || receipts < rounds) {
             await(sends, receipts);
             while (done.next()) {
                 done.orThrow();
@@ -306,7 +314,9 @@ final class PingPongEnd {
                     sends++;
                     link.sending = false;
                 } else {
-                    receipts++;
+                    if (++receipts == before) {
+                        start = System.nanoTime();
+                    }
                     link.receiving = false;
                     if (--posted <= links.size()) {
                         postReceives();
@@ -315,12 +325,13 @@ final class PingPongEnd {
                 if (done instanceof ExtendedCompletions extended) {
                     clock(extended.timestamp());
                 }
-                if (!link.sending && !link.receiving && sends < iterations) {
+                if (!link.sending && !link.receiving && sends < rounds) {
                     link.receiving = true;
                     send(link);
                 }
             }
         }
+        return System.nanoTime() - start;
     }
 
     private void await(int sends, int receipts) throws InterruptedException {

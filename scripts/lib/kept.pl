@@ -259,7 +259,7 @@ sub take {
     my $command = $commands{$number} = delete $commands{$spare};
     $command->{number} = $number;
     $command->{room} = WINDOW;
-    prefer($command->{group}, 1);
+    prefer($command, 1);
     return 1;
 }
 
@@ -280,15 +280,18 @@ sub make_spare {
     }
     my $command = start(++$spare, @what);
     $command->{room} = 0; # its output waits, too
-    prefer($command->{group}, 0);
+    prefer($command, 0);
     $commands{$spare} = $command;
 }
 
-# Has the processes of a group run like others, or else only when others don't, and be the first that a lack of memory ends.
+# Has the processes of a command run like others, or else only when others don't, and be the first that a lack of memory ends.
 sub prefer {
-    my ($group, $preferred) = @_;
+    my ($command, $preferred) = @_;
+    my $group = $command->{group};
     my %settings = ("$group/cpu.weight" => $preferred ? 100 : 1);
-    for (members($group)) { $settings{"/proc/$_/oom_score_adj"} = $preferred ? 0 : 1000 }
+    for ($command->{pid}, members($group)) { # the first one may be entering the group just now
+        $settings{"/proc/$_/oom_score_adj"} = $preferred ? 0 : 1000;
+    }
     while (my ($name, $value) = each %settings) {
         eval { write_file($name, $value) }; # a kernel may have no such file, and a process may have ended
     }

@@ -104,7 +104,7 @@ final class Rehearsal {
             remote.segment().setString(0, "read");
             left.pair().postRead(1, left.buffer(), remote.remote());
             WorkCompletion done = left.queue().await(TIMEOUT).orThrow();
-            List.of(pair, done, left.buffer().segment().getString(0), context.port(1), context.gids())
+            String _ = List.of(pair, done, left.buffer().segment().getString(0), context.port(1), context.gids())
                     .toString();
         }
     }
@@ -112,7 +112,8 @@ final class Rehearsal {
     private static void nodes() throws Exception {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             Context context = Shell.devices().getFirst().open(arena);
-            NodePair.connect(new InetSocketAddress(context.bestGid(1).gid().toInetAddress(), 0), arena)
+            String _ = NodePair.connect(
+                            new InetSocketAddress(context.bestGid(1).gid().toInetAddress(), 0), arena)
                     .toString();
         }
     }

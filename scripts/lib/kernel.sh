@@ -150,6 +150,7 @@ kernel_fetch() {
     say "fetching $name into $CACHE (it is not installed)"
     debs=$(mktemp -d "$kernels/.debs.XXXXXX")
     # Some distributions split image and modules; the modules are among the image's dependencies.
+    # shellcheck disable=SC2153  # set by search_debs in debs.sh
     debs_apt "$DEBS" apt-cache depends "$name" | sed -n 's/^ *|\?Depends: *//p' |
         grep -E '^linux-(modules|binary)' > "$debs/names" || true
     debs_apt "$DEBS" apt-cache pkgnames "linux-modules-extra-${name#linux-image-}" >> "$debs/names"

@@ -241,10 +241,11 @@ public abstract sealed class Carrier implements Registrar permits RdmaCarrier, T
             if (!late && !unreachable) {
                 return null;
             }
-            boolean isLast = own == addresses().size() - 1;
-            return !isLast
-                    ? new From(own + 1, patience, slow || late)
-                    : slow || late ? new From(0, patience.multipliedBy(2), false) : null;
+            boolean isSlow = slow || late;
+            if (own < addresses().size() - 1) {
+                return new From(own + 1, patience, isSlow);
+            }
+            return isSlow ? new From(0, Deadline.sum(patience, patience), false) : null;
         }
     }
 

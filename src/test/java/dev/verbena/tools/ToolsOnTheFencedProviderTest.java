@@ -17,10 +17,8 @@ import dev.verbena.tools.perf.PerfWarmUp;
 import dev.verbena.tools.perf.ShortWarmUps;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.QueuePairType;
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -258,39 +256,6 @@ class ToolsOnTheFencedProviderTest {
         ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
         assertThat(served.status()).as(served.toString()).isZero();
         assertThat(client.status()).as(client.toString()).isZero();
-    }
-
-    private static ToolRun runWithTurns(List<String> words, String... more) {
-        InputStream before = System.in;
-        System.setIn(new ByteArrayInputStream("turn\nturn\nend\n".getBytes(US_ASCII)));
-        try {
-            return run(words, more);
-        } finally {
-            System.setIn(before);
-        }
-    }
-
-    private static void assertTookTwoTurns(ToolRun client) {
-        assertThat(client.status()).as(client.toString()).isZero();
-        assertThat(client.out()).matches("ready\n(20 iters in [0-9.]+ seconds = [0-9.]+ usec/iter\n){2}");
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"", "-e "})
-    void pingPongTakesTurns(String option) throws Exception {
-        List<String> words =
-                List.of(("rc-pingpong --turns=1 -n 20 " + option + "-p " + Listening.freePort()).split(" "));
-        FutureTask<ToolRun> server = new FutureTask<>(() -> run(words));
-        Thread.ofPlatform().daemon().start(server);
-        Listening.await(Integer.parseInt(words.getLast()), () -> !server.isDone());
-        assertTookTwoTurns(runWithTurns(words, "127.0.0.1"));
-        ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
-        assertThat(served.status()).as(served.toString()).isZero();
-    }
-
-    @Test
-    void messagesThroughTheConnectionLayerTakeTurns() {
-        assertTookTwoTurns(runWithTurns(List.of("perf", "--net", "--self", "-b", "10.9.9.1", "-n", "20"), "--turns=1"));
     }
 
     @ParameterizedTest

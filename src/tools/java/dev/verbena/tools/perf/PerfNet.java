@@ -12,7 +12,6 @@ import dev.verbena.net.Transfer;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.SecretFile;
 import dev.verbena.tools.command.Tool;
-import dev.verbena.tools.command.Turns;
 import dev.verbena.tools.page.Json;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.Device;
@@ -50,8 +49,6 @@ final class PerfNet {
               -p, --port=PORT       port of the connection manager (default: 18515)
               --secret-file=FILE    seal messages and transfers with the secret in a file,
                                     the same at both ends; reads are in the clear
-              --turns=COUNT         send COUNT messages there and back first, then those to
-                                    measure for each line 'turn' of the input
               --json                print JSON instead of a table
               --net                 through nodes and channels, as above
               --self                both ends in this process, as above
@@ -235,7 +232,7 @@ final class PerfNet {
 
     // Client
 
-    private void measure(InetSocketAddress server, VerbsArena arena) throws IOException, InterruptedException {
+    private void measure(InetSocketAddress server, VerbsArena arena) throws InterruptedException {
         Node node = options.has("-b") || options.has("--self")
                 ? open(new InetSocketAddress(own(arena).getAddress(), 0), arena)
                 : Node.openTowards(server, sizes(), arena);
@@ -244,11 +241,6 @@ final class PerfNet {
             if (size > channel.maxMessageSize()) {
                 throw options.usage(
                         "--size must be at most " + channel.maxMessageSize() + ": start the server with it");
-            }
-            if (options.has("--turns")) {
-                int warm = options.number("--turns", 0, 0, Integer.MAX_VALUE);
-                Turns.lead(warm, iterations, () -> messages(node, channel), out);
-                return;
             }
             LocalMemory local = node.register(arena.allocate(size, 64), AccessFlag.LOCAL_WRITE);
             RemoteMemory remote = channel.remote(EXPORT, PATIENCE).slice(0, size);
@@ -319,18 +311,6 @@ final class PerfNet {
             poll(node, () -> channel.trySend(message) ? message : null);
             poll(node, channel::pollReceive).close();
         }
-    }
-
-    /** Sends the messages of a turn, and returns the nanoseconds of those that are measured. */
-    private long messages(Node node, Channel channel) throws InterruptedException {
-        long start = 0;
-        for (int i = -Turns.BEFORE; i < iterations; i++) {
-            if (i == 0) {
-                start = System.nanoTime();
-            }
-            message(node, channel);
-        }
-        return System.nanoTime() - start;
     }
 
     private void call(Node node, Channel channel) throws InterruptedException {

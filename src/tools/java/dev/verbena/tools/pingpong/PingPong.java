@@ -4,7 +4,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.tools.command.Options;
 import dev.verbena.tools.command.Tcp;
 import dev.verbena.tools.command.Tool;
-import dev.verbena.tools.command.Turns;
 import dev.verbena.tools.device.Gids;
 import dev.verbena.verbs.address.Endpoint;
 import java.io.IOException;
@@ -23,9 +22,6 @@ public final class PingPong {
 
     /** Time limit for connecting and the exchange of endpoints. */
     private static final Duration HANDSHAKE = Duration.ofSeconds(60);
-
-    /** Time limit for the peer's next turn. */
-    private static final Duration NEXT_TURN = Duration.ofMinutes(10);
 
     private static final int PORT = 18_515;
 
@@ -70,8 +66,6 @@ public final class PingPong {
                       -l, --sl=LEVEL        service level
                       -e, --events          sleep until a completion arrives instead of polling
                       -c, --chk             mark the messages (client), check the marks (server)
-                      --turns=COUNT         exchange COUNT messages first, then all for each
-                                              line 'turn' of the client's input; both sides
                     """.formatted(tool, size) + own).stripTrailing();
         }
 
@@ -108,10 +102,7 @@ public final class PingPong {
 
     private int run() throws IOException, InterruptedException {
         List<Endpoint> mine = end.endpoints();
-        boolean turns = options.has("--turns");
-        if (!turns) {
-            mine.forEach(endpoint -> show("local address: ", endpoint));
-        }
+        mine.forEach(endpoint -> show("local address: ", endpoint));
         List<Endpoint> theirs;
         String host = options.operand(0); // empty for a server
         int records = kind == Kind.SRQ ? MAX_PAIRS : 1;
@@ -119,20 +110,16 @@ public final class PingPong {
             theirs = host.isEmpty()
                     ? Handshake.asServer(peer, mine, records, end::connect)
                     : Handshake.asClient(peer, mine, records, end::connect);
-            if (turns) {
-                peer.patience(NEXT_TURN);
-                takeTurns(peer);
-                return Tool.OK;
-            }
         }
         theirs.forEach(endpoint -> show("remote address:", endpoint));
+        long start = System.nanoTime();
+        end.play();
+        double seconds = (System.nanoTime() - start) / 1e9;
         int rounds = end.iterations();
-        long nanos = end.play(0, rounds);
-        double seconds = nanos / 1e9;
         long bytes = (long) end.size() * rounds * 2;
         out.printf(
                 Locale.ROOT, "%d bytes in %.2f seconds = %.2f Mbit/sec%n", bytes, seconds, bytes * 8 / seconds / 1e6);
-        out.println(Turns.result(rounds, nanos));
+        out.printf(Locale.ROOT, "%d iters in %.2f seconds = %.2f usec/iter%n", rounds, seconds, seconds * 1e6 / rounds);
         if (options.has("-t")) {
             out.print(end.clockCycles());
         }
@@ -140,26 +127,6 @@ public final class PingPong {
             end.check();
         }
         return Tool.OK;
-    }
-
-    /** Takes turns, of which the client tells the server. No message of a turn may reach the server within the last one. */
-    private void takeTurns(Tcp peer) throws IOException, InterruptedException {
-        byte[] another = {1};
-        Turns.Turn play = () -> end.play(Turns.BEFORE, end.iterations());
-        if (options.operand(0).isEmpty()) {
-            while (peer.read(1, "a turn")[0] != 0) {
-                peer.write(another, "a turn");
-                play.take();
-            }
-            return;
-        }
-        Turns.Turn led = () -> {
-            peer.write(another, "a turn");
-            peer.read(1, "a turn");
-            return play.take();
-        };
-        Turns.lead(options.number("--turns", 0, 0, Integer.MAX_VALUE), end.iterations(), led, out);
-        peer.write(new byte[1], "the last turn");
     }
 
     private void show(String which, Endpoint endpoint) {

@@ -133,9 +133,7 @@ public final class Wire {
 
     // The header of a message
 
-    // It has two halves of 8 bytes: kind and call, and granted; sequence, and received. One access to each makes it
-    // small
-    // enough to be inlined.
+    // It has two halves: kind, call and granted; sequence and received. With one access to each, methods are inlined.
     private static final long TOTALS_AT = 8;
     private static final int KIND_SHIFT = 24;
 

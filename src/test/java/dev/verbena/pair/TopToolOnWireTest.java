@@ -3,10 +3,7 @@ package dev.verbena.pair;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.support.Await;
-import dev.verbena.tools.ToolRun;
 import dev.verbena.verbs.WorkCompletion;
-import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -36,32 +33,19 @@ class TopToolOnWireTest {
         });
     }
 
-    private static String look() {
-        return ToolRun.of("top", "--once", "rxe0").out();
-    }
-
-    /** Waits for a look with a text, and prints how long it took, which nothing depends on. */
-    private static void awaitLook(String what, BooleanSupplier hasText) {
-        long begin = System.nanoTime();
-        Await.until(what, hasText);
-        System.out.printf("%s: seen after %.1f s%n", what, (System.nanoTime() - begin) / 1e9);
-    }
-
     @Test
     void packetsToThePeerAreLost() throws Exception {
         Conversation receiver = laboratory.start(Receiver.class);
         AtomicBoolean seen = new AtomicBoolean();
-        try (Sender sender = new Sender(receiver, Laboratory.PATIENT)) {
+        try (Sender sender = new Sender(receiver, Laboratory.PATIENT);
+                TopScreen screen = new TopScreen()) {
             CompletableFuture<Optional<WorkCompletion>> sending = send(sender, seen::get, 1);
-            look(); // loads the classes
             laboratory.request("wire netem limit 100000 loss 20%");
-            awaitLook("loss, at the sender", () -> {
-                String shown = look();
-                assertThat(shown).doesNotContain("had no receive for a message");
-                return shown.contains("HURTS  packets to the peer, or its answers, were lost or late: ");
-            });
+            screen.awaitTrouble(
+                    "completer_retry_err", "HURTS  packets to the peer, or its answers, were lost or late: ");
             seen.set(true);
             assertThat(sending.get(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isEmpty();
+            assertThat(screen.text()).doesNotContain("had no receive for a message");
         }
         receiver.end();
     }
@@ -70,22 +54,14 @@ class TopToolOnWireTest {
     @Test
     void receiverPostsNoReceive() throws Exception {
         Conversation receiver = laboratory.start(ReluctantReceiver.class);
-        look();
-        try (Sender sender = new Sender(receiver, Laboratory.PATIENT)) {
+        try (Sender sender = new Sender(receiver, Laboratory.PATIENT);
+                TopScreen screen = new TopScreen()) {
             AtomicBoolean once = new AtomicBoolean();
             CompletableFuture<Optional<WorkCompletion>> sending =
                     send(sender, () -> once.getAndSet(true), Messages.COUNT);
-            awaitLook(
-                    "slow receiver, at the sender",
-                    () -> look().contains("HURTS  the peer had no receive for a message: "));
-            awaitLook("slow receiver, at the receiver", () -> {
-                try {
-                    return receiver.ask(ReluctantReceiver.LOOK)
-                            .contains("HURTS  this side had no receive for a message: ");
-                } catch (IOException e) {
-                    throw new AssertionError(e);
-                }
-            });
+            screen.awaitTrouble("rcvd_rnr_err", "HURTS  the peer had no receive for a message: ");
+            assertThat(receiver.ask("HURTS  this side had no receive for a message: "))
+                    .isEqualTo("shown");
             assertThat(sending).isNotDone();
             receiver.say(ReluctantReceiver.RECEIVE);
             assertThat(sending.get(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isEmpty();

@@ -166,7 +166,7 @@ class TopTest {
         assertThat(shown.toString(StandardCharsets.UTF_8)).contains("java[173]");
     }
 
-    /** To ask for the users takes a part of the next interval. */
+    /** The first look comes soon. To ask for the users takes a part of the next interval. */
     @Test
     void looksComeAtEachIntervalWhateverTheUsersTake() throws Exception {
         Duration[] users = {Duration.ofMillis(300), Duration.ofMillis(1500), Duration.ZERO};
@@ -193,7 +193,7 @@ class TopTest {
             }
         };
         top(around, "rxe0");
-        assertThat(pauses).containsExactly(Duration.ofSeconds(1), Duration.ofMillis(700), Duration.ZERO);
+        assertThat(pauses).containsExactly(Duration.ofMillis(250), Duration.ofMillis(700), Duration.ZERO);
     }
 
     @Test

@@ -26,9 +26,13 @@ public final class Top {
             Shows trouble and traffic of ports while they happen, the port with the worst
             trouble first, and the processes that use the devices, if there is the program
             'rdma' of iproute2. Needs neither root nor libibverbs. Ctrl-C ends it.
-              -n, --interval=SECONDS   the time between two looks (default: 1)
-              --once                   ends after one interval
+              -n, --interval=SECONDS   the time between two looks (default: 1); the first
+                                       one comes after a quarter of a second
+              --once                   looks once, after one interval
               --json                   prints JSON for each interval""";
+
+    /** The time until the first look, so that trouble that is there already shows at once. */
+    private static final Duration FIRST_LOOK = Duration.ofMillis(250);
 
     private static final String CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
@@ -100,9 +104,11 @@ public final class Top {
         Top top = new Top(folders, out);
         List<PortCounters> before = folders.counters(wanted);
         long last = around.nanos();
+        Duration wait = options.has("--once") ? interval : FIRST_LOOK;
         do {
             Duration taken = Duration.ofNanos(around.nanos() - last); // by the users of the look before
-            around.pause(taken.compareTo(interval) < 0 ? interval.minus(taken) : Duration.ZERO);
+            around.pause(taken.compareTo(wait) < 0 ? wait.minus(taken) : Duration.ZERO);
+            wait = interval;
             List<PortCounters> now = folders.counters(wanted);
             long time = around.nanos();
             double seconds = Math.max(1, time - last) / 1e9;

@@ -55,7 +55,6 @@ class ArchitectureTest {
     /** The floor of each package, in tens: the tens digit is the floor of the design. A new package needs an entry. */
     private static final Map<String, Integer> FLOORS = Map.ofEntries(
             Map.entry(GENERATED, -10),
-            Map.entry("dev.verbena.internal.jfr", -10),
             Map.entry("dev.verbena.internal.noise", -10),
             Map.entry("dev.verbena.internal", 0),
             Map.entry("dev.verbena", 10),

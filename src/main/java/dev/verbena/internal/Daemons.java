@@ -1,7 +1,5 @@
 package dev.verbena.internal;
 
-import dev.verbena.internal.jfr.Recorder;
-import dev.verbena.internal.jfr.StrayInterruptEvent;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SynchronousQueue;

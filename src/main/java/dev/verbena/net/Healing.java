@@ -2,7 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.IpAddresses;
-import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.Recorder;
 import dev.verbena.internal.link.Link;
 import dev.verbena.internal.link.Ways;
 import dev.verbena.internal.wire.Totals;

@@ -1,7 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.IpAddresses;
-import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.Recorder;
 import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package dev.verbena.net;
 
 import dev.verbena.internal.IpAddresses;
-import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.Recorder;
 import java.util.Comparator;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;

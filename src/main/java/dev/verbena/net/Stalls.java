@@ -1,6 +1,6 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.Recorder;
 import org.jspecify.annotations.Nullable;
 
 /** The times in which a channel has a message to send, and the peer no receive for it. The channel's lock guards an instance. */

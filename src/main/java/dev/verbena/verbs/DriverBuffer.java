@@ -8,7 +8,6 @@ import dev.verbena.internal.Ibv;
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.failures.Calls;
-import dev.verbena.internal.lifetime.BorrowedMemory;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -1,7 +1,6 @@
 package dev.verbena.verbs;
 
-import dev.verbena.internal.jfr.PortCountersEvent;
-import dev.verbena.internal.jfr.Recorder;
+import dev.verbena.internal.Recorder;
 import dev.verbena.verbs.device.PortCounters;
 import java.nio.file.Path;
 import java.util.List;

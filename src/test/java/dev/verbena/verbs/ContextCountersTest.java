@@ -123,8 +123,7 @@ class ContextCountersTest {
                 .successfulOutput();
         int late = output.indexOf("recorder before: false");
         assertThat(late).isPositive();
-        assertThat(output.indexOf("dev.verbena.internal.jfr.PortCountersEvent "))
-                .isGreaterThan(late);
+        assertThat(output.indexOf("dev.verbena.verbs.PortCountersEvent ")).isGreaterThan(late);
         assertThat(output.lines()).contains("events: [counted0 1 sent_pkts 6 1]");
     }
 

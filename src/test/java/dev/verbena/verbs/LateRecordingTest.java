@@ -69,9 +69,9 @@ class LateRecordingTest {
         String before = output.substring(0, output.indexOf("recorder before: "));
 
         assertThat(before).contains("dev.verbena.verbs.MemoryRegion ");
-        assertThat(before).doesNotContain("dev.verbena.internal.jfr.RegistrationEvent");
-        assertThat(before).doesNotContain("dev.verbena.internal.jfr.WorkFailureEvent");
-        assertThat(output).contains("dev.verbena.internal.jfr.RegistrationEvent");
+        assertThat(before).doesNotContain("dev.verbena.verbs.RegistrationEvent");
+        assertThat(before).doesNotContain("dev.verbena.verbs.WorkFailureEvent");
+        assertThat(output).contains("dev.verbena.verbs.RegistrationEvent");
     }
 
     /**

@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.verbs;
 
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
@@ -12,18 +12,18 @@ import jdk.jfr.Name;
 @Label("Memory registration")
 @Description("Memory was registered with an RDMA device. Nodes over TCP register with none, and record no such event")
 @Category("RDMA")
-public final class RegistrationEvent extends Event {
+final class RegistrationEvent extends Event {
     @Label("Device")
-    public String device = "";
+    String device = "";
 
     @Label("Size")
     @DataAmount
-    public long size;
+    long size;
 
     @Label("Access")
-    public String access = "";
+    String access = "";
 
     @Label("Place")
     @Description("The method and line of the program; empty in a thread of the library")
-    public String place = "";
+    String place = "";
 }

@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.internal;
 
 import jdk.jfr.FlightRecorder;
 

@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.internal;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,4 +13,4 @@ import jdk.jfr.StackTrace;
 @Description("A thread of the library was interrupted by other code, and went on")
 @Category("RDMA")
 @StackTrace(false)
-public final class StrayInterruptEvent extends Event {}
+final class StrayInterruptEvent extends Event {}

@@ -1,11 +1,12 @@
-package dev.verbena.internal.lifetime;
+package dev.verbena.verbs;
 
+import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /** Access to memory that C allocates and frees. The owner of the memory ends the access before C frees it. */
-public final class BorrowedMemory {
+final class BorrowedMemory {
     private final Arena access;
 
     /** The only thread that can access the memory, or null. */
@@ -16,13 +17,13 @@ public final class BorrowedMemory {
      *
      * @param lifetime the object's lifetime: only the thread of a confined object gets access
      */
-    public BorrowedMemory(ObjectLifetime lifetime) {
+    BorrowedMemory(ObjectLifetime lifetime) {
         owner = lifetime.isConfined() ? Thread.currentThread() : null;
         access = owner == null ? Arena.ofShared() : Arena.ofConfined();
     }
 
     /** Returns memory that C has allocated as a segment. */
-    public MemorySegment segment(long address, long length) {
+    MemorySegment segment(long address, long length) {
         return MemorySegment.ofAddress(address).reinterpret(length, access, null);
     }
 
@@ -32,7 +33,7 @@ public final class BorrowedMemory {
      *
      * @throws IllegalStateException if a call of the JDK uses the memory, such as one of a file channel
      */
-    public void end() {
+    void end() {
         if (access.scope().isAlive() && (owner == null || owner == Thread.currentThread())) {
             access.close();
         }

@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.verbs;
 
 import java.lang.StackWalker.StackFrame;
 import java.security.CodeSource;
@@ -6,7 +6,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The line of the program that has called the library, for events. */
-public final class ProgramPlace {
+final class ProgramPlace {
     private static final String LIBRARY = "dev.verbena";
 
     /** The jar or folder of the library, which may also have classes of the program. */

@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.verbs;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,10 +13,10 @@ import jdk.jfr.StackTrace;
 @Description("An RDMA device reported an asynchronous event, such as a port that went down")
 @Category("RDMA")
 @StackTrace(false)
-public final class DeviceEvent extends Event {
+final class DeviceEvent extends Event {
     @Label("Device")
-    public String device = "";
+    String device = "";
 
     @Label("Type")
-    public String type = "";
+    String type = "";
 }

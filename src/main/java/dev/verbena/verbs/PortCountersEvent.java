@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.verbs;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -15,22 +15,22 @@ import jdk.jfr.StackTrace;
 @Category("RDMA")
 @Period("10 s")
 @StackTrace(false)
-public final class PortCountersEvent extends Event {
+final class PortCountersEvent extends Event {
     @Label("Device")
-    public String device = "";
+    String device = "";
 
     @Label("Port")
-    public int port;
+    int port;
 
     @Label("Counter")
     @Description("The kernel's name")
-    public String counter = "";
+    String counter = "";
 
     @Label("Value")
     @Description("The value now, as the kernel shows it. port_xmit_data and port_rcv_data count words of four bytes")
-    public long value;
+    long value;
 
     @Label("Change")
     @Description("The difference to the counter's event before, or to the start of the recording")
-    public long change;
+    long change;
 }

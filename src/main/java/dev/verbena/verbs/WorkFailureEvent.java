@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.verbs;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,23 +13,23 @@ import jdk.jfr.StackTrace;
 @Description("A work request failed. Requests that are flushed afterwards have no event")
 @Category("RDMA")
 @StackTrace(false)
-public final class WorkFailureEvent extends Event {
+final class WorkFailureEvent extends Event {
     @Label("Queue pair")
-    public String queuePair = "";
+    String queuePair = "";
 
     @Label("Channel")
     @Description("The channel of a node that has the queue pair; empty for other queue pairs")
-    public String channel = "";
+    String channel = "";
 
     @Label("Id")
-    public long id;
+    long id;
 
     @Label("Operation")
-    public String operation = "";
+    String operation = "";
 
     @Label("Status")
-    public String status = "";
+    String status = "";
 
     @Label("Vendor error")
-    public int vendorError;
+    int vendorError;
 }

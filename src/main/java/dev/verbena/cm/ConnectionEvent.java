@@ -1,4 +1,4 @@
-package dev.verbena.internal.jfr;
+package dev.verbena.cm;
 
 import jdk.jfr.Category;
 import jdk.jfr.Description;
@@ -13,23 +13,23 @@ import jdk.jfr.StackTrace;
 @Description("The RDMA connection manager reported an event of a connection id")
 @Category("RDMA")
 @StackTrace(false)
-public final class ConnectionEvent extends Event {
+final class ConnectionEvent extends Event {
     @Label("Type")
-    public String type = "";
+    String type = "";
 
     @Label("Id")
     @Description("The number of the connection id in this process; of a request, that of the new id")
-    public String id = "";
+    String id = "";
 
     @Label("Status")
     @Description("0, a negative errno, or the reason of a rejection")
-    public int status;
+    int status;
 
     @Label("Local address")
     @Description("The address of this side; empty if it is not known, or no address of IP")
-    public String local = "";
+    String local = "";
 
     @Label("Peer")
     @Description("The address of the peer; empty if it is not known, or no address of IP")
-    public String peer = "";
+    String peer = "";
 }

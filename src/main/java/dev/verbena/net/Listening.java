@@ -3,7 +3,10 @@ package dev.verbena.net;
 import dev.verbena.internal.BiasedLock;
 import org.jspecify.annotations.Nullable;
 
-/** The handler of a channel, and what it was told. The channel's lock guards all changes, and the methods take it. */
+/**
+ * The handler of a channel, and what it was told. The channel's lock guards all changes, and the methods take it. One thread at
+ * a time calls the handler. It looks without the lock first whether there is anything to tell besides messages, which is rare.
+ */
 final class Listening {
     /** The last thing that the handler was told of its channel. */
     private enum Told {
@@ -20,6 +23,7 @@ final class Listening {
     /** True if the node closes the channel for its handler. */
     private boolean owned;
 
+    /** Is set before the handler, and changed by the thread that calls it. */
     private Told told = Told.OPEN;
 
     /** True while the handler knows that the channel has lost its connection. */
@@ -50,9 +54,9 @@ final class Listening {
     /** Gives the channel to a handler, which gets all of its events. */
     void own(Handler with) {
         try (var _ = lock.held()) {
-            handler = with;
             owned = true;
             told = Told.NOTHING;
+            handler = with;
         }
     }
 
@@ -62,10 +66,10 @@ final class Listening {
 
     /** Returns true once, if the handler has to know that the channel is open. */
     boolean takeOpened() {
+        if (told != Told.NOTHING) {
+            return false;
+        }
         try (var _ = lock.held()) {
-            if (told != Told.NOTHING) {
-                return false;
-            }
             told = Told.OPEN;
             return !session.isClosing();
         }
@@ -73,7 +77,7 @@ final class Listening {
 
     /** Returns true each time that the handler has to know of another state of the path: see {@link #isToldLost}. */
     boolean takePathChange() {
-        if (session.healing == null) { // else without the lock
+        if (session.healing == null) {
             return false;
         }
         try (var _ = lock.held()) {
@@ -92,8 +96,11 @@ final class Listening {
 
     /** Returns true once, when the channel has ended and the handler has had all messages. */
     boolean takeEnd() {
+        if (session.cause() == null || told == Told.END) { // who ends the channel calls for its handler again
+            return false;
+        }
         try (var _ = lock.held()) {
-            if (told == Told.END || messages.arrivedCount() > 0 || session.cause() == null || session.isClosing()) {
+            if (messages.arrivedCount() > 0 || session.isClosing()) {
                 return false;
             }
             told = Told.END;

@@ -21,8 +21,9 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>A key has the name of its method. Equality, hash code and text come from the row. The text shows the options that differ
- * from the defaults.
+ * <p>The constant of a key has the name of its method: {@code MAX_BURST} is that of {@code maxBurst}. Its argument names it
+ * in {@link #toString}. Equality, hash code and text come from the row. The text shows the options that differ from the
+ * defaults.
  *
  * <p>A change links no lambda expression. Eight changes before a program's first completion take 4 of 520 ms of processor
  * time; with a lambda expression in each they took 20 of 533 ms (least of 25 fresh JVMs by turns on one core, 2026-11-27).

@@ -3,6 +3,7 @@ package dev.verbena.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.Rdma;
+import dev.verbena.support.SourceTree;
 import dev.verbena.tools.ToolRun;
 import java.io.IOException;
 import java.io.InputStream;
@@ -70,6 +71,35 @@ class ReadmeTest {
             }
         }
         assertThat(tooLong).isEmpty();
+    }
+
+    /** An operator looks for an event by its name. */
+    @Test
+    void chapterOfToolsNamesEachEvent() throws Exception {
+        String chapter = Files.readString(Chapter.FOLDER.resolve("tools.md"));
+        assertThat(found("src/main/java", "@Name\\(\"(dev\\.verbena\\.\\w+)\"\\)"))
+                .allMatch(event -> chapter.contains("`" + event + "`"));
+    }
+
+    @Test
+    void chaptersOfNodesAndOfSecurityNameEachOptionOfANode() throws Exception {
+        String chapters = Files.readString(Chapter.FOLDER.resolve("net.md"))
+                + Files.readString(Chapter.FOLDER.resolve("security.md"));
+        assertThat(found("src/main/java/dev/verbena/net/NodeOptions.java", "public NodeOptions (\\w+)\\("))
+                .allMatch(option -> Pattern.compile("[.`]" + option + "[(`]")
+                        .matcher(chapters)
+                        .find());
+    }
+
+    /** Finds what a pattern has in brackets, in the sources of a folder or file. */
+    private static List<String> found(String sources, String pattern) {
+        List<String> found = SourceTree.below(Path.of(sources)).texts().values().stream()
+                .flatMap(
+                        text -> Pattern.compile(pattern).matcher(text).results().map(result -> result.group(1)))
+                .distinct()
+                .toList();
+        assertThat(found).isNotEmpty();
+        return found;
     }
 
     @Test

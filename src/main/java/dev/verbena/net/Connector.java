@@ -218,11 +218,16 @@ final class Connector {
      * Returns true if the peer has accepted the connection and ended it before its greeting. A node does that if more peers
      * than {@link NodeOptions#maxWaiting} come at once.
      */
-    private static boolean isTurnedAway(VerbsException failure, Session session) {
+    private boolean isTurnedAway(VerbsException failure, Session session) {
         return failure instanceof ChannelException ended
                 && ended.reason() == EndReason.LOST
                 && session.rail.hasConnected()
-                && session.rail.transport() == Transport.RDMA; // over TCP, a peer that has not greeted counts as none
+                && (session.rail.transport() == Transport.RDMA || hasTwoSteps());
+    }
+
+    /** Returns true if a greeting has to be proved. Over TCP, a peer takes a place with its greeting, and keeps it with that. */
+    private boolean hasTwoSteps() {
+        return engine.options.protection() != Protection.NONE;
     }
 
     private static boolean isRefusedForOthers(VerbsException failure) {

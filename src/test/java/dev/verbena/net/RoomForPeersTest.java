@@ -43,6 +43,30 @@ class RoomForPeersTest {
         }
     }
 
+    /** Over TCP, a peer has no place before its greeting. Under a secret, it keeps that until it has proved the greeting. */
+    @Test
+    void peersOverTcpThatGaveWayToOthersConnectLater() throws Exception {
+        NodeOptions options = NodePair.SMALL.maxChannels(64);
+        NodePair.over(Transport.TCP);
+        NodePair.protect(Protection.SEALED);
+        try (NodePair nodes = new NodePair(options, options.maxWaiting(1))) {
+            List<Future<Channel>> all = new ArrayList<>();
+            for (int i = 0; i < 32; i++) {
+                all.add(nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE)));
+            }
+            Await.until("all connects have ended", () -> {
+                nodes.server.pollAccept();
+                return all.stream().allMatch(Future::isDone);
+            });
+            for (Future<Channel> each : all) {
+                assertThat(NodePair.end(each).isOpen()).isTrue();
+            }
+        } finally {
+            NodePair.over(Transport.RDMA);
+            NodePair.protect(Protection.NONE);
+        }
+    }
+
     /** A request to go on with a channel counts as no new one. So its peer may begin none. */
     @Test
     void peerThatAsksToGoOnCanNotBeginAChannel() throws Exception {

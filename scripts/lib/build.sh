@@ -78,7 +78,7 @@ compiler_options() {
 check_sources() {
     local passed goals=(dependency:build-classpath -Dmdep.outputFile=target/test-classpath)
     passed=$(strict_stamp)
-    renice -n 10 "$BASHPID" > /dev/null
+    renice -n 5 "$BASHPID" > /dev/null
     cd "$PROJECT" || return 1
     touch target/built-strict.new
     if [[ ! -e $passed ]]; then goals=(-Pstrict "${goals[@]}" compile); fi
@@ -91,8 +91,8 @@ check_sources() {
     touch "$passed"
 }
 
-# build_whole STAGE: compiles everything anew for a run of all tests, as soon as there is a class path. STAGE is the process of
-# check_sources.
+# build_whole STAGE: compiles everything anew for a run of all tests, as soon as there is a class path. STAGE is the process that
+# has check_sources write it.
 build_whole() {
     until [[ -s $PROJECT/target/test-classpath ]]; do
         kill -0 "$1" 2> /dev/null || return 1

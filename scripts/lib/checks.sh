@@ -8,7 +8,7 @@ content() { (cd "$PROJECT" && find "$@" -type f -print0 | sort -z | xargs -0 cks
 # Checks the format of those sources whose content has not passed before on this machine.
 check_format() {
     local passed new files
-    renice -n 15 "$BASHPID" > /dev/null
+    renice -n 5 "$BASHPID" > /dev/null
     passed=$CACHE/format/$(content pom.xml)
     mkdir -p "${passed%/*}"
     touch "$passed"

@@ -48,12 +48,15 @@ phase() {
         read -r passed failed skipped _ < "$SHOW/counts/$name"
         tests=$((passed + failed + skipped))
     fi
-    printf '%s\t%s\t%s\t%s\n' "$name" "$seconds" "$processor" "$tests" >> "$SHOW/phases"
+    printf '%s\t%s\t%s\t%s\t%d\n' "$name" "$seconds" "$processor" "$tests" "$status" >> "$SHOW/phases"
     clear_line
     printf '%6.1f s  %-10s %6.1f s, %d of the processors%s%s\n' "$(since "$SHOWN")" "$name" "$seconds" "$processor" \
         "${tests:+, $tests tests}" "$( ((status == 0)) || printf ', status %d' "$status")" >&2
     return "$status"
 }
+
+# True if phase $1 has come to its end without a failure.
+phase_passed() { awk -F '\t' -v name="$1" '$1 == name && $5 == 0 { found = 1 } END { exit !found }' "$SHOW/phases"; }
 
 # watched NAME COMMAND...: runs COMMAND, whose output has lines of the listener Progress, and ends the process group of this
 # shell if no line comes for long. What tests print themselves goes to a file, whose end is shown if a run leaves no report.

@@ -6,6 +6,7 @@ import dev.verbena.support.Await;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -88,6 +89,43 @@ class TestScriptTest extends StubbedScripts {
         assertThat(run.output())
                 .contains("FAILED: the run host has printed nothing for 1 s, and is ended\n")
                 .endsWith("FAILED: the run 'host' has no report\n0 passed, 1 failed, 0 skipped\n");
+    }
+
+    /** The compiler waits for what must go on beside it. */
+    @Test
+    void runOfAllTestsHasAllPhasesAndCountsAFailedCheck() throws Exception {
+        stubTools();
+        stub("shellcheck", "[[ $* != --version ]] || exit 0; touch \"$HOME/checked\"; exit 1");
+        program(
+                project.resolve("scripts/soft-roce"),
+                "if [[ $1 == prepare ]]; then touch \"$HOME/prepared\"; fi\n"
+                        + "while (($#)); do if [[ $1 == --on-device ]]; then java --reports-dir target/test-$3; fi; shift; done");
+        program(project.resolve("scripts/bench"), DONE);
+        program(
+                folder.resolve("jdk/bin/javac"),
+                "until [[ -e $HOME/prepared && -e $HOME/checked ]]; do sleep 0.02; done");
+        write(project.resolve("src/main/java/A.java"), "");
+        write(project.resolve("src/test/java/dev/verbena/ProviderTest.java"), "@FencedTest\nclass ProviderTest {}\n");
+        for (String place : List.of("src/main/resources", "src/test/resources", "bindings/java", "src/test/stress")) {
+            write(project.resolve(place).resolve("x"), "");
+        }
+        Ended run = run("scripts/test");
+        assertThat(run.output()).endsWith("FAILED: shellcheck\n4 passed, 1 failed, 0 skipped\n");
+        assertThat(run.status()).isEqualTo(1);
+        assertThat(Files.readAllLines(project.resolve("target/show/phases")))
+                .extracting(line -> line.replaceFirst("\t.*\t", " "))
+                .containsExactlyInAnyOrder(
+                        "prepare 0",
+                        "build 0",
+                        "strict 0",
+                        "format 0",
+                        "scripts 1",
+                        "bench 0",
+                        "archives 0",
+                        "provider 0",
+                        "device 0",
+                        "device-2 0",
+                        "host 0");
     }
 
     @Test

@@ -91,7 +91,7 @@ class TestScriptTest extends StubbedScripts {
                 .endsWith("FAILED: the run 'host' has no report\n0 passed, 1 failed, 0 skipped\n");
     }
 
-    /** The compiler waits for what must go on beside it. */
+    /** The compiler waits for what must go on beside it, and the archives for the processor of the benchmark, which ends meanwhile. */
     @Test
     void runOfAllTestsHasAllPhasesAndCountsAFailedCheck() throws Exception {
         stubTools();
@@ -100,7 +100,11 @@ class TestScriptTest extends StubbedScripts {
                 project.resolve("scripts/soft-roce"),
                 "if [[ $1 == prepare ]]; then touch \"$HOME/prepared\"; fi\n"
                         + "while (($#)); do if [[ $1 == --on-device ]]; then java --reports-dir target/test-$3; fi; shift; done");
-        program(project.resolve("scripts/bench"), DONE);
+        stub("taskset", "echo \"taskset $*\" >> \"$CALLS\"");
+        program(project.resolve("scripts/bench"), "until [[ -e $HOME/archiving ]]; do sleep 0.02; done");
+        program(
+                folder.resolve("jdk/bin/jar"),
+                "touch \"$HOME/archiving\"; until grep -q 'taskset -apc 0-1 ' \"$CALLS\"; do sleep 0.02; done");
         program(
                 folder.resolve("jdk/bin/javac"),
                 "until [[ -e $HOME/prepared && -e $HOME/checked ]]; do sleep 0.02; done");

@@ -101,7 +101,7 @@ find_known_classes() {
     mapfile -t options < <(java_options "$(guest_classpath)")
     LD_PRELOAD=$library java "-XX:DumpLoadedClassList=$1.$$" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${options[@]}" \
         "-Ddev.verbena.libibverbs=$library" -Ddev.verbena.fenced=true \
-        dev.verbena.support.RunTests --reports-dir "$COPIES/known" "${SELECTED[@]}" \
+        dev.verbena.support.RunTests --results "$COPIES/known" "${SELECTED[@]}" \
         --exclude-tag 'device|slow|long|iwarp|pair|engine|walk|hammer|headers|mlx5' \
         --select-class "dev.verbena.net.OverTcpTest\$MessagesTest" --select-class dev.verbena.RdmaTest \
         --select-class dev.verbena.cm.ConnectionLifetimeTest > /dev/null 2>&1 || true

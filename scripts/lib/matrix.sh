@@ -5,7 +5,7 @@
 #
 # Each corner has a folder in target/matrix:
 #   facts       what the guest says of itself, as lines NAME=VALUE; the last one tells the status and the seconds
-#   report.xml  JUnit's report; none if the guest or the JVM ended before
+#   results     a line for each test; none if the guest or the JVM ended before
 
 MATRIX=$PROJECT/target/matrix
 MATRIX_PAGE=$PROJECT/target/matrix.md
@@ -83,8 +83,8 @@ run_corner() {
     options=("${before[@]}")
     printf 'status=%s\nseconds=%s\ndate=%s\ncommit=%s\n' "$status" "$((EPOCHSECONDS - begin))" "$(date -u +%F)" \
         "$(git -C "$PROJECT" rev-parse --short HEAD 2> /dev/null)" >> "$MATRIX/$name/facts"
-    if [[ -s $PROJECT/target/test-$tag/TEST-junit-jupiter.xml ]]; then
-        cp "$PROJECT/target/test-$tag/TEST-junit-jupiter.xml" "$MATRIX/$name/report.xml"
+    if [[ -s $PROJECT/target/test-$tag/results ]]; then
+        cp "$PROJECT/target/test-$tag/results" "$MATRIX/$name/results"
     fi
     matrix_page
 }
@@ -107,24 +107,21 @@ run_matrix() {
 
 # True if the tests of a corner ran, and none failed.
 corner_passed() {
-    local report=$MATRIX/$1/report.xml
-    [[ -s $report ]] && (($(attribute "$report" failures) + $(attribute "$report" errors) == 0)) &&
-        (($(attribute "$report" tests) > 0))
+    local results=$MATRIX/$1/results
+    [[ -s $results ]] && ! grep -q '^failed' "$results"
 }
 
 matrix_fact() { sed -n "s/^$2=//p" "$MATRIX/$1/facts" | tail -n 1; }
 
 # Prints a line of the page's table.
 matrix_row() {
-    local name=$1 report=$MATRIX/$1/report.xml tests bad skipped kernel
+    local name=$1 results=$MATRIX/$1/results kernel COUNTS
     kernel=$(matrix_fact "$name" kernel)
     printf '| %s | %s | %s | %s | %s | ' "$name" "${kernel:--}" "$(matrix_fact "$name" library)" \
         "$(matrix_fact "$name" machine)" "$(matrix_fact "$name" jdk)"
-    if [[ -s $report ]]; then
-        tests=$(attribute "$report" tests)
-        skipped=$(attribute "$report" skipped)
-        bad=$(($(attribute "$report" failures) + $(attribute "$report" errors)))
-        printf '%d | %d | %d' "$((tests - bad - skipped))" "$bad" "$skipped"
+    if [[ -s $results ]]; then
+        count_results "$results"
+        printf '%d | %d | %d' "${COUNTS[@]}"
     else
         printf -- '- | did not run: status %s | -' "$(matrix_fact "$name" status)"
     fi
@@ -132,29 +129,14 @@ matrix_row() {
         "$(matrix_fact "$name" commit)"
 }
 
-# Prints the tests of a report with element $2 (skipped, failure or error), as 'reason<TAB>class.test'.
-matrix_tests() {
-    awk -v element="$2" '
-        /<testcase / {
-            name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name); sub(/\(.*/, "", name)
-            class = $0; sub(/.* classname="/, "", class); sub(/".*/, "", class); sub(/.*\./, "", class)
-        }
-        index($0, "<" element) {
-            reason = $0; sub(".*<" element "[^>]*>(<!\\[CDATA\\[)?", "", reason)
-            if (match($0, "<" element "[^>]* message=\"[^\"]*\"")) {
-                reason = $0; sub(/.* message="/, "", reason); sub(/".*/, "", reason)
-            }
-            sub(/\]\]>.*/, "", reason); sub(/^[a-zA-Z.0-9$]*Exception: /, "", reason); sub(/^Assumption failed: /, "", reason)
-            gsub(/&quot;/, "\"", reason); gsub(/&lt;/, "<", reason); gsub(/&gt;/, ">", reason); gsub(/&amp;/, "\\&", reason)
-            gsub(/&#10;.*/, "", reason); gsub(/\|/, "/", reason)
-            print reason "\t" class "." name
-        }' "$1"
-}
-
-# Prints a list of the tests of a corner with element $2, grouped by reason.
+# Prints a list of the tests of a corner with result $2, grouped by reason.
 matrix_list() {
-    [[ -s $MATRIX/$1/report.xml ]] || return 0
-    matrix_tests "$MATRIX/$1/report.xml" "$2" | sort -u | awk -F '\t' -v corner="$1" '
+    [[ -s $MATRIX/$1/results ]] || return 0
+    awk -F '\t' -v result="$2" '$1 == result {
+            sub(/.*\./, "", $2); sub(/[( ].*/, "", $3)
+            sub(/^[a-zA-Z.0-9$]*Exception: /, "", $4); sub(/^Assumption failed: /, "", $4); gsub(/\|/, "/", $4)
+            print $4 "\t" $2 "." $3
+        }' "$MATRIX/$1/results" | sort -u | awk -F '\t' -v corner="$1" '
         $1 != reason { if (NR > 1) print ""; reason = $1; printf "- %s, %s: %s", corner, reason, $2; next }
         { printf ", %s", $2 }
         END { if (NR) print "" }'
@@ -179,10 +161,7 @@ matrix_page() {
         printf '\n## Left out, with the reasons\n\n'
         for corner in "${corners[@]}"; do matrix_list "$corner" skipped; done
         printf '\n## Failed\n\n'
-        for corner in "${corners[@]}"; do
-            matrix_list "$corner" failure
-            matrix_list "$corner" error
-        done
+        for corner in "${corners[@]}"; do matrix_list "$corner" failed; done
     } > "$MATRIX_PAGE.new"
     mv "$MATRIX_PAGE.new" "$MATRIX_PAGE"
 }

@@ -59,14 +59,14 @@ phase() {
 phase_passed() { awk -F '\t' -v name="$1" '$1 == name && $5 == 0 { found = 1 } END { exit !found }' "$SHOW/phases"; }
 
 # watched NAME COMMAND...: runs COMMAND, whose output has lines of the listener Progress, and ends the process group of this
-# shell if no line comes for long. What tests print themselves goes to a file, whose end is shown if a run leaves no report.
+# shell if no line comes for long. What tests print themselves goes to a file, whose end is shown if a run leaves no results.
 watched() {
     local name=$1 status=0
     shift
     : > "$SHOW/$name.log"
     "$@" 2>&1 | watch_lines "$name"
     status=${PIPESTATUS[0]}
-    if [[ ! -s $PROJECT/target/test-$name/TEST-junit-jupiter.xml ]]; then tail -n 50 "$SHOW/$name.log"; fi
+    if [[ ! -e $PROJECT/target/test-$name/results ]]; then tail -n 50 "$SHOW/$name.log"; fi
     return "$status"
 }
 

@@ -110,7 +110,7 @@ abstract class StubbedScripts {
             program(folder.resolve("jdk/bin").resolve(tool), DONE);
         }
         program(folder.resolve("jdk/bin/jar"), "while [[ $1 != --file ]]; do shift; done; touch \"$2\"");
-        reports(1);
+        results(1);
     }
 
     static void write(Path file, String text) throws IOException {
@@ -140,14 +140,13 @@ abstract class StubbedScripts {
                         + "'; mkdir -p target; echo none > target/test-classpath");
     }
 
-    /** Makes Java's stub write a report of tests, as JUnit's console does, with the elements of those that failed. */
-    void reports(int tests, String... failed) throws IOException {
-        String report = "<testsuite name=\"x\" tests=\"" + tests + "\" skipped=\"0\" failures=\"" + failed.length
-                + "\" errors=\"0\" time=\"1\">\n" + String.join("\n", failed);
+    /** Makes Java's stub write the results of tests, of which some have passed, and the lines of others. */
+    void results(int passed, String... others) throws IOException {
+        String results = "passed\ta.SomeTest\tgood()\t\n".repeat(passed) + String.join("\n", others);
         program(
                 folder.resolve("jdk/bin/java"),
-                "while (($#)); do if [[ $1 == --reports-dir ]]; then mkdir -p \"$2\"; echo '" + report
-                        + "' > \"$2/TEST-junit-jupiter.xml\"; fi; shift; done");
+                "while (($#)); do if [[ $1 == --results ]]; then mkdir -p \"$2\"; printf '%s' '" + results
+                        + "' > \"$2/results\"; fi; shift; done");
     }
 
     /** Makes Java's stub do something in a run of tests, and nothing else. */

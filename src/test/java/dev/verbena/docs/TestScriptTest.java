@@ -26,7 +26,7 @@ class TestScriptTest extends StubbedScripts {
     @Test
     void testOfAClassWithoutTestsFails() throws Exception {
         stubTools();
-        reports(0);
+        results(0);
         Ended run = run("scripts/test", "SomeTest");
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.output()).contains("No test ran").endsWith("0 passed, 1 failed, 0 skipped\n");
@@ -50,15 +50,15 @@ class TestScriptTest extends StubbedScripts {
         assertThat(test.status()).isEqualTo(1);
         assertThat(test.output())
                 .startsWith("Building\n")
-                .endsWith("FAILED: the run '" + run + "' has no report\n0 passed, 1 failed, 0 skipped\n");
+                .endsWith("FAILED: the run '" + run + "' has no results\n0 passed, 1 failed, 0 skipped\n");
     }
 
     @Test
     void testNamesWhatFailedAtItsEnd() throws Exception {
         stubTools();
-        reports(2, "<testcase name=\"bad()[1]\" classname=\"a.BadTest\" time=\"1\">\n<failure message=\"no\">");
+        results(1, "failed\ta.BadTest\tbad [1]\tno");
         assertThat(run("scripts/test", "SomeTest").output())
-                .endsWith("FAILED: a.BadTest bad()[1]\n1 passed, 1 failed, 0 skipped\n");
+                .endsWith("FAILED: a.BadTest bad [1]\n1 passed, 1 failed, 0 skipped\n");
     }
 
     @Test
@@ -88,7 +88,7 @@ class TestScriptTest extends StubbedScripts {
         assertThat(run.status()).isEqualTo(1);
         assertThat(run.output())
                 .contains("FAILED: the run host has printed nothing for 1 s, and is ended\n")
-                .endsWith("FAILED: the run 'host' has no report\n0 passed, 1 failed, 0 skipped\n");
+                .endsWith("FAILED: the run 'host' has no results\n0 passed, 1 failed, 0 skipped\n");
     }
 
     /** The compiler waits for what must go on beside it, and the archives for the processor of the benchmark, which ends meanwhile. */
@@ -99,7 +99,7 @@ class TestScriptTest extends StubbedScripts {
         program(
                 project.resolve("scripts/soft-roce"),
                 "if [[ $1 == prepare ]]; then touch \"$HOME/prepared\"; fi\n"
-                        + "while (($#)); do if [[ $1 == --on-device ]]; then java --reports-dir target/test-$3; fi; shift; done");
+                        + "while (($#)); do if [[ $1 == --on-device ]]; then java --results target/test-$3; fi; shift; done");
         stub("taskset", "echo \"taskset $*\" >> \"$CALLS\"");
         program(project.resolve("scripts/bench"), "until [[ -e $HOME/archiving ]]; do sleep 0.02; done");
         program(
@@ -212,32 +212,26 @@ class TestScriptTest extends StubbedScripts {
     // The matrix
 
     /** Lets the copy of scripts/soft-roce do what a guest would do: describe the machine, and leave a report. */
-    private void guestReports(String testcases, int tests, int skipped, int failures) throws IOException {
+    private void guestReports(String results) throws IOException {
         program(
                 project.resolve("scripts/soft-roce"),
                 "echo \"soft-roce $*\" >> \"$CALLS\"; mkdir -p target/test-matrix\n"
                         + "printf 'kernel=7.2.13\\nmachine=x86_64\\njdk=26.0.2\\nlibrary=65\\n' > \"$VERBENA_MATRIX/facts\"\n"
-                        + "cat > target/test-matrix/TEST-junit-jupiter.xml << 'XML'\n<testsuite name=\"x\" tests=\""
-                        + tests
-                        + "\" skipped=\"" + skipped + "\" failures=\"" + failures + "\" errors=\"0\" time=\"1\">\n"
-                        + testcases + "</testsuite>\nXML");
+                        + "cat > target/test-matrix/results << 'END'\n" + results + "END");
     }
 
     @Test
     void matrixShowsCountsAndReasons() throws Exception {
         stubTools();
         guestReports("""
-                <testcase name="flushWorks()" classname="dev.verbena.verbs.PostingTest" time="0.1">
-                <skipped><![CDATA[org.opentest4j.TestAbortedException: Assumption failed: no flush on this device
-                \tat somewhere]]></skipped>
-                </testcase>
-                <testcase name="sizeFits(int)[1]" classname="dev.verbena.verbs.PostingTest" time="0.1">
-                <failure message="expected: &quot;1&quot;&#10; but was: 2" type="x"><![CDATA[trace]]></failure>
-                </testcase>
-                """, 5, 1, 1);
+                passed\tdev.verbena.verbs.PostingTest\tsendWorks()\t
+                passed\tdev.verbena.verbs.PostingTest\tsizeFits [2] 2\t
+                skipped\tdev.verbena.verbs.PostingTest\tflushWorks()\tAssumption failed: no flush on this device
+                failed\tdev.verbena.verbs.PostingTest\tsizeFits [1] 1\texpected: "1"
+                """);
         Ended run = run("scripts/test", "--matrix=7.2-65", "WithDeviceTest");
         assertThat(run.status()).as(run.output()).isEqualTo(1);
-        assertThat(run.output()).contains("| 7.2-65 | 7.2.13 | 65 | x86_64 | 26.0.2 | 3 | 1 | 1 | ");
+        assertThat(run.output()).contains("| 7.2-65 | 7.2.13 | 65 | x86_64 | 26.0.2 | 2 | 1 | 1 | ");
         assertThat(calls()).contains("--root sid --jdk 26 --kernel 7.2 -- ", "--on-device matrix");
         assertThat(Files.readString(project.resolve("target/matrix.md")))
                 .contains("- 7.2-65, no flush on this device: PostingTest.flushWorks\n")

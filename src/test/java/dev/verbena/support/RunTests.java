@@ -16,7 +16,6 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 import org.junit.platform.launcher.listeners.TestExecutionSummary;
-import org.junit.platform.reporting.legacy.xml.LegacyXmlReportGeneratingListener;
 
 /**
  * Runs tests with the options of JUnit's console that the scripts use. The console's parser of options has classes of so
@@ -29,7 +28,7 @@ public final class RunTests {
      * Runs tests, prints the failures, and exits with status 1 if there are some, or no tests.
      *
      * @param options pairs of a name and a value: {@code --select-class}, {@code --scan-classpath},
-     *     {@code --include-classname}, {@code --include-tag}, {@code --exclude-tag}, {@code --reports-dir}
+     *     {@code --include-classname}, {@code --include-tag}, {@code --exclude-tag}, {@code --results}
      */
     public static void main(String... options) {
         LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request();
@@ -52,8 +51,7 @@ public final class RunTests {
                 case "--include-classname" -> names.add(value);
                 case "--include-tag" -> included.add(value);
                 case "--exclude-tag" -> excluded.add(value);
-                case "--reports-dir" ->
-                    launcher.registerTestExecutionListeners(new LegacyXmlReportGeneratingListener(Path.of(value), out));
+                case "--results" -> launcher.registerTestExecutionListeners(new Results(Path.of(value)));
                 default -> throw new IllegalArgumentException("no option " + options[i]);
             }
         }

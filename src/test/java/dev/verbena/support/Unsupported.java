@@ -53,7 +53,8 @@ public final class Unsupported {
         }
     }
 
-    private static void assertSaysSo(String verb, UnsupportedVerbException e, String... words) {
+    /** Checks that an exception says that the device lacks a feature. */
+    public static void assertSaysSo(String verb, UnsupportedVerbException e, String... words) {
         assertThat(e.verb()).isEqualTo(verb);
         assertThat(e.getMessage()).startsWith(verb + "(");
         if (words.length > 0) {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.examples.gpu.GpuMemory;
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Slow;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Unsupported;
 import dev.verbena.verbs.AccessFlag;
@@ -17,9 +17,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The example {@code GpuMemory} on a device, with a DMA buffer of the kernel in place of a GPU's. Kernels without
- * {@code /dev/udmabuf} give none; drivers that take none refuse before they look.
+ * {@code /dev/udmabuf} give none; drivers that take none refuse before they look. {@link GpuMemoryTest} has the example on the
+ * provider for tests, and {@code MemoryKindsTest} how a device takes or refuses a DMA buffer.
  */
-@DeviceTest
+@Slow
 class GpuMemoryOnDeviceTest {
     @Test
     void dmaBufferIsRegisteredOrRefusedByTheDriver(@TempDir Path folder) throws Exception {

@@ -23,7 +23,7 @@ class HealFlaps {
     private static final int LONGEST_MILLIS = 900;
 
     /** A connect needs some hundred milliseconds of a wire that works: a guest on a busy machine needs many tries. */
-    private static final NodeOptions HEALS = HealOnDevice.HEALS.heal(Duration.ofMinutes(2));
+    private static final NodeOptions HEALS = HealOnDeviceTest.HEALS.heal(Duration.ofMinutes(2));
 
     @Test
     void nothingIsLostAndNothingComesTwice() throws Exception {

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.Rdma;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.DeviceTest;
 import dev.verbena.support.HttpOverRdma;
+import dev.verbena.support.Slow;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -21,8 +21,11 @@ import java.util.jar.Manifest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A program that knows nothing of RDMA, in a jar of its own, with the provider's flag; and {@code curl} as a client. */
-@DeviceTest
+/**
+ * A program that knows nothing of RDMA, in a jar of its own, with the provider's flag; and {@code curl} as a client. {@link
+ * StockProgramTest} has a smaller one, and {@link InteropTest} a client in C.
+ */
+@Slow
 class HttpTest {
     /** Makes a jar of one class, which {@code java -jar} starts. */
     private static Path jar(Class<?> program, Path folder) throws IOException {

@@ -4,7 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.Slow;
 import dev.verbena.support.TestDevice;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.bootstrap.ServerBootstrap;
@@ -45,8 +45,11 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Netty's HTTP codecs over RDMA: the bootstraps get the provider, and all else is as over TCP. */
-@DeviceTest
+/**
+ * Netty's HTTP codecs over RDMA: the bootstraps get the provider, and all else is as over TCP. {@link SelectorTest} and {@link
+ * ReadinessTest} have what Netty asks of channels and selectors.
+ */
+@Slow
 class NettyHttpTest {
     private static final int BODY = 200_000;
     private static final SelectorProvider PROVIDER = new RdmaSelectorProvider();

@@ -47,7 +47,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Selectors of RDMA channels. */
+/** Selectors of RDMA channels. {@link ReadinessTest} has what they report of a channel in each state, and after each change. */
 @DeviceTest
 class SelectorTest {
     private static final long TIMEOUT = Loopback.DEADLINE.toMillis();
@@ -88,38 +88,6 @@ class SelectorTest {
         Set<SelectionKey> ready = new HashSet<>(selector.selectedKeys());
         selector.selectedKeys().clear();
         return ready;
-    }
-
-    @Test
-    void selectReportsAcceptConnectReadAndWrite() throws Exception {
-        try (ServerSocketChannel server = SocketPair.listening();
-                RdmaSocketChannel client = SocketPair.small(SocketPair.open())) {
-            server.configureBlocking(false);
-            SelectionKey accepting = server.register(selector, SelectionKey.OP_ACCEPT);
-            assertThat(selector.selectNow()).isZero();
-            SelectionKey connecting = register(selector, client, SelectionKey.OP_CONNECT); // before it connects
-            boolean connected = client.connect(server.getLocalAddress()); // may succeed at once
-            Set<SelectionKey> seen = new HashSet<>(connected ? Set.of(connecting) : Set.of());
-            while (!seen.containsAll(Set.of(accepting, connecting))) {
-                seen.addAll(select());
-            }
-            assertThat(client.finishConnect()).isTrue();
-            try (SocketChannel accepted = server.accept()) {
-                connecting.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
-                assertThat(select()).containsExactly(connecting);
-                assertThat(connecting.readyOps()).isEqualTo(SelectionKey.OP_WRITE);
-                connecting.interestOps(SelectionKey.OP_READ);
-                assertThat(selector.selectNow()).isZero();
-                accepted.write(ByteBuffer.allocate(3));
-                assertThat(select()).containsExactly(connecting);
-                assertThat(connecting.isReadable()).isTrue();
-                assertThat(select()).as("until it is read").containsExactly(connecting);
-                assertThat(client.read(ByteBuffer.allocate(9))).isEqualTo(3);
-                assertThat(selector.selectNow()).isZero();
-            }
-            assertThat(select()).as("end of the stream").containsExactly(connecting);
-            assertThat(client.read(ByteBuffer.allocate(9))).isEqualTo(-1);
-        }
     }
 
     @Test
@@ -319,28 +287,6 @@ class SelectorTest {
         }
     }
 
-    @Test
-    void idleSelectionSleepsWithoutWakingUp() throws Exception {
-        int looks = 30;
-        try (SocketPair pair = SocketPair.connected()) {
-            register(selector, pair.client, SelectionKey.OP_READ);
-            CompletableFuture<Path> thread = new CompletableFuture<>();
-            FutureTask<Integer> selecting = start(false, () -> {
-                thread.complete(Path.of("/proc").resolve(Files.readSymbolicLink(Path.of("/proc/thread-self"))));
-                return selector.select();
-            });
-            Path status = thread.get(TIMEOUT, TimeUnit.MILLISECONDS);
-            Await.until("a thread that sleeps through " + looks + " looks", () -> {
-                String before = scheduling(status);
-                return before.contains("S (sleeping)")
-                        && IntStream.range(0, looks)
-                                .allMatch(i -> scheduling(status).equals(before));
-            });
-            selector.wakeup();
-            assertThat(get(selecting)).isZero();
-        }
-    }
-
     /** Threads that select the accepted ends of connections on which nothing happens, each with a selector of its own. */
     private static final class IdleServer implements AutoCloseable {
         private final List<Selector> selectors = new ArrayList<>();
@@ -399,8 +345,8 @@ class SelectorTest {
     }
 
     @Test
-    void roundTripsWakeNoIdleSelector() throws Exception {
-        try (IdleServer idle = new IdleServer(RdmaSelectorProvider.shared(), 32);
+    void roundTripsLoseNoWakeUpAndWakeNoIdleSelector() throws Exception {
+        try (IdleServer idle = new IdleServer(RdmaSelectorProvider.shared(), 8);
                 SocketPair pair = SocketPair.connected()) {
             List<String> before = idle.schedulings();
             echo(pair, 200, false);
@@ -411,7 +357,7 @@ class SelectorTest {
     /** The library's threads look for peers that were killed, together as often as one that sleeps for a tenth of a second. */
     @Test
     void idleServerSleeps() throws Exception {
-        try (IdleServer idle = new IdleServer(RdmaSelectorProvider.shared(), 16)) {
+        try (IdleServer idle = new IdleServer(RdmaSelectorProvider.shared(), 8)) {
             List<String> before = idle.schedulings();
             Await.until("threads of the library that sleep", () -> {
                 long wakeUps = WakeUps.of("verbena-");
@@ -439,7 +385,7 @@ class SelectorTest {
             register(selector, pair.accepted, SelectionKey.OP_READ);
             register(second, pair.accepted, SelectionKey.OP_READ);
             ByteBuffer one = ByteBuffer.allocateDirect(1);
-            for (int i = 0; i < 100; i++) {
+            for (int i = 0; i < 50; i++) {
                 FutureTask<Boolean> other = start(false, () -> {
                     while (second.selectedKeys().isEmpty()) {
                         second.select(TIMEOUT);
@@ -452,13 +398,6 @@ class SelectorTest {
                 assertThat(get(other)).isTrue();
                 SocketPair.readFully(pair.accepted, one.clear());
             }
-        }
-    }
-
-    @Test
-    void noWakeUpIsLost() throws Exception {
-        try (SocketPair pair = SocketPair.connected()) {
-            echo(pair, 300, false);
         }
     }
 
@@ -479,7 +418,7 @@ class SelectorTest {
             AtomicBoolean enough = new AtomicBoolean();
             FutureTask<Integer> interrupting = start(false, () -> {
                 int times = 0;
-                while (times < 1_000 || !enough.get()) {
+                while (times < 300 || !enough.get()) {
                     List<Thread> threads = socketThreads();
                     for (int i = 0; i < 50; i++, times++) {
                         threads.forEach(Thread::interrupt);
@@ -535,7 +474,7 @@ class SelectorTest {
 
     @Test
     void selectorTakesManyChannels() throws Exception {
-        int count = Integer.getInteger("dev.verbena.sockets.channels", 60);
+        int count = Integer.getInteger("dev.verbena.sockets.channels", 24);
         List<SocketChannel> ends = new ArrayList<>();
         try (ServerSocketChannel server = SocketPair.listening()) {
             for (int i = 0; i < count; i++) {

@@ -371,7 +371,7 @@ class SocketChannelTest {
     @ParameterizedTest
     @CsvSource({"false,false", "true,false", "false,true", "true,true"})
     void readerAndWriterOfOneChannelWaitAtOnce(boolean virtualReader, boolean virtualWriter) throws Exception {
-        byte[] bytes = SocketPair.pattern(8 * LENGTH);
+        byte[] bytes = SocketPair.pattern(3 * LENGTH);
         try (SocketPair pair = SocketPair.connected()) {
             FutureTask<?> echo = start(false, () -> {
                 ByteBuffer part = ByteBuffer.allocateDirect(SocketPair.BUFFER / 3);
@@ -513,7 +513,7 @@ class SocketChannelTest {
 
     @Test
     void serverAcceptsManyConnectsAtOnce() throws Exception {
-        int count = 40;
+        int count = 16;
         try (ServerSocketChannel server = SocketPair.listening()) {
             List<FutureTask<RdmaSocketChannel>> clients = IntStream.range(0, count)
                     .mapToObj(i -> start(true, () -> {

@@ -18,7 +18,8 @@ import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
@@ -60,6 +61,33 @@ class HealOnDeviceTest {
      */
     static final class LossAndReturn {
         private static final int READ = 0x0c; // the opcode of the request
+        private static final int FLOWING = 20;
+
+        /** Loses what the server sends from the first request to read or write on, once it has begun. Counts messages. */
+        private static final class Loss implements Predicate<CutWire.Packet> {
+            private final AtomicInteger toServer = new AtomicInteger();
+            private final AtomicInteger toClient = new AtomicInteger();
+            private volatile boolean begun;
+            private volatile boolean cut;
+
+            void begin() {
+                begun = true;
+            }
+
+            @Override
+            public boolean test(CutWire.Packet packet) {
+                boolean reliable = packet.isReliable();
+                if (begun && !cut && reliable && (packet.opcode() == READ || packet.opcode() == CutWire.WRITE)) {
+                    toServer.set(0);
+                    toClient.set(0);
+                    cut = true;
+                }
+                if (reliable && packet.opcode() == CutWire.SEND) {
+                    (packet.toServer() ? toServer : toClient).incrementAndGet();
+                }
+                return cut && !packet.toServer();
+            }
+        }
 
         public static void main(String[] arguments) throws Exception {
             try (VerbsArena arena = VerbsArena.ofShared();
@@ -90,14 +118,11 @@ class HealOnDeviceTest {
             LocalMemory mine = client.register(arena.allocate(Long.BYTES, Long.BYTES), AccessFlag.LOCAL_WRITE)
                     .slice(0, Long.BYTES);
             NumberedTraffic traffic = new NumberedTraffic(ends, threads);
-            AtomicBoolean isCut = new AtomicBoolean();
-            wire.lose(
-                    packet -> { // from the first request to read or write
-                        if (packet.isReliable() && (packet.opcode() == READ || packet.opcode() == CutWire.WRITE)) {
-                            isCut.set(true);
-                        }
-                        return isCut.get() && !packet.toServer();
-                    });
+            Loss loss = new Loss();
+            wire.lose(loss);
+            Await.until(
+                    "messages flow both ways", () -> loss.toServer.get() > FLOWING && loss.toClient.get() > FLOWING);
+            loss.begin();
             Future<?> read = threads.submit(() -> {
                 channel.read(mine, remote.slice(0, Long.BYTES), DEADLINE);
                 return null;
@@ -106,7 +131,9 @@ class HealOnDeviceTest {
                 channel.writeLong(remote.slice(Long.BYTES, Long.BYTES), 9, DEADLINE);
                 return null;
             });
-            Await.until("the wire is cut", isCut::get); // a slow machine may look like a loss before
+            Await.until(
+                    "messages are lost, and acknowledgements of others",
+                    () -> loss.cut && loss.toServer.get() > 0 && loss.toClient.get() > 0);
             Await.until(
                     "one side has no connection",
                     () -> channel.session().isHealing()

@@ -157,20 +157,7 @@ class NodeOnDeviceTest {
         return made;
     }
 
-    @Test
-    void sealedMessagesAndTransfersArriveWhole() throws Exception {
-        Ends ends = connect(SMALL.secret(new byte[16]));
-        for (int i = 0; i < 20; i++) {
-            send(ends.client, i);
-            assertThat(receive(ends.server)).isEqualTo(i);
-        }
-        transfer(ends, random(SealedOffer.SLOTS * SealedOffer.PIECE + 100)); // the last piece is asked for
-        ends.client.close();
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> ends.server.receive(DEADLINE))
-                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
-    }
-
+    /** The sizes of sealed messages and transfers are those of the provider for tests: {@link OverSealedTest}. */
     @ParameterizedTest
     @EnumSource(names = {"AUTHENTICATED", "SEALED"})
     void keysWithASecretAreThoseOfTheChannel(Protection protection) throws Exception {
@@ -215,7 +202,7 @@ class NodeOnDeviceTest {
         });
         Channel channel = client.connect(server.address(), DEADLINE);
         List<Future<Long>> calls = new ArrayList<>();
-        for (long i = 0; i < 100; i++) {
+        for (long i = 0; i < 50; i++) {
             long value = i;
             calls.add(threads.submit(() -> {
                 Message request = channel.message(DEADLINE).length(Long.BYTES);
@@ -225,7 +212,7 @@ class NodeOnDeviceTest {
                 }
             }));
         }
-        for (int i = 0; i < 100; i++) {
+        for (int i = 0; i < 50; i++) {
             assertThat(calls.get(i).get(DEADLINE.toSeconds(), SECONDS)).isEqualTo(i);
         }
     }
@@ -393,7 +380,7 @@ class NodeOnDeviceTest {
         Channel left = client.connect(server.address(), DEADLINE);
         Channel right = accepted.get(DEADLINE.toSeconds(), SECONDS);
         long before = receiverNotReady();
-        int messages = 100;
+        int messages = 50;
         List<Future<?>> work = new ArrayList<>();
         for (Channel side : List.of(left, right)) {
             work.add(threads.submit(() -> {

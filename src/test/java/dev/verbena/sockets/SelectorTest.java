@@ -349,7 +349,7 @@ class SelectorTest {
         try (IdleServer idle = new IdleServer(RdmaSelectorProvider.shared(), 8);
                 SocketPair pair = SocketPair.connected()) {
             List<String> before = idle.schedulings();
-            echo(pair, 200, false);
+            echo(pair, 150, false);
             assertThat(idle.schedulings()).isEqualTo(before);
         }
     }
@@ -385,7 +385,7 @@ class SelectorTest {
             register(selector, pair.accepted, SelectionKey.OP_READ);
             register(second, pair.accepted, SelectionKey.OP_READ);
             ByteBuffer one = ByteBuffer.allocateDirect(1);
-            for (int i = 0; i < 50; i++) {
+            for (int i = 0; i < 25; i++) {
                 FutureTask<Boolean> other = start(false, () -> {
                     while (second.selectedKeys().isEmpty()) {
                         second.select(TIMEOUT);
@@ -428,7 +428,7 @@ class SelectorTest {
                 return times;
             });
             try (SocketPair pair = SocketPair.connected()) {
-                echo(pair, 100, true);
+                echo(pair, 50, true);
                 SocketPair.connected().close();
                 enough.set(true);
                 get(interrupting);

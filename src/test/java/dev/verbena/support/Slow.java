@@ -7,7 +7,10 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** {@linkplain DeviceTest Device tests} that take minutes. {@code scripts/test --slow} runs them, or a name does. */
+/**
+ * {@linkplain DeviceTest Device tests} that take minutes, or that show with a whole program what smaller tests show each day.
+ * {@code scripts/test --slow} runs them, or a name does.
+ */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Tag("device")

@@ -564,9 +564,13 @@ static void remove_span(struct fenced_mr *mr)
 	for (int i = 0; i < span_count; i++) {
 		if (atomic_load(&spans[i].start) == start && atomic_load(&spans[i].end) == start + mr->ibv.length) {
 			set_span(i, 0, 0);
-			return;
+			break;
 		}
 	}
+	int count = span_count;
+	while (count && !atomic_load(&spans[count - 1].end))
+		count--;
+	atomic_store(&span_count, count); /* each free of the process looks at so many */
 }
 
 static void look(const char *what, uintptr_t start, uintptr_t end)

@@ -78,12 +78,17 @@ class FencedProviderTest {
         }
     }
 
+    /** Other memory was registered before and after it, and is registered no more. */
     @Test
     void freeOfRegisteredMemoryIsAViolation() {
         Arena foreign = Arena.ofConfined();
         MemorySegment memory = foreign.allocate(64);
+        MemoryRegion before = loopback.domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE);
         MemoryRegion region =
                 loopback.domain.register(RegionOptions.foreign(memory).access(AccessFlag.LOCAL_WRITE), loopback.arena);
+        MemoryRegion after = loopback.domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE);
+        before.close();
+        after.close();
         int violations = Fenced.violations();
         foreign.close();
         assertThat(Fenced.violations()).isEqualTo(violations + 1);

@@ -34,9 +34,10 @@ import javax.management.openmbean.TabularData;
 import javax.management.remote.JMXConnector;
 import javax.management.remote.JMXConnectorFactory;
 import javax.management.remote.JMXServiceURL;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -47,6 +48,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @FencedTest
 @Timeout(300)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS) // both tests ask one program
 class OperatorQuestionsTest {
     private static final int PINNED = 1 << 20;
     private static final String REASON = "account 4711 is unknown";
@@ -112,7 +114,7 @@ class OperatorQuestionsTest {
     private String slow;
     private String quick;
 
-    @BeforeEach
+    @BeforeAll
     void start() throws IOException {
         program = ChildJvm.with("--enable-native-access=ALL-UNNAMED", "-Ddev.verbena.fenced=true")
                 .option("-Ddev.verbena.libibverbs=" + System.getProperty("dev.verbena.libibverbs"))
@@ -137,7 +139,7 @@ class OperatorQuestionsTest {
         }
     }
 
-    @AfterEach
+    @AfterAll
     void end() {
         program.destroyForcibly();
     }
@@ -198,6 +200,7 @@ class OperatorQuestionsTest {
     private static String run(String tool, String... arguments) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", tool).toString());
+        command.addAll(List.of("-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1"));
         command.addAll(List.of(arguments));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
         builder.environment().remove("LD_PRELOAD");

@@ -40,8 +40,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @FencedTest
 @Tag("walk")
 class HealFaultsTest {
-    /** The distance of the calls that meet a fault: each of them takes a minute, in {@code scripts/test --long}. */
-    private static final int STEP = Integer.getInteger("dev.verbena.walk.faultStep", 9);
+    private final int step = Integer.getInteger("dev.verbena.walk.faultStep", step());
 
     private static final int NO_MEMORY = 12;
 
@@ -93,6 +92,11 @@ class HealFaultsTest {
                 case BOTH -> List.of(ends.client(), ends.server());
             };
         }
+    }
+
+    /** Returns the distance of the calls that meet a fault: each of them takes a minute, in {@code scripts/test --long}. */
+    int step() {
+        return 9;
     }
 
     private NodePair nodes;
@@ -319,7 +323,7 @@ class HealFaultsTest {
         Map<String, Integer> endedBy = new TreeMap<>();
         int objects = Fenced.liveObjects();
         long n = 1;
-        for (boolean came = true; came; n += STEP) {
+        for (boolean came = true; came; n += step) {
             assertThat(n).isLessThan(ENOUGH);
             Work work = beginning.begin(lost);
             fault.accept(n);
@@ -340,7 +344,7 @@ class HealFaultsTest {
             assertNothingIsLeft(function, objects);
         }
         System.out.println(
-                lost + ": faults up to call " + (n - 1 - STEP) + " of C, in steps of " + STEP + ", ended " + endedBy);
+                lost + ": faults up to call " + (n - 1 - step) + " of C, in steps of " + step + ", ended " + endedBy);
         return endedBy;
     }
 
@@ -464,7 +468,7 @@ class HealFaultsTest {
         Future<?> serving = nodes.run(() -> serve(all));
         Map<String, Integer> endedBy = new TreeMap<>();
         long n = 1;
-        for (boolean came = true; came; n += STEP) {
+        for (boolean came = true; came; n += step) {
             assertThat(n).isLessThan(ENOUGH);
             long number = 10 * n;
             Fenced.loseBeforeAny(n, lost.sides);
@@ -494,7 +498,7 @@ class HealFaultsTest {
             }
         }
         System.out.println(
-                lost + ": losses up to call " + (n - 1 - STEP) + " of C, in steps of " + STEP + ", ended " + endedBy);
+                lost + ": losses up to call " + (n - 1 - step) + " of C, in steps of " + step + ", ended " + endedBy);
         assertThat(serving.isDone()).isFalse();
     }
 }

@@ -324,12 +324,14 @@ class HealTest {
     /** The client's node closes last, and nobody answers it: it has as little time. */
     @Test
     void closeWithoutAConnectionEndsInItsTime() throws Exception {
-        NodePair.Ends ends = connect(HEALS.closeTimeout(Duration.ofMillis(100)));
-        try (Silence _ = new Silence(ends.client())) {
-            cut(ends.server());
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(ends.server()::close)
-                    .withMessageContaining("has not said goodbye in 100 ms");
+        try (NodePair brief = new NodePair(HEALS.closeTimeout(Duration.ofMillis(100)))) {
+            NodePair.Ends ends = brief.connect();
+            try (Silence _ = new Silence(ends.client())) {
+                cut(ends.server());
+                assertThatExceptionOfType(ChannelException.class)
+                        .isThrownBy(ends.server()::close)
+                        .withMessageContaining("has not said goodbye in 100 ms");
+            }
         }
     }
 
@@ -430,12 +432,6 @@ class HealTest {
         assertThat(NodePair.endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
     }
 
-    private NodePair.Ends connectOneMore(NodePair.Ends first) throws Exception {
-        Node server = first.server().node();
-        Future<Channel> accepted = nodes.start(() -> server.accept(DEADLINE));
-        return new NodePair.Ends(nodes.client.connect(server.address(), DEADLINE), NodePair.end(accepted));
-    }
-
     private static void assertIsBack(NodePair.Ends ends) throws Exception {
         awaitPath(ends);
         assertThat(ends.client().statistics().reconnects()).isEqualTo(1);
@@ -455,14 +451,15 @@ class HealTest {
     /** There are more of them than connect again at once, and more than may wait to be accepted. */
     @Test
     void manyChannelsThatLoseTheirConnectionsAtOnceComeBack() throws Exception {
-        NodePair.Ends first = connect(HEALS.maxWaiting(1));
-        List<NodePair.Ends> all = new ArrayList<>(List.of(first));
-        for (int i = 0; i < 40; i++) {
-            all.add(connectOneMore(first));
-        }
-        all.forEach(each -> cut(each.client()));
-        for (NodePair.Ends each : all) {
-            assertIsBack(each);
+        try (NodePair many = new NodePair(HEALS.connecting(2), HEALS.maxWaiting(1))) {
+            List<NodePair.Ends> all = new ArrayList<>();
+            for (int i = 0; i < 6; i++) {
+                all.add(many.connect());
+            }
+            all.forEach(each -> cut(each.client()));
+            for (NodePair.Ends each : all) {
+                assertIsBack(each);
+            }
         }
     }
 }

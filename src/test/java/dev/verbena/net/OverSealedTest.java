@@ -21,7 +21,12 @@ final class OverSealedTest {
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)
-    static class HealingFaultsTest extends HealFaultsTest {}
+    static class HealingFaultsTest extends HealFaultsTest {
+        @Override
+        int step() {
+            return 27;
+        }
+    }
 
     @FencedTest
     @Over(Over.Wire.SEALED_RDMA)

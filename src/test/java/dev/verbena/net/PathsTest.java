@@ -23,13 +23,20 @@ import org.junit.jupiter.api.Test;
 class PathsTest {
     static final Duration STAY = Duration.ofSeconds(6);
 
+    /** The time of the nodes to close, for which a channel waits whose peer's has ended. */
+    private static final Duration BRIEF = Duration.ofSeconds(1);
+
     private final InetSocketAddress second = new InetSocketAddress(second(), 0);
 
     /** True while the server refuses peers that come from their first address. */
     private final AtomicBoolean firstIsShut = new AtomicBoolean();
 
-    private final NodeOptions options =
-            NodePair.SMALL.heal(DEADLINE).alive(NodeClock.ALIVE).operations(4).paths(second);
+    private final NodeOptions options = NodePair.SMALL
+            .heal(DEADLINE)
+            .alive(NodeClock.ALIVE)
+            .operations(4)
+            .paths(second)
+            .closeTimeout(BRIEF);
     final NodePair nodes = new NodePair(
             options,
             options.admit(

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @FencedTest
 @Tag("walk")
 class RandomWalkTest {
-    private static final int STEPS = Integer.getInteger("dev.verbena.walk.steps", 400_000);
+    private static final int STEPS = Integer.getInteger("dev.verbena.walk.steps", 200_000);
     private static final boolean LONG = Integer.getInteger("dev.verbena.walk.steps") != null;
     private static final int SEEDS = 4;
     private static final long NEW_IF_LONG = 7_628_924_632_746L;

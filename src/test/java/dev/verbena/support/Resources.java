@@ -2,12 +2,15 @@ package dev.verbena.support;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,9 +23,23 @@ import java.util.stream.Stream;
 public final class Resources {
     private static final Pattern ENTRY = Pattern.compile("\\{[^{}]*}");
     private static final Pattern PID = Pattern.compile("\"pid\":(\\d+)");
-    private static final List<String> KINDS = List.of("qp", "cq", "pd", "mr", "srq", "cm_id", "ctx");
+
+    /** The kinds, each with the field that its entries have, and those of later kinds have not. */
+    private static final Map<String, String> KINDS = kinds();
 
     private Resources() {}
+
+    private static Map<String, String> kinds() {
+        Map<String, String> kinds = new LinkedHashMap<>();
+        kinds.put("cm_id", "\"cm-idn\":");
+        kinds.put("srq", "\"srqn\":");
+        kinds.put("qp", "\"lqpn\":");
+        kinds.put("mr", "\"mrn\":");
+        kinds.put("cq", "\"cqn\":");
+        kinds.put("pd", "\"pdn\":");
+        kinds.put("ctx", "\"ctxn\":");
+        return kinds;
+    }
 
     /**
      * Returns the objects with their kinds, without two of each device that the connection manager in C keeps: a context,
@@ -36,7 +53,7 @@ public final class Resources {
      * ended, the kernel names no owner at all, unlike for its own objects.
      */
     public static List<String> ofThisProcess() throws IOException {
-        List<String> ours = of(KINDS);
+        List<String> ours = of(KINDS.keySet());
         Map<String, String> contexts = new HashMap<>();
         ours.removeIf(entry ->
                 entry.startsWith("ctx ") && contexts.putIfAbsent(field(entry, "ifname"), field(entry, "ctxn")) == null);
@@ -54,20 +71,25 @@ public final class Resources {
         return found.find() ? found.group(1) : "";
     }
 
-    private static List<String> of(List<String> kinds) throws IOException {
+    private static List<String> of(Collection<String> kinds) throws IOException {
         List<String> ours = new ArrayList<>();
-        for (String kind : kinds) {
-            for (String entry : show(kind)) {
-                Matcher pid = PID.matcher(entry);
-                boolean its = pid.find()
-                        ? Files.exists(Path.of("/proc/self/task", pid.group(1)))
-                        : !entry.contains("\"comm\":");
-                if (its) {
-                    ours.add(kind + " " + entry);
-                }
+        for (String entry : show(kinds)) {
+            Matcher pid = PID.matcher(entry);
+            boolean its =
+                    pid.find() ? Files.exists(Path.of("/proc/self/task", pid.group(1))) : !entry.contains("\"comm\":");
+            if (its) {
+                ours.add(kindOf(entry) + " " + entry);
             }
         }
         return ours;
+    }
+
+    private static String kindOf(String entry) {
+        return KINDS.entrySet().stream()
+                .filter(kind -> entry.contains(kind.getValue()))
+                .findFirst()
+                .orElseThrow()
+                .getKey();
     }
 
     /** Returns the number of queues that drivers have mapped into this process. */
@@ -83,8 +105,23 @@ public final class Resources {
         Pattern listener = Pattern.compile("\"state\":\"LISTEN\".*\"src-addr\":\"[^\"]*:" + port + "\"");
         Await.until("a listener on port " + port, () -> {
             try {
-                return show("cm_id").stream()
+                return show(List.of("cm_id")).stream()
                         .anyMatch(entry -> listener.matcher(entry).find());
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+    }
+
+    /** Waits until a request to connect has come to a port of a listener that does not take it. */
+    public static void awaitRequest(int port) {
+        Pattern own = Pattern.compile("\"src-addr\":\"[^\"]*:" + port + "\"");
+        Await.until("a request at port " + port, () -> {
+            try {
+                return show(List.of("cm_id")).stream()
+                                .filter(entry -> own.matcher(entry).find())
+                                .count()
+                        == 2;
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
@@ -107,10 +144,16 @@ public final class Resources {
         return of(List.of("qp")).size();
     }
 
-    private static List<String> show(String kind) throws IOException {
-        Process process = new ProcessBuilder("rdma", "-j", "resource", "show", kind)
+    /** Asks one process for all kinds: to start one takes an emulated processor longer than all the rest. */
+    private static List<String> show(Collection<String> kinds) throws IOException {
+        Process process = new ProcessBuilder("rdma", "-f", "-j", "-b", "-")
                 .redirectErrorStream(true)
                 .start();
+        try (Writer commands = process.outputWriter()) {
+            for (String kind : kinds) {
+                commands.write("resource show " + kind + "\n");
+            }
+        }
         return ENTRY.matcher(new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
                 .results()
                 .map(MatchResult::group)

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.Resources;
 import dev.verbena.tools.command.Tool;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -30,6 +31,9 @@ public abstract class Peer implements AutoCloseable {
 
     /** Does the same as Ctrl-C. */
     public abstract void interrupt();
+
+    /** Waits until the tool, a server, listens on a port of the connection manager. */
+    public abstract void awaitListener(int port);
 
     @Override
     public abstract void close();
@@ -126,12 +130,49 @@ public abstract class Peer implements AutoCloseable {
         @Override
         public void interrupt() {
             try {
-                // The shell's own command: the program of this name is in a package that may be missing.
-                new ProcessBuilder("sh", "-c", "kill -INT " + process.pid())
-                        .inheritIO()
-                        .start();
+                signal("INT");
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
+            }
+        }
+
+        /** Sends a signal, by the shell's own command: the program of this name is in a package that may be missing. */
+        private java.lang.Process signal(String name) throws IOException {
+            return new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid())
+                    .inheritIO()
+                    .start();
+        }
+
+        /** Stops the process: it does nothing until it is killed. */
+        public void stop() throws IOException, InterruptedException {
+            signal("STOP").waitFor();
+        }
+
+        /** Looks at the kernel's list when the program has opened the connection manager: each look starts a process. */
+        @Override
+        public void awaitListener(int port) {
+            Await.until("use of the connection manager by " + this, () -> {
+                if (!isAlive()) {
+                    throw new AssertionError(this + " has ended:\n" + output());
+                }
+                return hasOpen("/dev/infiniband/rdma_cm");
+            });
+            Resources.awaitListener(port);
+        }
+
+        private boolean hasOpen(String file) {
+            try (Stream<Path> descriptors = Files.list(Path.of("/proc", "" + process.pid(), "fd"))) {
+                return descriptors.anyMatch(descriptor -> file.equals(target(descriptor)));
+            } catch (IOException | UncheckedIOException ended) {
+                return false;
+            }
+        }
+
+        private static String target(Path descriptor) {
+            try {
+                return Files.readSymbolicLink(descriptor).toString();
+            } catch (IOException closed) {
+                return "";
             }
         }
 
@@ -206,6 +247,17 @@ public abstract class Peer implements AutoCloseable {
         @Override
         public void interrupt() {
             thread.interrupt();
+        }
+
+        /** A server sleeps when it waits for requests, which it does when it listens. */
+        @Override
+        public void awaitListener(int port) {
+            Await.until("a listener on port " + port, () -> {
+                if (result.isDone()) {
+                    throw new AssertionError("the server has ended:\n" + output());
+                }
+                return Await.isAsleep(thread);
+            });
         }
 
         @Override

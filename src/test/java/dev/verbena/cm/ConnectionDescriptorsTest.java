@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 @DeviceTest
 @IwarpToo
 class ConnectionDescriptorsTest {
-    private static final int CONNECTIONS = 20;
+    private static final int CONNECTIONS = 5;
     private static final ConnectionResources SMALL = ConnectionResources.of(QueueCapabilities.of(4, 4));
 
     @Test

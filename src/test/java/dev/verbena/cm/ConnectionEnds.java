@@ -7,13 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.PostException;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.SendSlots;
 import dev.verbena.verbs.WorkCompletion;
-import dev.verbena.verbs.WorkCompletionException;
 import dev.verbena.verbs.WorkStatus;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -28,7 +26,7 @@ import org.junit.jupiter.api.Test;
 
 /** Tests of connections that end, for a device and for the provider for tests. */
 abstract class ConnectionEnds {
-    private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
+    static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
     private final InetSocketAddress own;
     AcceptingListener ends;
@@ -79,16 +77,6 @@ abstract class ConnectionEnds {
         assertThatThrownBy(() -> both.client().awaitCompletion(DEADLINE)).isInstanceOf(IllegalStateException.class);
     }
 
-    /** The wait began at the event channel that the id has left. */
-    @Test
-    void waitOfAMigratedConnectionEnds() throws Exception {
-        AcceptingListener.Ends both = connected();
-        Future<WorkCompletion> waiting = waiting(both.server());
-        both.server().id().migrate(EventChannel.create(ends.arena));
-        both.client().close();
-        assertThatThrownBy(() -> end(waiting)).hasCauseInstanceOf(ConnectionException.class);
-    }
-
     @Test
     void queueWaitsEndWhenThePeerDisconnects() throws Exception {
         AcceptingListener.Ends both = connected();
@@ -107,45 +95,6 @@ abstract class ConnectionEnds {
         assertThat(flushed.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
         assertThatThrownBy(() -> both.server().completionQueue().await(FOR_EVER))
                 .isInstanceOf(ConnectionException.class);
-    }
-
-    /** Nothing is posted, so that no completion can end the waits. */
-    @Test
-    void waitsOfTheQueueAndItsCursorsEndWithTheConnection() throws Exception {
-        AcceptingListener.Ends both = connected();
-        Connection server = both.server();
-        List<Future<?>> waiting = List.of(
-                ends.asleep(() -> server.completionQueue().await(FOR_EVER)),
-                ends.asleep(() -> server.completionQueue().awaitSolicited(FOR_EVER)),
-                ends.asleep(() -> server.completionQueue().completions(4).await(FOR_EVER)),
-                ends.asleep(() -> server.completions(4).await(FOR_EVER)));
-        both.client().close();
-        for (Future<?> each : waiting) {
-            assertThatThrownBy(() -> end(each)).cause().isInstanceOfSatisfying(ConnectionException.class, ended -> {
-                assertThat(ended.event()).isEqualTo(CmEvent.Type.DISCONNECTED);
-                assertThat(ended.peer()).isEqualTo(server.peer());
-            });
-        }
-    }
-
-    @Test
-    void flushedRequestsNameTheEndOfTheConnection() throws Exception {
-        AcceptingListener.Ends both = connected();
-        Connection server = both.server();
-        Completions cursor = server.completions(4);
-        server.queuePair().postReceive(1, buffer(server));
-        server.queuePair().postReceive(2, buffer(server));
-        both.client().close();
-        Await.until("the end of the connection", () -> !server.isOpen());
-        assertThatThrownBy(() -> Await.completion(server.completionQueue()).orThrow())
-                .isInstanceOf(WorkCompletionException.class)
-                .hasMessageContaining("RDMA_CM_EVENT_DISCONNECTED")
-                .hasMessageNotContaining("first error")
-                .hasCauseInstanceOf(ConnectionException.class);
-        Await.until("the second flushed receive", () -> cursor.poll() == 1);
-        assertThat(cursor.next()).isTrue();
-        assertThatThrownBy(cursor::orThrow).hasCauseInstanceOf(ConnectionException.class);
-        assertThatThrownBy(() -> cursor.await(DEADLINE)).isInstanceOf(ConnectionException.class);
     }
 
     @Test

@@ -7,17 +7,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.verbs.Completions;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.WorkCompletion;
+import dev.verbena.verbs.WorkCompletionException;
 import java.lang.foreign.ValueLayout;
+import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
@@ -190,5 +195,82 @@ class ConnectionLifetimeTest extends ConnectionEnds {
         both.server().id().migrate(EventChannel.create(ends.arena));
         both.client().close();
         Await.until("the end of the connection", () -> !both.server().isOpen());
+    }
+
+    /** The wait began at the event channel that the id has left. */
+    @Test
+    void waitOfAMigratedConnectionEnds() throws Exception {
+        AcceptingListener.Ends both = connected();
+        Future<WorkCompletion> waiting = waiting(both.server());
+        both.server().id().migrate(EventChannel.create(ends.arena));
+        both.client().close();
+        assertThatThrownBy(() -> end(waiting)).hasCauseInstanceOf(ConnectionException.class);
+    }
+
+    /** Nothing is posted, so that no completion can end the waits. */
+    @Test
+    void waitsOfTheQueueAndItsCursorsEndWithTheConnection() throws Exception {
+        AcceptingListener.Ends both = connected();
+        Connection server = both.server();
+        List<Future<?>> waiting = List.of(
+                ends.asleep(() -> server.completionQueue().await(FOR_EVER)),
+                ends.asleep(() -> server.completionQueue().awaitSolicited(FOR_EVER)),
+                ends.asleep(() -> server.completionQueue().completions(4).await(FOR_EVER)),
+                ends.asleep(() -> server.completions(4).await(FOR_EVER)));
+        both.client().close();
+        for (Future<?> each : waiting) {
+            assertThatThrownBy(() -> end(each)).cause().isInstanceOfSatisfying(ConnectionException.class, ended -> {
+                assertThat(ended.event()).isEqualTo(CmEvent.Type.DISCONNECTED);
+                assertThat(ended.peer()).isEqualTo(server.peer());
+            });
+        }
+    }
+
+    @Test
+    void flushedRequestsNameTheEndOfTheConnection() throws Exception {
+        AcceptingListener.Ends both = connected();
+        Connection server = both.server();
+        Completions cursor = server.completions(4);
+        server.queuePair().postReceive(1, buffer(server));
+        server.queuePair().postReceive(2, buffer(server));
+        both.client().close();
+        Await.until("the end of the connection", () -> !server.isOpen());
+        assertThatThrownBy(() -> Await.completion(server.completionQueue()).orThrow())
+                .isInstanceOf(WorkCompletionException.class)
+                .hasMessageContaining("RDMA_CM_EVENT_DISCONNECTED")
+                .hasMessageNotContaining("first error")
+                .hasCauseInstanceOf(ConnectionException.class);
+        Await.until("the second flushed receive", () -> cursor.poll() == 1);
+        assertThat(cursor.next()).isTrue();
+        assertThatThrownBy(cursor::orThrow).hasCauseInstanceOf(ConnectionException.class);
+        assertThatThrownBy(() -> cursor.await(DEADLINE)).isInstanceOf(ConnectionException.class);
+    }
+
+    @Test
+    void awaitCompletionEndsInAConfinedArena() throws Exception {
+        try (VerbsArena confined = VerbsArena.ofConfined()) {
+            Listener here = Listener.open(FencedIds.OWN, confined);
+            InetSocketAddress address = here.address();
+            Future<Connection> opened = ends.start(() -> Connection.open(address, DEADLINE, ends.arena));
+            Connection server = here.accept(DEADLINE);
+            server.queuePair().postReceive(1, server.register(confined.allocate(64), LOCAL_WRITE));
+            end(opened).close();
+            assertThatThrownBy(() -> server.awaitCompletion(DEADLINE)).isInstanceOf(ConnectionException.class);
+        }
+    }
+
+    @Test
+    void isOpenAndPeerFollowTheConnection() throws Exception {
+        AcceptingListener.Ends both = connected();
+        assertThat(both.client().isOpen()).isTrue();
+        assertThat(both.server().isOpen()).isTrue();
+        assertThat(both.client().peer()).contains(listener.address());
+        assertThat(both.server().peer()).isEqualTo(both.client().id().localAddress());
+        assertThatThrownBy(() -> both.server().awaitCompletion(Duration.ofMillis(10)))
+                .isInstanceOf(VerbsTimeoutException.class);
+        both.server().close();
+        assertThat(both.server().isOpen()).isFalse();
+        Await.until("the end of the connection", () -> !both.client().isOpen());
+        assertThat(both.server().peer()).isPresent();
     }
 }

@@ -1,6 +1,7 @@
 package dev.verbena.cm;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.internal.raw.rdma_conn_param;
 import java.lang.foreign.Arena;
@@ -43,5 +44,11 @@ class ConnectionParametersTest {
             assertThat(read.retryCount()).isEqualTo(5);
             assertThat(read.rnrRetryCount()).isEqualTo(6);
         }
+    }
+
+    @Test
+    void privateDataBeyondTheLargestFieldIsRefused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> PrivateData.of(new byte[256]));
+        assertThat(PrivateData.of(new byte[255]).size()).isEqualTo(255);
     }
 }

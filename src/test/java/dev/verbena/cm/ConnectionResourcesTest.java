@@ -2,14 +2,12 @@ package dev.verbena.cm;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
-import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.DeviceTest;
-import dev.verbena.support.IwarpToo;
+import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.ProtectionDomain;
@@ -24,8 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests objects that connections share. */
-@DeviceTest
-@IwarpToo
+@FencedTest
 class ConnectionResourcesTest {
     private static final int CLIENTS = 2;
 
@@ -46,22 +43,6 @@ class ConnectionResourcesTest {
             clients.add(both.client());
             servers.add(both.server());
         }
-    }
-
-    @Test
-    void memoryOfTheListenerServesAllClients() throws Exception {
-        MemoryRegion shared = listener.id().register(arena.allocate(64), LOCAL_WRITE, REMOTE_READ);
-        shared.segment().setString(0, "for all");
-        connect(ConnectionResources.defaults());
-        for (Connection client : clients) {
-            MemoryRegion sink = client.register(arena.allocate(64), LOCAL_WRITE);
-            client.queuePair().postRead(1, sink, shared.remote());
-            client.completionQueue().await(DEADLINE).orThrow();
-            assertThat(sink.segment().getString(0)).isEqualTo("for all");
-        }
-        assertThat(servers)
-                .allSatisfy(server ->
-                        assertThat(server.domain()).isSameAs(listener.id().protectionDomain()));
     }
 
     @Test

@@ -6,18 +6,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
+import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.DeviceTest;
-import dev.verbena.support.IwarpToo;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairState;
 import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -27,9 +32,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Tests each way to take a peer, and to join a group: at once or waiting, with and without an arena. */
-@DeviceTest
-@IwarpToo
+/** Tests each way to take a peer, and to join a group: at once or waiting, with and without an arena, until it ends. */
+@FencedTest
 class ListenerTest {
     private static final QueueCapabilities SIZES = QueueCapabilities.of(3, 5);
 
@@ -156,7 +160,81 @@ class ListenerTest {
     }
 
     @Test
-    @NotOnIwarp("there are no datagrams")
+    void acceptWithoutClientEndsAtItsTimeout() {
+        assertThatThrownBy(() -> listener.accept(Duration.ofMillis(1))).isInstanceOf(VerbsTimeoutException.class);
+    }
+
+    @Test
+    void closeEndsTheWaitOfAnotherThread() throws Exception {
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        // Whether it waits already or not, it must end.
+        listener.close();
+        assertThatThrownBy(() -> accepted.get(DEADLINE.toSeconds(), SECONDS))
+                .hasCauseInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void interruptEndsTheWait() throws Exception {
+        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
+        threads.shutdownNow();
+        assertThatThrownBy(() -> accepted.get(DEADLINE.toSeconds(), SECONDS))
+                .hasCauseInstanceOf(InterruptedException.class);
+    }
+
+    @Test
+    void acceptKeepsASecondRequest() throws Exception {
+        List<Connection> clients = List.of(requesting(), requesting());
+        List<Connection> servers = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            servers.add(listener.awaitConnection(DEADLINE));
+            servers.get(i).accept(DEADLINE);
+        }
+        for (Connection client : clients) {
+            assertThat(client.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
+        }
+        assertThat(servers)
+                .extracting(server -> server.id().peerAddress())
+                .containsExactlyInAnyOrderElementsOf(clients.stream()
+                        .map(client -> client.id().localAddress())
+                        .toList());
+    }
+
+    @Test
+    void listenerServesAHundredClientsAtOnce() throws Exception {
+        List<Future<Connection>> servers = new ArrayList<>();
+        List<Future<Connection>> clients = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            servers.add(threads.submit(() -> listener.accept(DEADLINE)));
+            clients.add(threads.submit(() -> Connection.open(listener.address(), DEADLINE, arena)));
+        }
+        Set<Object> peers = new HashSet<>();
+        for (int i = 0; i < 100; i++) {
+            clients.get(i).get(DEADLINE.toSeconds(), SECONDS);
+            peers.add(servers.get(i).get(DEADLINE.toSeconds(), SECONDS).peer());
+        }
+        assertThat(peers).hasSize(100);
+    }
+
+    @Test
+    void confinedListenerTakesLaterRequests() throws Exception {
+        CompletableFuture<InetSocketAddress> address = new CompletableFuture<>();
+        Thread[] serving = new Thread[1];
+        Future<?> server = threads.submit(() -> {
+            serving[0] = Thread.currentThread();
+            try (VerbsArena confined = VerbsArena.ofConfined()) {
+                Listener own = Listener.open(CmAddress.four(0), confined);
+                address.complete(own.address());
+                own.accept(DEADLINE);
+            }
+            return null;
+        });
+        InetSocketAddress to = address.get(DEADLINE.toSeconds(), SECONDS);
+        Await.until("a thread that waits", () -> Await.isAsleep(serving[0]));
+        Connection.open(to, DEADLINE, arena);
+        server.get(DEADLINE.toSeconds(), SECONDS);
+    }
+
+    @Test
     void joinTakesAnArenaThatLeavesTheGroup() throws Exception {
         InetSocketAddress group = new InetSocketAddress("239.1.1.9", 0);
         ConnectionId id = listener.id().channel().createId(PortSpace.UDP);

@@ -8,8 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.DeviceTest;
-import dev.verbena.support.IwarpToo;
+import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.QueuePair;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -18,8 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Ids that change their event channel. */
-@DeviceTest
-@IwarpToo
+@FencedTest
 class MigrationTest {
     private VerbsArena arena;
     private EventChannel old;

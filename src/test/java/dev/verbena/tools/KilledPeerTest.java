@@ -2,13 +2,13 @@ package dev.verbena.tools;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.cm.CmEvent;
 import dev.verbena.cm.Connection;
-import dev.verbena.cm.ConnectionId;
+import dev.verbena.cm.ConnectionException;
 import dev.verbena.cm.Listener;
-import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
@@ -16,6 +16,7 @@ import dev.verbena.support.Resources;
 import dev.verbena.tools.pingpong.Rping;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueuePairState;
 import dev.verbena.verbs.WorkCompletionException;
 import dev.verbena.verbs.WorkStatus;
 import java.util.concurrent.ExecutionException;
@@ -42,13 +43,14 @@ class KilledPeerTest {
                 connection.accept(DEADLINE);
                 connection.completionQueue().await(DEADLINE).orThrow();
                 peer.kill();
-                ConnectionId id = connection.id();
-                assertThat(id.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
-                assertThat(id.isDisconnected()).isTrue();
+                assertThatThrownBy(() -> connection.awaitCompletion(DEADLINE))
+                        .isInstanceOfSatisfying(ConnectionException.class, ended -> {
+                            assertThat(ended.event()).isEqualTo(CmEvent.Type.DISCONNECTED);
+                            assertThat(ended.peer()).isEqualTo(connection.peer());
+                        });
+                assertThat(connection.id().isDisconnected()).isTrue();
                 assertThat(connection.isOpen()).isFalse();
-                // The end of the connection flushes the queue pair; the device may do so a moment later.
-                assertThat(Await.completion(connection.completionQueue()).status())
-                        .isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+                assertThat(connection.queuePair().state()).isEqualTo(QueuePairState.ERR);
             }
         }
         assertThat(Resources.ofThisProcess()).isEmpty();
@@ -58,7 +60,7 @@ class KilledPeerTest {
     void rpingEndsWhenItsPeerIsKilled() throws Exception {
         int port = 18_174;
         try (Peer server = Peer.java(Rping::run, "-s", "-v", "-a", host, "-p", "" + port)) {
-            Resources.awaitListener(port);
+            server.awaitListener(port);
             try (Peer.Process client = Peer.c("rping -c -a " + host + " -p " + port)) {
                 server.awaitOutput("rdma-ping-3: ");
                 client.kill();

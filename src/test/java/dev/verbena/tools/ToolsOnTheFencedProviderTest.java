@@ -19,6 +19,7 @@ import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.QueuePairType;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.StringReader;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,12 +28,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.xml.sax.InputSource;
 
 /** Tests the tools without a device. The provider checks each access to memory. */
 @FencedTest
@@ -112,6 +115,41 @@ class ToolsOnTheFencedProviderTest {
         assertThat(run.status()).as(run.toString()).isZero();
         assertThat(run.out().lines()).hasSize(3);
         assertThat(run.out().lines().toList().getLast().strip()).matches("(8|16|64) +[12]0( +[0-9.]+)+");
+    }
+
+    @Test
+    void htmlPageOfPerfIsSelfContained(@TempDir Path folder) throws Exception {
+        Path page = folder.resolve("page.html");
+        ToolRun run = run(
+                List.of("perf", "both", "--op", "write", "-s", "64,1024,65536", "-n", "20", "-t", "4", "--self"),
+                "--html",
+                page.toString(),
+                "-p",
+                String.valueOf(Listening.freePort()));
+        assertThat(run.out()).contains("RC write latency", "RC write bandwidth", "wrote " + page);
+        String html = Files.readString(page);
+        assertThat(html)
+                .contains("name=\"viewport\"", "prefers-color-scheme: dark", "<svg viewBox", "64 KiB")
+                .doesNotContain("http:", "https:", "src=", "NaN", "Infinity");
+        assertThat(html.split("<polyline", -1))
+                .as("three distributions, the latency by size and the bandwidth by size")
+                .hasSize(1 + 3 + 2);
+        String svg = html.substring(html.indexOf("<svg"), html.indexOf("</svg>") + 6);
+        DocumentBuilderFactory.newInstance().newDocumentBuilder().parse(new InputSource(new StringReader(svg)));
+    }
+
+    @Test
+    void jsonOfPerfContainsAllFigures() throws IOException {
+        String json = run(
+                        List.of(("perf lat --op read -s 64,128 -n 10 --json --self").split(" ")),
+                        "-p",
+                        String.valueOf(Listening.freePort()))
+                .out();
+        assertThat(json)
+                .startsWith("{\n  \"operation\": \"read\",\n  \"transport\": \"RC\",")
+                .contains("\"bytes\": 64", "\"bytes\": 128", "\"p50\": ", "\"p99.9\": ", "\"iterations\": 10");
+        assertThat(json.chars().filter(c -> c == '{').count())
+                .isEqualTo(json.chars().filter(c -> c == '}').count());
     }
 
     /** The messages of one direction. */
@@ -243,19 +281,6 @@ class ToolsOnTheFencedProviderTest {
         Path secret = Files.write(folder.resolve("secret"), new byte[32]);
         Files.setPosixFilePermissions(secret, PosixFilePermissions.fromString("rw-------"));
         assertPerfMeasuresNet(7, "--secret-file=" + secret);
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"rc-pingpong -c", "rc-pingpong -o -c", "rc-pingpong -o -P -c", "ud-pingpong -s 64 -c"})
-    void pingPongPlaysWithItself(String line) throws Exception {
-        List<String> words = List.of((line + " -n 20 -p " + Listening.freePort()).split(" "));
-        FutureTask<ToolRun> server = new FutureTask<>(() -> run(words));
-        Thread.ofPlatform().daemon().start(server);
-        Listening.await(Integer.parseInt(words.getLast()), server);
-        ToolRun client = run(words, "127.0.0.1");
-        ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
-        assertThat(served.status()).as(served.toString()).isZero();
-        assertThat(client.status()).as(client.toString()).isZero();
     }
 
     @ParameterizedTest

@@ -1,6 +1,7 @@
 package dev.verbena.tools.perf;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.tools.ToolRun;
@@ -89,5 +90,19 @@ class PerfOptionsTest {
                     .contains("--html needs a file in an existing folder")
                     .hasLineCount(1);
         }
+    }
+
+    @Test
+    void perfRefusesInvalidOptions() throws IOException {
+        assertThat(ToolRun.of("perf", "lat", "-c", "UD", "--op", "read", "x").err())
+                .contains("UD has no read");
+        assertThat(ToolRun.of("perf", "both", "-e", "--op", "write", "x").err())
+                .contains("write latency can't be measured with -e");
+        assertThat(ToolRun.of("perf", "lat", "-c", "UC", "-R", "x").err()).contains("-R connects RC and UD only");
+        assertThat(ToolRun.of("perf", "speed").err()).contains("server, lat, bw or both");
+        assertThat(ToolRun.of("perf", "lat").err()).contains("either the server's HOST or --self");
+        assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> PerfPlan.fromLine("GET / HTTP/1.1"))
+                .withMessageContaining("verbena-perf-3");
     }
 }

@@ -2,26 +2,21 @@ package dev.verbena.tools.pingpong;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.VerbsArena;
-import dev.verbena.cm.ConnectionId;
-import dev.verbena.cm.EventChannel;
-import dev.verbena.cm.PortSpace;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
-import dev.verbena.support.Loopback;
 import dev.verbena.support.NotOnIwarp;
-import dev.verbena.support.Resources;
 import dev.verbena.tools.Peer;
-import dev.verbena.verbs.RemoteMemory;
-import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests that rping interoperates with that of rdma-core, as server and as client. {@code -q} makes the queue pair itself. */
+/**
+ * Tests that rping interoperates with that of rdma-core, as server and as client. {@code -q} makes the queue pair itself. {@code
+ * PingPongOnTheFencedProviderTest} has what servers that stay do.
+ */
 @DeviceTest
 @IwarpToo
 class RpingInteropTest {
@@ -48,17 +43,15 @@ class RpingInteropTest {
 
     private static final String SOME = "-C 10 -v -V";
     private static final String LARGEST = "-C 3 -S 65535 -V";
-    private static final String MANY = "-C 200 -S 1000 -V";
     private static final String OWN = "-C 3 -V -q";
 
     private static String served(String client) {
         return (client.contains("-q") ? "-q " : "") + "-S 65535 -v";
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {SOME, LARGEST, MANY})
-    void javaRpingServesCRping(String client) throws Exception {
-        javaServesPings(four(), client);
+    @Test
+    void javaRpingServesCRping() throws Exception {
+        javaServesPings(four(), LARGEST);
     }
 
     @Test
@@ -68,7 +61,7 @@ class RpingInteropTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {SOME, LARGEST, MANY, OWN})
+    @ValueSource(strings = {LARGEST, OWN})
     void cRpingServesJavaRping(String client) throws Exception {
         cServesPings(four(), client);
     }
@@ -85,7 +78,7 @@ class RpingInteropTest {
 
     private void javaServesPings(String host, String client) throws Exception {
         try (Peer server = rping("-s -a " + host + " -p " + port + " " + served(client))) {
-            Resources.awaitListener(port);
+            server.awaitListener(port);
             try (Peer pings = Peer.c("rping -c -a " + host + " -p " + port + " " + client)) {
                 pings.assertSucceeds();
             }
@@ -96,56 +89,12 @@ class RpingInteropTest {
 
     private void cServesPings(String host, String client) throws Exception {
         try (Peer server = Peer.c("rping -s -a " + host + " -p " + port + " " + served(client))) {
-            Resources.awaitListener(port);
+            server.awaitListener(port);
             try (Peer pings = rping("-c -a " + host + " -p " + port + " " + client)) {
                 pings.assertSucceeds();
             }
             server.assertSucceeds();
             assertThat(server.output()).contains("server ping data: rdma-ping-2: CDEFGHIJKLMNOPQRSTUV");
-        }
-    }
-
-    @Test
-    void persistentRpingServesClientsAtOnce() throws Exception {
-        String place = "-a " + four() + " -p " + port;
-        try (Peer server = rping("-s -P -v " + place)) {
-            Resources.awaitListener(port);
-            try (Peer one = Peer.c("rping -c -C 20 -V " + place);
-                    Peer two = rping("-c -C 20 -V " + place)) {
-                one.assertSucceeds();
-                two.assertSucceeds();
-            }
-            assertThat(server.output()).contains("rdma-ping-19: ");
-        }
-    }
-
-    @Test
-    void persistentRpingSurvivesClientsWithInvalidPings() throws Exception {
-        String place = "-a " + four() + " -p " + port;
-        try (Peer server = rping("-s -P -v -S 64 " + place)) {
-            Resources.awaitListener(port);
-            try (VerbsArena arena = VerbsArena.ofShared()) {
-                ConnectionId id = EventChannel.create(arena).createId(PortSpace.TCP);
-                id.resolveAddress(new InetSocketAddress(four(), port), Loopback.DEADLINE);
-                id.resolveRoute(Loopback.DEADLINE);
-                RpingLink link = new RpingLink(id, 64, false, step -> {});
-                link.connect();
-                link.source().segment().fill((byte) 0xc3); // neither ASCII nor UTF-8, and no NUL
-                link.say(link.source().remote());
-                assertThat(link.hear()).isNotNull();
-                link.say(link.sink().remote());
-                assertThat(link.hear()).isNotNull();
-                assertThat(link.sink().segment().mismatch(link.source().segment()))
-                        .isEqualTo(-1);
-                RemoteMemory memory = link.source().remote();
-                link.say(new RemoteMemory(memory.address(), memory.key(), 65));
-                assertThat(link.hear()).as("the server has left this client").isNull();
-                link.giveUp();
-            }
-            try (Peer client = rping("-c -C 3 -V " + place)) {
-                client.assertSucceeds();
-            }
-            assertThat(server.output()).contains("server ping data: " + ".".repeat(64), "rdma-ping-2: ");
         }
     }
 }

@@ -232,7 +232,7 @@ class ExtendedCompletionQueueTest {
     void concurrentPollsReturnEachCompletionOnce() throws Exception {
         arena.close();
         open(VerbsArena.ofShared());
-        int count = 400;
+        int count = 200;
         CompletionQueue queue = standard();
         QueuePair pair = toItself(queue);
         MemoryRegion buffer = buffer();

@@ -386,7 +386,7 @@ class ExtendedQueuePairTest {
             WorkCompletion done = left.done();
             assertThat(seen[(int) done.id()]).isFalse();
             seen[(int) done.id()] = true;
-            if (i % 25 == 0) {
+            if (i % 50 == 0) {
                 System.gc();
             }
         }

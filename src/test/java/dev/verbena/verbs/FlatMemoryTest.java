@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 @DeviceTest
 class FlatMemoryTest {
     private static final int WARM_UP = 2;
-    private static final int CYCLES = 60;
+    private static final int CYCLES = 8;
 
     @Test
     void createAndCloseLeavesNothingBehind() throws Exception {

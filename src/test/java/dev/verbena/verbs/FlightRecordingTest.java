@@ -7,7 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.cm.EventChannel;
 import dev.verbena.cm.PortSpace;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.DeviceTest;
+import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import java.nio.file.Path;
 import java.util.List;
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What an operator finds in a flight recording. */
-@DeviceTest
+@FencedTest
 class FlightRecordingTest {
     @Test
     void recordingContainsRegistrationsFailuresAndConnections(@TempDir Path folder) throws Exception {

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @DeviceTest
 class TrafficTest {
     private static final int ROUNDS = 20;
-    private static final int MANY_ROUNDS = 100;
+    private static final int MANY_ROUNDS = 40;
     private static final int SIZE = 1024;
     private static final int PAGE = 4096;
 

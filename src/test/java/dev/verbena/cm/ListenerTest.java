@@ -107,15 +107,6 @@ class ListenerTest {
     }
 
     @Test
-    void pollConnectionRefusesAClosedArena() throws Exception {
-        other.close();
-        Connection client = requesting();
-        assertThatThrownBy(() -> listener.pollConnection(ConnectionResources.of(SIZES), other))
-                .isInstanceOf(IllegalStateException.class);
-        establish(polled(listener::pollConnection), client);
-    }
-
-    @Test
     void pollRequestTakesEachRequestOnce() throws Exception {
         assertThat(listener.id().pollRequest()).isNull();
         requesting();

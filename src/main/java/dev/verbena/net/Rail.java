@@ -70,6 +70,9 @@ final class Rail implements LinkOwner {
     /** Seals and opens messages, from the greetings on until the end of an authenticated or sealed channel; else null. */
     private @Nullable Seal seal;
 
+    /** True once a sealed message could not be posted: its number is used, and the peer would take the next one for changed. */
+    private boolean silenced;
+
     /** The number of requests that have not completed, and how many of them the channel itself may add. */
     private int outstanding;
 
@@ -346,9 +349,9 @@ final class Rail implements LinkOwner {
         return state.isHalfOpen() && session.state() == SessionState.OPENING;
     }
 
-    /** Returns true if messages can be posted, the last of which may be a goodbye. */
-    boolean isConnected() {
-        return state != RailState.CONNECTING && state != RailState.DOWN;
+    /** Returns true if a goodbye can be posted, behind all other messages. */
+    boolean canSayGoodbye() {
+        return state != RailState.CONNECTING && state != RailState.DOWN && !silenced;
     }
 
     /** Returns the queues, which there are once the connection begins to be made. */
@@ -449,7 +452,12 @@ final class Rail implements LinkOwner {
         if (by != null) {
             by.seal(head, 0, head);
         }
-        on.send(Link.CONTROL, on.nextBare(by != null));
+        try {
+            on.send(Link.CONTROL, on.nextBare(by != null));
+        } catch (RuntimeException | Error refused) {
+            silenced = by != null;
+            throw refused;
+        }
         controlPosted();
     }
 

@@ -416,7 +416,7 @@ final class Session {
     /** Returns the state after an event; null if the event changes nothing. No goodbye travels before the connection is made. */
     private @Nullable SessionState after(Event event) {
         boolean saysGoodbye = event == Event.ABORTED || event == Event.PEER_LEFT;
-        return state.after(saysGoodbye && !rail.isConnected() ? Event.LOST : event);
+        return state.after(saysGoodbye && !rail.canSayGoodbye() ? Event.LOST : event);
     }
 
     /** Says goodbye, for which there is room: grants and signs of life leave it. */

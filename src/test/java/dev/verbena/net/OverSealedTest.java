@@ -24,7 +24,7 @@ final class OverSealedTest {
     static class HealingFaultsTest extends HealFaultsTest {
         @Override
         int step() {
-            return 27;
+            return 25;
         }
     }
 

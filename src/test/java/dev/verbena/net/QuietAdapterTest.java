@@ -247,6 +247,25 @@ class QuietAdapterTest extends ConnectedTest {
         assertThat(receive(next.server())).isEqualTo(2);
     }
 
+    /** The number of the grant is used. A goodbye with the next number would look like an attack. */
+    @Test
+    void sealedGrantThatCanNotBePostedLooksLikeNoAttack() throws Exception {
+        NodePair.protect(Protection.SEALED);
+        try {
+            use(SMALL.window(2));
+        } finally {
+            NodePair.protect(Protection.NONE);
+        }
+        send(ends.client(), 1);
+        Message received = ends.server().receive(DEADLINE);
+        Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
+        Fenced.fail("ibv_post_send", 1, NO_MEMORY);
+        received.close();
+        assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.FAILED);
+        assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.LOST);
+        assertThat(nodes.client.attacks().tampered()).isZero();
+    }
+
     @Test
     void grantWhoseReceiveCanNotBePostedAgainEndsTheChannelOnly() throws Exception {
         try (RawPeer peer = greeted(SMALL)) {

@@ -52,7 +52,7 @@ class PerfRunsTest {
                         + CmAddress.four(0).getAddress().getHostAddress())
                 .split(" "));
         assertThat(client.status()).as(client.toString()).isZero();
-        assertThat(server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS).status())
-                .isZero();
+        ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
+        assertThat(served.status()).as(served.toString()).isZero();
     }
 }

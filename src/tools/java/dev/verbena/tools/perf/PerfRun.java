@@ -82,6 +82,7 @@ final class PerfRun {
                     writeBack(size);
                 }
                 tcp.read(1, "its signal that the measurement is over");
+                tcp.write(DONE, "the signal that this side waits for nothing more");
             }
         }
     }
@@ -150,6 +151,7 @@ final class PerfRun {
         tcp.read(1, "its signal that it is ready");
         Result result = plan.traffic().bothWays() ? bothWays(size) : oneWay(mode, size);
         tcp.write(DONE, "the signal that the measurement is over");
+        tcp.read(1, "its signal that it waits for nothing more"); // else it would see how this side disconnects
         return result;
     }
 

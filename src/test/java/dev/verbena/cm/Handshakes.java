@@ -49,11 +49,11 @@ abstract class Handshakes {
 
     @BeforeEach
     void open() {
+        begin();
         listening = VerbsArena.ofShared();
         listener = EventChannel.create(listening).createId(PortSpace.TCP);
         listener.bind(CmAddress.four(0));
         listener.listen(16);
-        begin();
     }
 
     @AfterEach

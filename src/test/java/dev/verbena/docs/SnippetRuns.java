@@ -194,8 +194,14 @@ abstract class SnippetRuns {
     void clientSendsToServer() throws Exception {
         CompletableFuture<InetSocketAddress> ready = new CompletableFuture<>();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            Future<String> text =
-                    threads.submit(() -> ConnectionSnippets.server(CmAddress.four(0), ready::complete, DEADLINE));
+            Future<String> text = threads.submit(() -> {
+                try {
+                    return ConnectionSnippets.server(CmAddress.four(0), ready::complete, DEADLINE);
+                } catch (Throwable failed) {
+                    ready.completeExceptionally(failed);
+                    throw failed;
+                }
+            });
             ConnectionSnippets.client(ready.get(DEADLINE.toSeconds(), SECONDS), DEADLINE);
             assertThat(text.get(DEADLINE.toSeconds(), SECONDS)).isEqualTo("hello");
         }

@@ -254,7 +254,8 @@ public abstract class Peer implements AutoCloseable {
         public void awaitListener(int port) {
             Await.until("a listener on port " + port, () -> {
                 if (result.isDone()) {
-                    throw new AssertionError("the server has ended:\n" + output());
+                    Throwable why = result.isCompletedExceptionally() ? result.exceptionNow() : null;
+                    throw new AssertionError("the server has ended:\n" + output(), why);
                 }
                 return Await.isAsleep(thread);
             });

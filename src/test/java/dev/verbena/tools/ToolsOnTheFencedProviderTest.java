@@ -126,6 +126,7 @@ class ToolsOnTheFencedProviderTest {
                 page.toString(),
                 "-p",
                 String.valueOf(Listening.freePort()));
+        assertThat(run.status()).as(run.toString()).isZero();
         assertThat(run.out()).contains("RC write latency", "RC write bandwidth", "wrote " + page);
         String html = Files.readString(page);
         assertThat(html)
@@ -140,11 +141,12 @@ class ToolsOnTheFencedProviderTest {
 
     @Test
     void jsonOfPerfContainsAllFigures() throws IOException {
-        String json = run(
-                        List.of(("perf lat --op read -s 64,128 -n 10 --json --self").split(" ")),
-                        "-p",
-                        String.valueOf(Listening.freePort()))
-                .out();
+        ToolRun run = run(
+                List.of(("perf lat --op read -s 64,128 -n 10 --json --self").split(" ")),
+                "-p",
+                String.valueOf(Listening.freePort()));
+        assertThat(run.status()).as(run.toString()).isZero();
+        String json = run.out();
         assertThat(json)
                 .startsWith("{\n  \"operation\": \"read\",\n  \"transport\": \"RC\",")
                 .contains("\"bytes\": 64", "\"bytes\": 128", "\"p50\": ", "\"p99.9\": ", "\"iterations\": 10");

@@ -15,12 +15,17 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.DisabledIfEnvironmentVariable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests that the examples of objects and their options run. */
 @FencedTest
+@DisabledIfEnvironmentVariable(
+        named = "VERBENA_DRIVER",
+        matches = ".+",
+        disabledReason = "it needs what few drivers have: DriverFeaturesTest has what works over each")
 class ObjectSnippetsTest {
     @Test
     void objectsAreMadeWithOptions() {

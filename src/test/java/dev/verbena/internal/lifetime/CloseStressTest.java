@@ -45,7 +45,7 @@ class CloseStressTest {
 
     /** A program that runs test classes of jcstress, and prints what they have seen. */
     static final class Stress {
-        private static final int TIME_MILLIS = 250;
+        private static final int TIME_MILLIS = 500;
         private static final int TIMES = 2;
         private static final int MEGABYTES = 16;
         private static final int STRIDE = 64;

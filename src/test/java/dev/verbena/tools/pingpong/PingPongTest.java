@@ -24,8 +24,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tests the ping-pongs with those of rdma-core, as server and as client. {@code PingPongOnTheFencedProviderTest} has them with
- * each other, with more options.
+ * Tests the ping-pongs with those of rdma-core: each kind of queue pair on one side, for what the two sides say to each other is
+ * the same for all kinds. {@code PingPongOnTheFencedProviderTest} has them with each other, with more options.
  */
 @DeviceTest
 class PingPongTest {
@@ -124,26 +124,13 @@ class PingPongTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "rc -n 5 -c -s 65536 -m 256 -r 3 -e",
-                "uc -n 10 -c -s 4096 -e",
-                "ud -n 10 -c -s 1024 -e",
-                "srq -n 10 -c -s 64 -q 3 -e"
-            })
+    @ValueSource(strings = {"rc -n 5 -c -s 65536 -m 256 -r 3 -e", "ud -n 5 -c -s 1024 -e"})
     void javaClientPlaysWithTheCServer(String game) throws Exception {
         play(game, false, true);
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "rc -n 10 -c -s 1 -N",
-                "rc -n 3 -c -s 1048576",
-                "uc -n 5 -c -s 65536",
-                "ud -n 10 -c -s 1",
-                "srq -n 10 -c -s 65536 -q 2"
-            })
+    @ValueSource(strings = {"rc -n 3 -c -s 1048576 -N", "uc -n 5 -c -s 65536", "srq -n 5 -c -s 4096 -q 2"})
     void javaServerPlaysWithTheCClient(String game) throws Exception {
         play(game, true, false);
     }

@@ -20,8 +20,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-/** Waits of the connection manager when the device goes, and the kernel reports no event of that. */
+/** Waits of the connection manager when the device goes, whether or not the kernel reports an event of that. */
 @FencedTest
 @ExtendWith(ShortTicks.class)
 class RemovalWithoutEventTest {
@@ -74,15 +76,20 @@ class RemovalWithoutEventTest {
                 () -> !both.client().isOpen() && !both.server().isOpen());
     }
 
-    @Test
-    void removalEndsConnectAndAwaitConnection() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void removalEndsConnectAndAwaitConnection(boolean reported) throws Exception {
         try (FencedIds ids = new FencedIds()) {
             ConnectionId listener = ids.listener(4);
             ConnectionId client = ids.client(ids.channel, listener);
             Future<?> connecting = ends.asleep(() -> client.connect(ConnectionParameters.defaults(), FOR_EVER));
             ConnectionId asked = listener.awaitRequest(DEADLINE).claim();
             Future<?> listening = ends.asleep(() -> listener.awaitRequest(FOR_EVER));
-            Files.delete(device);
+            if (reported) {
+                Fenced.removeDevice(0);
+            } else {
+                Files.delete(device);
+            }
             assertEndsWithRemoval(connecting);
             assertEndsWithRemoval(listening);
             assertThat(asked.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DEVICE_REMOVAL);

@@ -148,14 +148,17 @@ public abstract class Peer implements AutoCloseable {
             signal("STOP").waitFor();
         }
 
-        /** Looks at the kernel's list when the program has opened the connection manager: each look starts a process. */
+        /**
+         * Looks at the kernel's list when the program has opened the connection manager and is asleep, as a server is that
+         * waits for requests: each look starts a process.
+         */
         @Override
         public void awaitListener(int port) {
             Await.until("use of the connection manager by " + this, () -> {
                 if (!isAlive()) {
                     throw new AssertionError(this + " has ended:\n" + output());
                 }
-                return hasOpen("/dev/infiniband/rdma_cm");
+                return hasOpen("/dev/infiniband/rdma_cm") && isAsleep();
             });
             Resources.awaitListener(port);
         }
@@ -164,6 +167,16 @@ public abstract class Peer implements AutoCloseable {
             try (Stream<Path> descriptors = Files.list(Path.of("/proc", "" + process.pid(), "fd"))) {
                 return descriptors.anyMatch(descriptor -> file.equals(target(descriptor)));
             } catch (IOException | UncheckedIOException ended) {
+                return false;
+            }
+        }
+
+        /** Tells whether the program's first thread sleeps in the kernel. */
+        private boolean isAsleep() {
+            try {
+                String stat = Files.readString(Path.of("/proc", "" + process.pid(), "stat"));
+                return stat.startsWith("S", stat.lastIndexOf(')') + 2);
+            } catch (IOException ended) {
                 return false;
             }
         }

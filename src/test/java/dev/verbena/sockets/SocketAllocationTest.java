@@ -18,17 +18,15 @@ class SocketAllocationTest {
     @Test
     void readsAndWritesAllocateNothing() {
         Set<String> clean =
-                AllocationProbe.cleanRows(4, () -> ChildJvm.with("--enable-native-access=ALL-UNNAMED"), Probe.class);
+                AllocationProbe.cleanRows(3, () -> ChildJvm.with("--enable-native-access=ALL-UNNAMED"), Probe.class);
         assertThat(clean)
                 .containsExactlyInAnyOrder(
-                        "write and read",
-                        "gathering write and read",
-                        "non-blocking write and read",
-                        "there and back with waits");
+                        "gathering write and read", "non-blocking write and read", "there and back with waits");
     }
 
     /** A program like {@link AllocationProbe}, for reads and writes of channels with direct buffers. */
     static final class Probe {
+        private static final int OPERATIONS = 1_000; // each is slow on an emulated processor
         private static final int SIZE = 64;
 
         private final ByteBuffer sent = ByteBuffer.allocateDirect(SIZE);
@@ -43,11 +41,8 @@ class SocketAllocationTest {
             System.exit(0);
         }
 
+        /** Blocking reads find bytes in the first row, and wait in the last one, whose writes have one buffer. */
         private void measureAll() throws IOException {
-            measure("write and read", () -> {
-                pair.client.write(sent.clear());
-                fill(pair.accepted, received);
-            });
             measure("gathering write and read", () -> {
                 parts[0].clear();
                 parts[1].clear();
@@ -97,7 +92,7 @@ class SocketAllocationTest {
         }
 
         private static void measure(String name, Exchange exchange) {
-            AllocationProbe.measure(name, () -> {
+            AllocationProbe.measure(name, OPERATIONS, () -> {
                 try {
                     exchange.run();
                 } catch (IOException e) {

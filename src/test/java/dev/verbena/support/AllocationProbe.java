@@ -60,13 +60,18 @@ public final class AllocationProbe {
      * last round has allocated.
      */
     public static void measure(String name, Runnable operation) {
+        measure(name, OPERATIONS, operation);
+    }
+
+    /** Does the same with rounds of a given length. The options of the JVM say after how many calls it compiles. */
+    public static void measure(String name, int operations, Runnable operation) {
         long end = System.nanoTime() + PATIENCE;
         int rounds = 0;
         int clean = 0;
         long bytes;
         do {
             long before = THREADS.getCurrentThreadAllocatedBytes();
-            for (int i = 0; i < OPERATIONS; i++) {
+            for (int i = 0; i < operations; i++) {
                 operation.run();
             }
             bytes = THREADS.getCurrentThreadAllocatedBytes() - before;
@@ -74,6 +79,6 @@ public final class AllocationProbe {
             rounds++;
         } while (clean < CLEAN_ROUNDS && rounds < MOST_ROUNDS && System.nanoTime() < end);
         System.out.println(
-                name + ": " + bytes + " bytes in " + OPERATIONS + " operations, after " + rounds + " rounds");
+                name + ": " + bytes + " bytes in " + operations + " operations, after " + rounds + " rounds");
     }
 }

@@ -90,9 +90,14 @@ public final class Loopback implements AutoCloseable {
     public static Loopback connected(
             VerbsArena arena, QueuePairAttributes how, UnaryOperator<QueuePairOptions> options) {
         Loopback pair = unconnected(arena, options);
-        pair.left.pair.connect(pair.right.pair.endpoint(), how);
-        pair.right.pair.connect(pair.left.pair.endpoint(), how);
-        return pair;
+        try {
+            pair.left.pair.connect(pair.right.pair.endpoint(), how);
+            pair.right.pair.connect(pair.left.pair.endpoint(), how);
+            return pair;
+        } catch (Throwable t) { // such as a driver that has the connection manager only
+            pair.close();
+            throw t;
+        }
     }
 
     public static Loopback unconnected(VerbsArena arena, UnaryOperator<QueuePairOptions> options) {

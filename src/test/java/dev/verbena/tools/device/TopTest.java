@@ -166,34 +166,52 @@ class TopTest {
         assertThat(shown.toString(StandardCharsets.UTF_8)).contains("java[173]");
     }
 
-    /** The first look comes soon. To ask for the users takes a part of the next interval. */
+    /** Surroundings whose time passes with pauses, and while the users are asked for: notes when that happens. */
+    private static final class Timed extends Made {
+        final List<Long> screens = new ArrayList<>();
+        private final long[] users;
+        private long millis;
+
+        Timed(long[] users, Runnable... pauses) {
+            super(false, Optional.empty(), pauses);
+            this.users = users;
+        }
+
+        @Override
+        public long nanos() {
+            return millis * 1_000_000;
+        }
+
+        @Override
+        public void pause(Duration time) throws InterruptedException {
+            millis += time.toMillis();
+            super.pause(time);
+        }
+
+        @Override
+        public Optional<Collection<DeviceUsers.User>> users() {
+            screens.add(millis);
+            millis += users[screens.size() - 1];
+            return super.users();
+        }
+    }
+
+    /** The first one comes soon. To ask for the users takes a part of the next interval. */
     @Test
-    void looksComeAtEachIntervalWhateverTheUsersTake() throws Exception {
-        Duration[] users = {Duration.ofMillis(300), Duration.ofMillis(1500), Duration.ZERO};
-        List<Duration> pauses = new ArrayList<>();
-        Made around = new Made(false, Optional.empty(), () -> {}, () -> {}, () -> {}) {
-            private Duration now = Duration.ZERO;
-
-            @Override
-            public long nanos() {
-                return now.toNanos();
-            }
-
-            @Override
-            public void pause(Duration time) throws InterruptedException {
-                super.pause(time);
-                now = now.plus(time);
-                pauses.add(time);
-            }
-
-            @Override
-            public Optional<Collection<DeviceUsers.User>> users() {
-                now = now.plus(users[pauses.size() - 1]);
-                return super.users();
-            }
-        };
+    void screensComeAtEachIntervalWhateverTheUsersTake() throws Exception {
+        Timed around = new Timed(new long[] {300, 1500, 0}, () -> {}, () -> {}, () -> {}, () -> {}, () -> {});
         top(around, "rxe0");
-        assertThat(pauses).containsExactly(Duration.ofMillis(250), Duration.ofMillis(700), Duration.ZERO);
+        assertThat(around.screens).containsExactly(250L, 1250L, 2750L);
+    }
+
+    /** Trouble that goes on waits for the next screen. */
+    @Test
+    void newTroubleIsShownBeforeTheNextScreen() throws Exception {
+        Timed around = new Timed(new long[] {0, 0, 0}, () -> {}, () -> {}, this::traffic, () -> {}, () -> {}, () -> {
+            sysfs.with("rxe0/ports/1/hw_counters/send_rnr_err", 8);
+        });
+        top(around, "rxe0");
+        assertThat(around.screens).containsExactly(250L, 750L);
     }
 
     @Test

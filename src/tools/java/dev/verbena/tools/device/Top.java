@@ -12,10 +12,12 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 
 /** Shows what happens at ports while it happens: trouble first, then the traffic, and who uses the devices. */
@@ -26,13 +28,13 @@ public final class Top {
             Shows trouble and traffic of ports while they happen, the port with the worst
             trouble first, and the processes that use the devices, if there is the program
             'rdma' of iproute2. Needs neither root nor libibverbs. Ctrl-C ends it.
-              -n, --interval=SECONDS   the time between two looks (default: 1); the first
-                                       one comes after a quarter of a second
-              --once                   looks once, after one interval
+              -n, --interval=SECONDS   the time between two screens (default: 1); the first
+                                       one comes at once, and so does new trouble
+              --once                   ends after one screen, of a whole interval
               --json                   prints JSON for each interval""";
 
-    /** The time until the first look, so that trouble that is there already shows at once. */
-    private static final Duration FIRST_LOOK = Duration.ofMillis(250);
+    /** The time until the first screen, and between two looks for new trouble, which does not wait for the next screen. */
+    private static final Duration LOOK = Duration.ofMillis(250);
 
     private static final String CLEAR_SCREEN = "\u001b[H\u001b[2J";
 
@@ -104,15 +106,24 @@ public final class Top {
         Top top = new Top(folders, out);
         List<PortCounters> before = folders.counters(wanted);
         long last = around.nanos();
-        Duration wait = options.has("--once") ? interval : FIRST_LOOK;
+        boolean once = options.has("--once");
+        Duration screen = once ? interval : LOOK;
+        Set<String> shown = Set.of();
         do {
-            Duration taken = Duration.ofNanos(around.nanos() - last); // by the users of the look before
-            around.pause(taken.compareTo(wait) < 0 ? wait.minus(taken) : Duration.ZERO);
-            wait = interval;
-            List<PortCounters> now = folders.counters(wanted);
-            long time = around.nanos();
-            double seconds = Math.max(1, time - last) / 1e9;
-            List<Change> changes = top.changes(before, now, seconds);
+            List<PortCounters> now;
+            List<Change> changes;
+            long time;
+            double seconds;
+            do {
+                Duration left = screen.minusNanos(around.nanos() - last); // the users of the screen before took a part
+                around.pause(left.isNegative() ? Duration.ZERO : once || left.compareTo(LOOK) < 0 ? left : LOOK);
+                now = folders.counters(wanted);
+                time = around.nanos();
+                seconds = Math.max(1, time - last) / 1e9;
+                changes = top.changes(before, now, seconds);
+            } while (time - last < screen.toNanos() && shown.containsAll(troubles(changes)));
+            screen = interval;
+            shown = troubles(changes);
             if (json) {
                 top.printJson(seconds, changes, users(around, now));
             } else {
@@ -124,8 +135,20 @@ public final class Top {
             out.flush();
             before = now;
             last = time;
-        } while (!options.has("--once") && !out.checkError());
+        } while (!once && !out.checkError());
         return Tool.OK;
+    }
+
+    private static Set<String> troubles(List<Change> changes) {
+        Set<String> all = new HashSet<>();
+        for (Change change : changes) {
+            String port = change.now.device() + ":" + change.now.port() + " ";
+            change.troubles().keySet().forEach(trouble -> all.add(port + trouble));
+            if (!change.active) {
+                all.add(port + "is down");
+            }
+        }
+        return all;
     }
 
     /** The changes of the counters of a port in an interval. */

@@ -225,7 +225,7 @@ final class Connector {
                 && (session.rail.transport() == Transport.RDMA || hasTwoSteps());
     }
 
-    /** Returns true if a greeting has to be proved. Over TCP, a peer takes a place with its greeting, and keeps it with that. */
+    /** Returns true if a greeting has to be proved. Until then, also a peer over TCP may have to leave its place to others. */
     private boolean hasTwoSteps() {
         return engine.options.protection() != Protection.NONE;
     }

@@ -413,7 +413,7 @@ final class Session {
         return true;
     }
 
-    /** Returns the state after an event; null if the event changes nothing. No goodbye travels before the connection is made. */
+    /** Returns the state after an event; null if the event changes nothing. If no goodbye can be said, the peer sees a loss. */
     private @Nullable SessionState after(Event event) {
         boolean saysGoodbye = event == Event.ABORTED || event == Event.PEER_LEFT;
         return state.after(saysGoodbye && !rail.canSayGoodbye() ? Event.LOST : event);

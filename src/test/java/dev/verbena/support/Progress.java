@@ -138,7 +138,8 @@ public final class Progress implements TestExecutionListener {
         return test.getSource().filter(ClassSource.class::isInstance).isPresent();
     }
 
-    private static String classOf(TestIdentifier test) {
+    /** Returns the name of the class of a test; empty for what has none. */
+    static String classOf(TestIdentifier test) {
         return test.getSource()
                 .map(source -> switch (source) {
                     case ClassSource type -> type.getClassName();

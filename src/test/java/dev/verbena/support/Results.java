@@ -9,7 +9,6 @@ import java.nio.file.StandardCopyOption;
 import java.util.HashSet;
 import java.util.Set;
 import org.junit.platform.engine.TestExecutionResult;
-import org.junit.platform.engine.support.descriptor.ClassSource;
 import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
@@ -99,22 +98,12 @@ final class Results implements TestExecutionListener {
 
     private void write(String result, TestIdentifier test, String reason) {
         written.add(test.getUniqueId());
-        out.println(result + "\t" + classOf(test) + "\t" + name(test) + "\t" + oneLine(reason));
+        out.println(result + "\t" + Progress.classOf(test) + "\t" + name(test) + "\t" + oneLine(reason));
     }
 
     private static String oneLine(String text) {
         String line = text.strip().replaceAll("\\s+", " ");
         return line.substring(0, Math.min(LONGEST, line.length()));
-    }
-
-    private static String classOf(TestIdentifier test) {
-        return test.getSource()
-                .map(source -> switch (source) {
-                    case ClassSource type -> type.getClassName();
-                    case MethodSource method -> method.getClassName();
-                    default -> "";
-                })
-                .orElse("");
     }
 
     /** Returns the method, with the name that is shown if that says more. */

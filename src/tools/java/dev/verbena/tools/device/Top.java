@@ -139,6 +139,7 @@ public final class Top {
         return Tool.OK;
     }
 
+    /** Returns the kinds of trouble at each port, to compare with those of another look. */
     private static Set<String> troubles(List<Change> changes) {
         Set<String> all = new HashSet<>();
         for (Change change : changes) {

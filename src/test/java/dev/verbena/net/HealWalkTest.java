@@ -31,7 +31,7 @@ class HealWalkTest {
         "TCP, NONE,",
         "RDMA, SEALED,",
         "TCP, SEALED,",
-        "RDMA, NONE, 10.9.9.2",
+        "AUTO, NONE, 127.0.0.2",
         "RDMA, SEALED, 10.9.8.2",
         "TCP, NONE, 127.0.0.2"
     })

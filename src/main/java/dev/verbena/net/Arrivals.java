@@ -1,6 +1,10 @@
 package dev.verbena.net;
 
+import dev.verbena.internal.link.Admission;
+import dev.verbena.internal.link.Carrier;
 import dev.verbena.internal.link.LinkHost;
+import dev.verbena.internal.wire.Wire;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -71,6 +75,23 @@ final class Arrivals {
             session = enter(peer, resumes);
         }
         return session;
+    }
+
+    /** Answers a peer that has greeted over TCP. One that is refused by its greeting has cost no channel. */
+    Admission admit(Carrier over, InetSocketAddress peer, MemorySegment greeting) {
+        NodeOptions options = engine.options;
+        EndReason refusal = Greetings.refusal(options, greeting);
+        Introduction begun = null;
+        if (refusal == null && options.protection() != Protection.NONE) {
+            begun = Greetings.begin(engine, peer, Transport.TCP, Greetings.place(options, over, 0), greeting);
+            refusal = begun == null ? EndReason.WRONG_SECRET : null;
+        }
+        Session session = refusal == null ? admit(peer, Wire.resumes(greeting), null) : null;
+        if (session == null) {
+            return Admission.refused((refusal == null ? EndReason.TOO_MANY_CHANNELS : refusal).code);
+        }
+        session.rail.greetings.goOn(begun);
+        return Admission.to(session.rail);
     }
 
     private boolean hasRoomOf(InetSocketAddress peer, boolean resumes) {

@@ -10,9 +10,11 @@ import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.Admission;
 import dev.verbena.internal.link.Carrier;
 import dev.verbena.internal.link.LinkHost;
 import dev.verbena.internal.link.LinkOwner;
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -267,6 +269,11 @@ final class Engine implements LinkHost {
     public @Nullable LinkOwner admit(InetSocketAddress peer, boolean claims, @Nullable UUID name) {
         Session session = arrivals.admit(peer, claims, rails.claimed(name));
         return session == null ? null : session.rail;
+    }
+
+    @Override
+    public Admission admit(Carrier over, InetSocketAddress peer, MemorySegment greeting) {
+        return arrivals.admit(over, peer, greeting);
     }
 
     @Override

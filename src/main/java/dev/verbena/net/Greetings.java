@@ -6,6 +6,7 @@ import dev.verbena.internal.wire.Seal;
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.MemorySegment;
+import java.net.InetSocketAddress;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +23,7 @@ final class Greetings {
     /** The greetings of a node with a secret; null before and after. */
     private @Nullable Introduction introduction;
 
-    /** The limits in the peer's greeting, until the peer has proved that the greeting is its own. */
+    /** The peer's greeting, until the peer has proved that it is its own. */
     private Wire.@Nullable Greeting unproved;
 
     private Wire.@Nullable Claim claimed;
@@ -50,7 +51,10 @@ final class Greetings {
         } else if (rail.incoming) {
             prove();
         } else {
-            send(on, begin().first());
+            Introduction begun =
+                    new Introduction(options, rail.transport(), rail.with().asks(), claim(), place());
+            introduction = begun;
+            send(on, begun.first());
         }
     }
 
@@ -60,12 +64,16 @@ final class Greetings {
         return healing == null ? null : new Wire.Claim(rail.resumes, healing.id, place());
     }
 
-    /** Returns what the peer has to know of this side to go on over another connection. */
     private Wire.Place place() {
         Carrier.Connection with = rail.with();
+        return place(options, with.carrier, with.device());
+    }
+
+    /** Returns what the peer of a connection has to know of this side to go on over another one. */
+    static Wire.Place place(NodeOptions options, Carrier carrier, int device) {
         return options.paths().isEmpty()
                 ? Wire.Place.ONE
-                : new Wire.Place(with.device(), with.carrier.devices(), with.carrier.addresses());
+                : new Wire.Place(device, carrier.devices(), carrier.addresses());
     }
 
     private void send(Link on, byte[] bytes) {
@@ -79,14 +87,39 @@ final class Greetings {
         rail.sendControl(Wire.GREETING, 0);
     }
 
-    private Introduction begin() {
-        Introduction begun =
-                new Introduction(options, rail.transport(), rail.with().asks(), claim(), place());
-        introduction = begun;
-        return begun;
+    // Of the peer
+
+    /** Returns why a node refuses a peer by the clear bytes of its greeting; null if it does not. */
+    static @Nullable EndReason refusal(NodeOptions options, MemorySegment greeting) {
+        int version = Wire.version(greeting);
+        if (version < 0) {
+            return EndReason.PROTOCOL_ERROR;
+        }
+        if (version != Wire.VERSION) {
+            return EndReason.OTHER_VERSION;
+        }
+        return Wire.protection(greeting) == options.protection().code() ? null : EndReason.OTHER_PROTECTION;
     }
 
-    // Of the peer
+    /**
+     * Begins to answer a peer that has connected under a secret. Returns null, and counts a stranger, if its greeting was made
+     * without the secret, or was said before.
+     */
+    static @Nullable Introduction begin(
+            Engine engine, InetSocketAddress peer, Transport transport, Wire.Place own, MemorySegment greeting) {
+        Introduction begun = new Introduction(engine.options, transport, false, null, own);
+        Wire.Greeting read = begun.read(greeting, true, thrown -> engine.counts.couldNotAdmit(peer, thrown));
+        if (read != null && engine.handshakes.isNew(Introduction.passing(greeting))) {
+            return begun;
+        }
+        engine.counts.stranger(peer);
+        return null;
+    }
+
+    /** Goes on with the greetings of a peer that has connected by TCP, which began before there was a channel. */
+    void goOn(@Nullable Introduction begun) {
+        introduction = begun;
+    }
 
     /** Returns true if the greeting of a peer says that it goes on with a channel. */
     boolean resume(Buffer buffer, int bytes) {
@@ -116,20 +149,21 @@ final class Greetings {
 
     /** Ends the channel of a peer that speaks another version, or asks for another protection than this side demands. */
     private boolean isRefused(MemorySegment greeting) {
-        int version = Wire.version(greeting);
-        if (version < 0) {
+        EndReason reason = refusal(options, greeting);
+        if (reason == null) {
+            return false;
+        }
+        if (reason == EndReason.PROTOCOL_ERROR) {
             malformed(greeting);
-        } else if (version != Wire.VERSION) {
-            rail.abort(EndReason.OTHER_VERSION, "It speaks version " + version + ", this side version " + Wire.VERSION);
-        } else if (Wire.protection(greeting) != options.protection().code()) {
+        } else if (reason == EndReason.OTHER_VERSION) {
+            rail.abort(reason, "It speaks version " + Wire.version(greeting) + ", this side version " + Wire.VERSION);
+        } else {
             rail.abort(
-                    EndReason.OTHER_PROTECTION,
+                    reason,
                     options.protection() == Protection.NONE
                             ? "It has a secret, and this side has none: see NodeOptions.secret()"
                             : "This side demands " + options.protection()
                                     + ", and the peer another protection or none");
-        } else {
-            return false;
         }
         return true;
     }
@@ -140,19 +174,28 @@ final class Greetings {
 
     /** Reads a greeting under a secret. That of a peer that connects is answered by another thread. */
     private void underSecret(Link on, Buffer buffer, MemorySegment greeting) {
-        Introduction with = rail.incoming ? begin() : Objects.requireNonNull(introduction);
-        unproved = with.read(greeting, rail.incoming, thrown -> engine.counts.couldNotAdmit(rail.session.peer, thrown));
-        if (unproved == null) {
-            stranger("Its greeting was made without the secret");
-        } else if (!rail.incoming) {
-            introduced(with.seal());
-            prove();
-        } else if (engine.handshakes.isNew(Introduction.passing(greeting))) {
+        InetSocketAddress peer = rail.session.peer;
+        Introduction with = introduction;
+        if (!rail.incoming) {
+            Introduction own = Objects.requireNonNull(with);
+            if (own.read(greeting, false, thrown -> engine.counts.couldNotAdmit(peer, thrown)) == null) {
+                stranger("Its greeting was made without the secret");
+            } else {
+                introduced(own.seal());
+                prove();
+            }
+            return;
+        }
+        if (with == null) {
+            with = begin(engine, peer, rail.transport(), place(), greeting);
+        }
+        if (with == null) {
+            rail.abort(EndReason.WRONG_SECRET, "Its greeting was made without the secret, or was said before");
+        } else {
+            introduction = with;
             rail.session.messages.post(on, buffer); // for the proof
             rail.happen(RailState.Event.ASKED);
             engine.handshakes.add(rail);
-        } else {
-            notItsOwn();
         }
     }
 
@@ -181,6 +224,7 @@ final class Greetings {
     }
 
     private void introduced(Seal made) {
+        unproved = Objects.requireNonNull(introduction).ofPeer();
         introduction = null;
         rail.introduced(made);
     }
@@ -241,7 +285,7 @@ final class Greetings {
         }
     }
 
-    /** Ends the channel of a peer that has said an old greeting, which somebody has recorded. */
+    /** Ends the channel of a peer that can't prove its greeting, which somebody has recorded. */
     void notItsOwn() {
         stranger("Its greeting was not its own");
     }

@@ -40,6 +40,9 @@ final class Introduction {
 
     private final Wire.Place own;
 
+    /** The peer's greeting, once it was read. */
+    private Wire.@Nullable Greeting ofPeer;
+
     /**
      * Begins the greetings of one side.
      *
@@ -70,11 +73,17 @@ final class Introduction {
      */
     Wire.@Nullable Greeting read(MemorySegment greeting, boolean first, Consumer<Throwable> failed) {
         try {
-            return first ? readFirst(greeting) : readSecond(greeting);
+            ofPeer = first ? readFirst(greeting) : readSecond(greeting);
+            return ofPeer;
         } catch (RuntimeException | Error thrown) {
             failed.accept(thrown);
             return null;
         }
+    }
+
+    /** Returns the peer's greeting, once it was read. */
+    Wire.Greeting ofPeer() {
+        return Objects.requireNonNull(ofPeer);
     }
 
     /** Generators of the first use: they take a while to start. */

@@ -218,14 +218,17 @@ class StrangersTest extends TcpTest {
         nodes.connect();
     }
 
+    /** A greeting that is wrong makes no channel, for which another one would have to give way. */
     @Test
-    void refusedStrangerGivesWayBeforeAPeerThatMayBeHonest() throws Exception {
-        use(SEALED.maxWaiting(2));
-        TcpPeer honest = comes(greeting());
+    void refusedStrangersPushNobodyOut() throws Exception {
+        use(SEALED.maxWaiting(1));
+        byte[] recorded = greeting();
+        TcpPeer honest = comes(recorded);
         assertAnswered(honest);
-        comes(changed(100, 0)).awaitGoodbye();
-        assertAnswered(comes(greeting()));
-        assertIsPresent(honest);
+        for (byte[] wrong : List.of(recorded, changed(100, 0), changed(4, 9), changed(5, 0), changed(0, 9))) {
+            comes(wrong).awaitGoodbye();
+            assertIsPresent(honest);
+        }
     }
 
     /** Each stranger stays as long as it may, and so does its connection. */

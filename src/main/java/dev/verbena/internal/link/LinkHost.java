@@ -1,5 +1,6 @@
 package dev.verbena.internal.link;
 
+import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.HashMap;
@@ -55,6 +56,13 @@ public interface LinkHost {
      */
     @Nullable
     LinkOwner admit(InetSocketAddress peer, boolean claims, @Nullable UUID name);
+
+    /**
+     * Answers a peer that has connected and greeted. One that is refused by its greeting has cost no owner.
+     *
+     * @param over the carrier of the connection
+     */
+    Admission admit(Carrier over, InetSocketAddress peer, MemorySegment greeting);
 
     /** Returns the connection of a name that a peer goes on with; null if there is none. */
     Carrier.@Nullable Connection claimed(@Nullable UUID name);

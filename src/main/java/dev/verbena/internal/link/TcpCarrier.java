@@ -672,14 +672,17 @@ public final class TcpCarrier extends Carrier {
             leave(visitor, Wire.USE_RDMA);
             return;
         }
-        LinkOwner owner = hasGreeted ? host.admit(visitor.peer, visitor.resumes(), null) : null;
+        Admission answer = hasGreeted
+                ? host.admit(this, visitor.peer, visitor.greeting())
+                : Admission.refused(EndCode.PROTOCOL_ERROR);
+        LinkOwner owner = answer.owner();
         if (owner != null) {
             remove(visitor);
             admit(visitor, owner);
         } else if (host.isClosing()) {
             dismiss(visitor);
         } else {
-            leave(visitor, hasGreeted ? EndCode.TOO_MANY_CHANNELS : EndCode.PROTOCOL_ERROR);
+            leave(visitor, answer.refusal());
         }
     }
 

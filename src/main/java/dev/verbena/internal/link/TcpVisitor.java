@@ -77,12 +77,12 @@ public final class TcpVisitor {
 
     /** Returns true if the peer, which has greeted, connects only if this side has no RDMA. */
     boolean asks() {
-        return Wire.asks(message().asSlice(Wire.HEADER_BYTES));
+        return Wire.asks(greeting());
     }
 
-    /** Returns true if the peer, which has greeted, says that it goes on with a channel. */
-    boolean resumes() {
-        return Wire.resumes(message().asSlice(Wire.HEADER_BYTES));
+    /** Returns the greeting of a peer that has greeted. */
+    MemorySegment greeting() {
+        return message().asSlice(Wire.HEADER_BYTES);
     }
 
     private MemorySegment message() {

@@ -29,7 +29,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Channels that heal, between two machines. {@code -Ddev.verbena.cut.seconds=N} sets the time of a cut, and
- * {@code -Ddev.verbena.flaps.seconds=N} that of a wire that flaps. The last test leaves the other machine without power.
+ * {@code -Ddev.verbena.flaps.seconds=N} that of a wire that flaps. Above 500, it needs {@code
+ * -Ddev.verbena.watchdog.seconds=2N} too. The last test leaves the other machine without power.
  */
 @PairTest
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)

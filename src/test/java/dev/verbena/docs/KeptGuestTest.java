@@ -106,13 +106,7 @@ class KeptGuestTest extends StubbedScripts {
     }
 
     private void awaitStatus(String pattern) {
-        Await.until("the status of the guest", () -> {
-            try {
-                return keptStatus().matches(pattern);
-            } catch (Exception e) {
-                throw new AssertionError(e);
-            }
-        });
+        Await.until("the status of the guest", () -> keptStatus().matches(pattern));
     }
 
     private Path guests() {

@@ -138,7 +138,7 @@ class HealOnDeviceTest {
                     "messages are lost, and acknowledgements of others",
                     () -> loss.cut
                             && ((loss.toServer.get() > 0 && loss.toClient.get() > 0) || isHealing.getAsBoolean()));
-            Await.until("one side has no connection", isHealing);
+            Await.until("one side has no connection", isHealing::getAsBoolean);
             wire.lose(packet -> false);
             NodePair.end(read);
             NodePair.end(write);

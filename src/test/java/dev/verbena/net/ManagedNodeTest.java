@@ -10,9 +10,7 @@ import dev.verbena.internal.IpAddresses;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import java.io.BufferedReader;
-import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.UncheckedIOException;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
@@ -68,13 +66,7 @@ class ManagedNodeTest {
 
     private static NodeMXBean bean(MBeanServerConnection server, String address) throws Exception {
         ObjectName name = name(address);
-        Await.until("the bean is there", () -> {
-            try {
-                return server.isRegistered(name);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+        Await.until("the bean is there", () -> server.isRegistered(name));
         return JMX.newMXBeanProxy(server, name, NodeMXBean.class);
     }
 

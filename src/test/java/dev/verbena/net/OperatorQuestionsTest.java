@@ -157,13 +157,7 @@ class OperatorQuestionsTest {
 
     private static ObjectName bean(MBeanServerConnection server, String address) throws Exception {
         ObjectName name = new ObjectName("dev.verbena:type=Node,address=\"" + address + "\"");
-        Await.until("the bean is there", () -> {
-            try {
-                return server.isRegistered(name);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+        Await.until("the bean is there", () -> server.isRegistered(name));
         return name;
     }
 

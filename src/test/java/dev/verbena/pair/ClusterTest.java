@@ -3,8 +3,6 @@ package dev.verbena.pair;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -18,13 +16,7 @@ class ClusterTest {
     final Laboratory laboratory = new Laboratory();
 
     private static void awaitSize(ClusterProcess member, int size) {
-        Await.until("a cluster of " + size, () -> {
-            try {
-                return member.ask("size").equals("" + size);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+        Await.until("a cluster of " + size, () -> member.ask("size").equals("" + size));
     }
 
     @Test

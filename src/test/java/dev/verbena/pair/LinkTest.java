@@ -121,13 +121,7 @@ class LinkTest {
                 }
             });
             long before = lostHere();
-            Await.until("a lost packet", () -> {
-                try {
-                    return lostHere() > before;
-                } catch (Exception e) {
-                    throw new AssertionError(e);
-                }
-            });
+            Await.until("a lost packet", () -> lostHere() > before);
             assertThat(sending).isNotDone();
             laboratory.request("wire clear");
             assertThat(sending.get(DEADLINE.toSeconds(), TimeUnit.SECONDS)).isEmpty();

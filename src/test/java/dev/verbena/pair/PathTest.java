@@ -14,7 +14,6 @@ import dev.verbena.verbs.WorkStatus;
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.device.Mtu;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -126,13 +125,8 @@ class PathTest {
             failed.ifPresent(completion -> assertThat(completion.status())
                     .isIn(WorkStatus.RETRY_EXCEEDED, WorkStatus.REMOTE_INVALID_REQUEST_ERROR));
             System.out.println("a connection with a larger MTU: " + failed);
-            Await.until("what was acknowledged", () -> {
-                try {
-                    return Receiver.Report.of(receiver).received() >= sender.acknowledged();
-                } catch (IOException e) {
-                    throw new AssertionError(e);
-                }
-            });
+            Await.until(
+                    "what was acknowledged", () -> Receiver.Report.of(receiver).received() >= sender.acknowledged());
         }
         assertThat(Receiver.Report.of(receiver).wrong()).isZero();
         receiver.end();

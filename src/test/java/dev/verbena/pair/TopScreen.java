@@ -4,7 +4,6 @@ import dev.verbena.support.Await;
 import dev.verbena.tools.ToolRun;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /** A {@code verbena top} that runs beside a test, as on an operator's screen. */
@@ -33,13 +32,7 @@ final class TopScreen implements AutoCloseable {
      */
     void awaitTrouble(String counter, String text) throws IOException {
         long before = Laboratory.counter(counter);
-        Await.until("growth of " + counter, () -> {
-            try {
-                return Laboratory.counter(counter) > before;
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+        Await.until("growth of " + counter, () -> Laboratory.counter(counter) > before);
         shown.reset();
         long begin = System.nanoTime();
         await(text);

@@ -55,13 +55,7 @@ public final class ManyConnects {
 
     /** Waits for the threads that close sockets. */
     private static void awaitNothingLeft() {
-        Await.until("no objects of sockets", () -> {
-            try {
-                return Resources.ofThisProcess().isEmpty();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+        Await.until("no objects of sockets", () -> Resources.ofThisProcess().isEmpty());
     }
 
     private void exchange(int count) throws IOException {

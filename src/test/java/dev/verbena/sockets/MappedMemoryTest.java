@@ -164,23 +164,15 @@ class MappedMemoryTest {
             MemorySegment source = copy(pattern(SIZE), arena);
             int[] stream = {0};
             Await.until("no room", () -> {
-                try {
-                    stream[0] += (int) fill(pair.client);
-                    return pair.client.write(source.asSlice(0, 1), 0) == 0;
-                } catch (IOException e) {
-                    throw new AssertionError(e);
-                }
+                stream[0] += (int) fill(pair.client);
+                return pair.client.write(source.asSlice(0, 1), 0) == 0;
             });
             readFully(pair.mapping(), ByteBuffer.allocate(stream[0]));
             pair.mapping().configureBlocking(false);
             long[] sum = {0};
             Await.until("all placed", () -> {
-                try {
-                    pair.mapping().read(ByteBuffer.allocate(1)); // tells the peer that there is room again
-                    sum[0] += pair.client.write(source.asSlice(sum[0]), sum[0]);
-                } catch (IOException e) {
-                    throw new AssertionError(e);
-                }
+                pair.mapping().read(ByteBuffer.allocate(1)); // tells the peer that there is room again
+                sum[0] += pair.client.write(source.asSlice(sum[0]), sum[0]);
                 return sum[0] == SIZE;
             });
             pair.client.configureBlocking(true);

@@ -4,9 +4,10 @@ import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.WorkCompletion;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** Waits with a time limit for conditions that have no waiting method. */
 public final class Await {
@@ -17,19 +18,24 @@ public final class Await {
 
     private Await() {}
 
+    /** A condition, whose exception ends the wait for it. */
+    public interface Condition {
+        boolean holds() throws Exception;
+    }
+
     /**
      * Polls a condition, after some polls with a pause between: on one processor, polling would delay the other side. After
      * a poll that takes long, the pause is longer. Throws an error that names the condition when the time is over.
      */
-    public static void until(String what, BooleanSupplier here) {
+    public static void until(String what, Condition here) {
         until(what, Loopback.DEADLINE, here);
     }
 
     /** Polls a condition with a time limit other than the default. */
-    public static void until(String what, Duration longest, BooleanSupplier here) {
+    public static void until(String what, Duration longest, Condition here) {
         long end = System.nanoTime() + longest.toNanos();
         long start = System.nanoTime();
-        for (int looks = 1; !here.getAsBoolean(); looks++) {
+        for (int looks = 1; !holds(what, here); looks++) {
             long now = System.nanoTime();
             if (now - end > 0) {
                 throw new AssertionError("waited in vain: " + what);
@@ -44,14 +50,29 @@ public final class Await {
         }
     }
 
+    private static boolean holds(String what, Condition here) {
+        try {
+            return here.holds();
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new AssertionError(what, e);
+        }
+    }
+
+    /** Polls until there is something, and returns it. */
+    public static <T> T next(String what, Callable<@Nullable T> here) {
+        AtomicReference<T> found = new AtomicReference<>();
+        until(what, () -> {
+            found.set(here.call());
+            return found.get() != null;
+        });
+        return found.get();
+    }
+
     /** Polls until a completion comes: a wait would end with the connection, and the device may flush a moment later. */
     public static WorkCompletion completion(CompletionQueue queue) {
-        AtomicReference<WorkCompletion> taken = new AtomicReference<>();
-        until("a completion", () -> {
-            taken.set(queue.poll());
-            return taken.get() != null;
-        });
-        return taken.get();
+        return next("a completion", queue::poll);
     }
 
     /** Waits for a thread to end. */

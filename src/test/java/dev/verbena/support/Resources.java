@@ -103,29 +103,21 @@ public final class Resources {
     /** Waits until some process listens on a port of the connection manager. */
     public static void awaitListener(int port) {
         Pattern listener = Pattern.compile("\"state\":\"LISTEN\".*\"src-addr\":\"[^\"]*:" + port + "\"");
-        Await.until("a listener on port " + port, () -> {
-            try {
-                return show(List.of("cm_id")).stream()
-                        .anyMatch(entry -> listener.matcher(entry).find());
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+        Await.until(
+                "a listener on port " + port,
+                () -> show(List.of("cm_id")).stream()
+                        .anyMatch(entry -> listener.matcher(entry).find()));
     }
 
     /** Waits until a request to connect has come to a port of a listener that does not take it. */
     public static void awaitRequest(int port) {
         Pattern own = Pattern.compile("\"src-addr\":\"[^\"]*:" + port + "\"");
-        Await.until("a request at port " + port, () -> {
-            try {
-                return show(List.of("cm_id")).stream()
+        Await.until(
+                "a request at port " + port,
+                () -> show(List.of("cm_id")).stream()
                                 .filter(entry -> own.matcher(entry).find())
                                 .count()
-                        == 2;
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+                        == 2);
     }
 
     /** Returns the number of queue pairs of this process that are ready to send. */

@@ -43,13 +43,7 @@ class TcpTest {
     }
 
     private static void awaitData(Tcp tcp) {
-        Await.until("data of the peer", () -> {
-            try {
-                return tcp.hasMore();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+        Await.until("data of the peer", () -> tcp.hasMore());
     }
 
     @Test

@@ -6,17 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.support.Await;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.Recorded;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import jdk.jfr.Recording;
-import jdk.jfr.consumer.RecordingFile;
+import jdk.jfr.consumer.RecordedEvent;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -189,25 +187,18 @@ class HandlerFailureTest {
     }
 
     @Test
-    void failureIsRecorded(@TempDir Path folder) throws Exception {
-        Path file = folder.resolve("recording.jfr");
+    void failureIsRecorded() throws Exception {
         IllegalArgumentException thrown = new IllegalArgumentException("no such account");
-        try (Recording recording = new Recording();
-                NodePair nodes = new NodePair()) {
-            recording.enable("dev.verbena.HandlerFailure");
-            recording.start();
+        List<RecordedEvent> events;
+        try (NodePair nodes = new NodePair()) {
             nodes.server.listen(new Failing(thrown));
-            failureOfACall(nodes.client.connect(nodes.server.address(), DEADLINE));
-            recording.stop();
-            recording.dump(file);
+            Channel client = nodes.client.connect(nodes.server.address(), DEADLINE);
+            events = Recorded.during(() -> failureOfACall(client), "HandlerFailure");
         }
-        assertThat(RecordingFile.readAllEvents(file))
-                .filteredOn(event -> event.getEventType().getName().equals("dev.verbena.HandlerFailure"))
-                .singleElement()
-                .satisfies(event -> {
-                    assertThat(event.getString("channel")).startsWith("from 10.9.9.1:");
-                    assertThat(event.getString("thrown")).isEqualTo(thrown.toString());
-                    assertThat(event.getString("place")).contains("HandlerFailureTest");
-                });
+        assertThat(events).singleElement().satisfies(event -> {
+            assertThat(event.getString("channel")).startsWith("from 10.9.9.1:");
+            assertThat(event.getString("thrown")).isEqualTo(thrown.toString());
+            assertThat(event.getString("place")).contains("HandlerFailureTest");
+        });
     }
 }

@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.link.Link;
 import dev.verbena.support.FencedTest;
-import java.io.IOException;
+import dev.verbena.support.OpenFileLimit;
+import dev.verbena.support.Recorded;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +19,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import javax.management.JMException;
 import javax.management.ObjectName;
 import jdk.jfr.Recording;
@@ -113,12 +112,6 @@ class ScaleTest {
         assertThat(client.statistics().calls()).isEqualTo(30_000);
     }
 
-    private static long descriptors() throws IOException {
-        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
-            return open.count();
-        }
-    }
-
     private static void connect(Node client, Node server, List<Channel> channels, int count) throws Exception {
         while (channels.size() < count) {
             channels.add(client.connect(server.address(), DEADLINE));
@@ -130,7 +123,7 @@ class ScaleTest {
      * flight recorder, has been made before the heap is measured.
      */
     @Test
-    void channelIsSmall(@TempDir Path folder) throws Exception {
+    void channelIsSmall() throws Exception {
         int first = 100;
         int connections = 1000;
         NodeOptions options = NodeOptions.defaults()
@@ -146,29 +139,22 @@ class ScaleTest {
         server.listen(ScaleTest::answer);
         List<Channel> channels = new ArrayList<>(connections);
         connect(client, server, channels, 10);
-        Path file = folder.resolve("registrations.jfr");
-        try (Recording recording = new Recording()) {
-            recording.enable("dev.verbena.Registration").withoutThreshold();
-            recording.start();
-            connect(client, server, channels, first);
-            recording.dump(file);
-        }
-        assertRegistrations(file, options, 2 * (first - 10));
+        assertRegistrations(
+                Recorded.during(() -> connect(client, server, channels, first), "Registration"),
+                options,
+                2 * (first - 10));
         call(channels, connections);
         long heap = heap();
-        long descriptors = descriptors();
+        long descriptors = OpenFileLimit.count();
         connect(client, server, channels, connections);
         call(channels, connections);
         int ends = 2 * (connections - first);
         assertThat((heap() - heap) / ends).as("bytes of Java heap").isLessThanOrEqualTo(16 << 10);
-        assertThat(descriptors() - descriptors).as("descriptors").isLessThanOrEqualTo(ends);
+        assertThat(OpenFileLimit.count() - descriptors).as("descriptors").isLessThanOrEqualTo(ends);
     }
 
-    private static void assertRegistrations(Path file, NodeOptions options, int ends) throws IOException {
+    private static void assertRegistrations(List<RecordedEvent> registrations, NodeOptions options, int ends) {
         long windows = (options.window() + options.sends() + 2L * options.calls()) * options.messageSize();
-        List<RecordedEvent> registrations = RecordingFile.readAllEvents(file).stream()
-                .filter(event -> event.getEventType().getName().equals("dev.verbena.Registration"))
-                .toList();
         assertThat(registrations).hasSize(2 * ends);
         assertThat(registrations)
                 .filteredOn(one -> one.getLong("size") != Link.greetings(options.sizes()))

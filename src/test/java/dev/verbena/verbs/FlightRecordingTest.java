@@ -9,41 +9,34 @@ import dev.verbena.cm.PortSpace;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
-import java.nio.file.Path;
+import dev.verbena.support.Recorded;
 import java.util.List;
-import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
-import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What an operator finds in a flight recording. */
 @FencedTest
 class FlightRecordingTest {
     @Test
-    void recordingContainsRegistrationsFailuresAndConnections(@TempDir Path folder) throws Exception {
-        Path file = folder.resolve("recording.jfr");
-        try (Recording recording = new Recording()) {
-            for (String event : List.of("Registration", "WorkFailure", "DeviceEvent", "ConnectionEvent")) {
-                recording.enable("dev.verbena." + event).withoutThreshold();
-            }
-            recording.start();
-            failedRead();
-            resolvedAddress();
-            recording.stop();
-            recording.dump(file);
-        }
-        List<RecordedEvent> events = RecordingFile.readAllEvents(file);
-
+    void recordingContainsRegistrationsFailuresAndConnections() throws Exception {
+        List<RecordedEvent> events = Recorded.during(
+                () -> {
+                    failedRead();
+                    resolvedAddress();
+                },
+                "Registration",
+                "WorkFailure",
+                "DeviceEvent",
+                "ConnectionEvent");
         assertThat(events)
-                .filteredOn(event -> named(event, "Registration"))
+                .filteredOn(event -> Recorded.is(event, "Registration"))
                 .hasSize(2)
                 .allSatisfy(event -> {
                     assertThat(event.getLong("size")).isEqualTo(Loopback.SIZE);
                     assertThat(event.getString("access")).contains("REMOTE_READ");
                 });
         assertThat(events)
-                .filteredOn(event -> named(event, "WorkFailure"))
+                .filteredOn(event -> Recorded.is(event, "WorkFailure"))
                 .singleElement()
                 .satisfies(event -> {
                     assertThat(event.getLong("id")).isEqualTo(7);
@@ -51,13 +44,9 @@ class FlightRecordingTest {
                     assertThat(event.getString("status")).isEqualTo("REMOTE_ACCESS_ERROR");
                 });
         assertThat(events)
-                .filteredOn(event -> named(event, "ConnectionEvent"))
+                .filteredOn(event -> Recorded.is(event, "ConnectionEvent"))
                 .singleElement()
                 .satisfies(event -> assertThat(event.getString("type")).isEqualTo("ADDRESS_RESOLVED"));
-    }
-
-    private static boolean named(RecordedEvent event, String name) {
-        return event.getEventType().getName().equals("dev.verbena." + name);
     }
 
     private static void failedRead() throws InterruptedException {

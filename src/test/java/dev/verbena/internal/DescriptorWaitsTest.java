@@ -1,40 +1,48 @@
 package dev.verbena.internal;
 
-import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.support.Await;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import dev.verbena.support.OtherThread;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Tests the waits of threads at one descriptor, an eventfd whose counter each read decrements. Each event is for one of
- * several boxes, at which threads wait.
+ * Tests the waits of threads at one descriptor. Each event is for one of several boxes, at which threads wait. One thread takes
+ * the events for all, and the event thread does if only virtual threads wait.
  */
 @Timeout(180)
 class DescriptorWaitsTest {
+    /** The same waits, where the event thread takes no events: it hands each on to a thread that waits. */
+    static class HandedOnTest extends DescriptorWaitsTest {
+        @Override
+        boolean mayBlock() {
+            return true;
+        }
+    }
+
+    boolean mayBlock() {
+        return false;
+    }
+
     /** A timeout beyond that of the tests: a thread that is not woken finds its event too late. */
     private static final Duration LONG = Duration.ofSeconds(600);
-
-    private static final int SEMAPHORE_NON_BLOCKING = 04001;
 
     private final ReentrantLock taking = new ReentrantLock();
     private final ConcurrentLinkedQueue<Box> sent = new ConcurrentLinkedQueue<>();
@@ -45,25 +53,13 @@ class DescriptorWaitsTest {
     private final AtomicInteger ticks = new AtomicInteger();
     private final AtomicInteger takes = new AtomicInteger();
     private final List<Thread> threads = new ArrayList<>();
-    private int number;
-    private DescriptorWaits waits;
+    private final int number = EventDescriptor.make(0);
+    private final DescriptorWaits waits = new DescriptorWaits(number, new Events());
 
     /** The events of one kind, and the threads that wait for them. */
     private final class Box {
         final Waiters waiters = new Waiters();
         final AtomicInteger events = new AtomicInteger();
-
-        @Nullable
-        String tryToTake() {
-            if (closed.get()) {
-                throw new IllegalStateException("closed");
-            }
-            int known = events.get();
-            while (known > 0 && !events.compareAndSet(known, known - 1)) {
-                known = events.get();
-            }
-            return known > 0 ? "event" : null;
-        }
 
         /** The waits of the thread that waits, and of the descriptor beside it; null without one. */
         DescriptorWaits at = waits;
@@ -72,58 +68,55 @@ class DescriptorWaitsTest {
         DescriptorWaits beside;
 
         @Nullable
+        String tryToTake() {
+            if (closed.get()) {
+                throw new IllegalStateException("closed");
+            }
+            if (mayBlock()) {
+                takeAll();
+            }
+            int known = events.get();
+            while (known > 0 && !events.compareAndSet(known, known - 1)) {
+                known = events.get();
+            }
+            return known > 0 ? "event" : null;
+        }
+
+        @Nullable
         String await(Duration timeout) throws InterruptedException {
             try (DescriptorWaits.Wait wait = at.begin(waiters, this).beside(beside == null ? null : () -> beside)) {
                 return waiters.await(this::tryToTake, this::tryToTake, wait, timeout);
             }
         }
 
-        Sleeper start(Thread.Builder builder) {
-            return new Sleeper(this, builder, LONG);
+        OtherThread<String> start(boolean virtual) {
+            OtherThread<String> started = OtherThread.start(virtual, () -> await(LONG));
+            threads.add(started.thread());
+            return started;
         }
 
         /** Starts a platform thread that waits, and returns when it is asleep. */
-        Sleeper sleeper() {
-            return start(Thread.ofPlatform().daemon()).asleep();
+        OtherThread<String> sleeper() {
+            return start(false).asleep();
         }
 
         /** Starts a virtual thread that waits, and returns when it is asleep. */
-        Sleeper virtualSleeper() {
-            return start(Thread.ofVirtual()).asleep();
+        OtherThread<String> virtualSleeper() {
+            return start(true).asleep();
         }
     }
 
-    private final class Sleeper {
-        final CompletableFuture<String> result = new CompletableFuture<>();
-        final Thread thread;
-
-        Sleeper(Box box, Thread.Builder builder, Duration timeout) {
-            thread = builder.unstarted(() -> {
-                try {
-                    result.complete(String.valueOf(box.await(timeout)));
-                } catch (Throwable t) {
-                    result.completeExceptionally(t);
-                }
-            });
-            threads.add(thread);
-            thread.start();
+    @SafeVarargs
+    private static void getEvents(OtherThread<String>... sleepers) throws Exception {
+        for (OtherThread<String> each : sleepers) {
+            assertThat(each.join()).isEqualTo("event");
         }
+    }
 
-        Sleeper asleep() {
-            Await.until("the sleep", () -> Await.isAsleep(thread));
-            return this;
-        }
-
-        boolean isInC() {
-            return thread.getState() == Thread.State.RUNNABLE && Await.isAsleep(thread);
-        }
-
-        String end() throws Exception {
-            return result.get(60, SECONDS);
-        }
-
-        void endsWith(Class<? extends Throwable> cause) {
-            assertThatThrownBy(this::end).isInstanceOf(ExecutionException.class).hasCauseInstanceOf(cause);
+    @SafeVarargs
+    private static void endWith(Class<? extends Throwable> failure, OtherThread<String>... sleepers) {
+        for (OtherThread<String> each : sleepers) {
+            assertThat(each.failure()).isInstanceOf(failure);
         }
     }
 
@@ -153,7 +146,7 @@ class DescriptorWaitsTest {
 
         @Override
         public boolean mayBlock() {
-            return false;
+            return DescriptorWaitsTest.this.mayBlock();
         }
 
         @Override
@@ -165,12 +158,6 @@ class DescriptorWaitsTest {
         public @Nullable Runnable ticker() {
             return ticking.get() ? ticks::incrementAndGet : null;
         }
-    }
-
-    @BeforeEach
-    void open() {
-        number = SystemCall.EVENTFD.call(0, SEMAPHORE_NON_BLOCKING);
-        waits = new DescriptorWaits(number, new Events());
     }
 
     @AfterEach
@@ -199,10 +186,7 @@ class DescriptorWaitsTest {
         if (broken.get()) {
             throw new IllegalArgumentException("the device was removed");
         }
-        try (Arena arena = Arena.ofConfined()) {
-            SystemCall.READ.call(number, arena.allocate(Long.BYTES).address(), Long.BYTES);
-        } catch (SystemCallException none) {
-            assertThat(none.errno()).isEqualTo(Errno.EAGAIN);
+        if (!EventDescriptor.take(number)) {
             return false;
         }
         Box box = sent.remove();
@@ -213,55 +197,47 @@ class DescriptorWaitsTest {
 
     private void send(Box box) {
         sent.add(box);
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment one = arena.allocateFrom(ValueLayout.JAVA_LONG, 1L);
-            SystemCall.WRITE.call(number, one.address(), Long.BYTES);
-        }
+        EventDescriptor.raise(number);
     }
 
     @Test
     void loneThreadSleepsInCWithoutTheEventThread() throws Exception {
         Box box = new Box();
         for (int i = 0; i < 100; i++) {
-            Sleeper sleeper = box.sleeper();
+            OtherThread<String> sleeper = box.sleeper();
             assertThat(sleeper.isInC()).isTrue();
-            assertThat(RunningEventThread.pollDescriptor())
-                    .as("nothing is watched")
-                    .isEqualTo(-1);
+            assertThat(RunningEventThread.runs()).isFalse();
             send(box);
-            assertThat(sleeper.end()).isEqualTo("event");
+            getEvents(sleeper);
         }
     }
 
     @Test
     void virtualThreadParks() throws Exception {
         Box box = new Box();
-        Sleeper sleeper = box.virtualSleeper();
+        OtherThread<String> sleeper = box.virtualSleeper();
         assertThat(sleeper.isInC()).isFalse();
-        assertThat(RunningEventThread.pollDescriptor())
-                .as("the event thread watches")
-                .isNotEqualTo(-1);
+        assertThat(RunningEventThread.runs()).isTrue();
         send(box);
-        assertThat(sleeper.end()).isEqualTo("event");
+        getEvents(sleeper);
     }
 
     @Test
     void leaderTakesTheEventsOfOthers() throws Exception {
         Box own = new Box();
         Box other = new Box();
-        Sleeper leader = own.sleeper();
-        Sleeper follower = other.sleeper();
-        Sleeper virtual = other.virtualSleeper();
+        OtherThread<String> leader = own.sleeper();
+        OtherThread<String> follower = other.sleeper();
+        OtherThread<String> virtual = other.virtualSleeper();
         assertThat(leader.isInC()).isTrue();
         assertThat(follower.isInC()).isFalse();
-        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.runs()).isFalse();
         send(other);
         send(other);
-        assertThat(follower.end()).isEqualTo("event");
-        assertThat(virtual.end()).isEqualTo("event");
-        assertThat(leader.result).isNotDone();
+        getEvents(follower, virtual);
+        assertThat(leader.isDone()).isFalse();
         send(own);
-        assertThat(leader.end()).isEqualTo("event");
+        getEvents(leader);
     }
 
     /** Two events and one wake-up: the thread that has one of them wakes the other one, which sleeps in C. */
@@ -269,180 +245,175 @@ class DescriptorWaitsTest {
     void threadThatLeavesWakesTheOneInC() throws Exception {
         ticking.set(false); // else the thread looks around each second
         Box box = new Box();
-        Sleeper inC = box.sleeper();
-        Sleeper parked = box.sleeper();
+        OtherThread<String> inC = box.sleeper();
+        OtherThread<String> parked = box.sleeper();
         assertThat(inC.isInC()).isTrue();
         assertThat(parked.isInC()).isFalse();
         box.events.set(2);
         box.waiters.wake();
-        assertThat(parked.end()).isEqualTo("event");
-        assertThat(inC.end()).isEqualTo("event");
+        getEvents(parked, inC);
     }
 
     @Test
     void leaderThatLeavesHandsOn() throws Exception {
-        Box first = new Box();
-        Box second = new Box();
-        Box third = new Box();
-        List<Sleeper> sleepers = List.of(first.sleeper(), second.sleeper(), third.sleeper());
-        send(first);
-        send(second); // stays in the kernel until the next leader takes it
-        send(third);
-        for (Sleeper sleeper : sleepers) {
-            assertThat(sleeper.end()).isEqualTo("event");
+        List<Box> boxes = List.of(new Box(), new Box(), new Box());
+        List<OtherThread<String>> sleepers = boxes.stream().map(Box::sleeper).toList();
+        boxes.forEach(this::send); // the second stays in the kernel until the next leader takes it
+        for (OtherThread<String> each : sleepers) {
+            getEvents(each);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {3, 1}) // one of so many threads is virtual
+    void threadsOfOneBoxShareItsEvents(int virtual) throws Exception {
+        Box box = new Box();
+        List<OtherThread<String>> sleepers = IntStream.range(0, 6)
+                .mapToObj(i -> box.start(i % virtual == virtual - 1).asleep())
+                .toList();
+        sleepers.forEach(any -> send(box));
+        for (OtherThread<String> each : sleepers) {
+            getEvents(each);
         }
     }
 
     @Test
-    void followerLeadsWhenTheLeaderHasLeft() throws Exception {
+    void eachOfManyVirtualThreadsGetsItsEvent() throws Exception {
         Box box = new Box();
-        Box other = new Box();
-        Sleeper leader = box.sleeper();
-        Sleeper follower = other.sleeper();
+        List<OtherThread<String>> all =
+                Stream.generate(() -> box.start(true)).limit(2000).toList();
+        all.forEach(any -> send(box));
+        for (OtherThread<String> each : all) {
+            getEvents(each);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void interruptEndsItsOwnSleepAndHandsOn(boolean virtual) throws Exception {
+        Box box = new Box();
+        OtherThread<String> first = box.start(virtual).asleep();
+        OtherThread<String> second = box.start(virtual).asleep();
+        first.thread().interrupt();
+        endWith(InterruptedException.class, first); // else it may take the event as it ends
+        Await.until("the second leads", () -> virtual || second.isInC());
         send(box);
-        assertThat(leader.end()).isEqualTo("event");
-        Await.until("the follower leads", follower::isInC);
-        send(other);
-        assertThat(follower.end()).isEqualTo("event");
+        getEvents(second);
     }
 
-    @Test
-    void threadsOfOneBoxShareItsEvents() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void timeEndsTheSleep(boolean virtual) throws Exception {
         Box box = new Box();
-        List<Sleeper> sleepers = new ArrayList<>();
-        for (int i = 0; i < 6; i++) {
-            sleepers.add(i % 3 == 2 ? box.virtualSleeper() : box.sleeper());
-        }
-        for (int i = 0; i < 6; i++) {
-            send(box);
-        }
-        for (Sleeper sleeper : sleepers) {
-            assertThat(sleeper.end()).isEqualTo("event");
-        }
-    }
-
-    @Test
-    void interruptEndsTheSleepAndHandsOn() throws Exception {
-        Box box = new Box();
-        Sleeper leader = box.sleeper();
-        Sleeper follower = box.sleeper();
-        leader.thread.interrupt();
-        leader.endsWith(InterruptedException.class);
-        Await.until("the follower leads", follower::isInC);
-        follower.thread.interrupt();
-        follower.endsWith(InterruptedException.class);
-    }
-
-    @Test
-    void timeEndsTheSleep() throws Exception {
-        Box box = new Box();
-        assertThat(box.await(Duration.ofMillis(20))).isNull();
+        assertThat(OtherThread.start(virtual, () -> box.await(Duration.ofMillis(20)))
+                        .join())
+                .isNull();
         assertThat(box.await(Duration.ofNanos(1))).isNull();
-        Sleeper follower = new Sleeper(box, Thread.ofPlatform().daemon(), LONG).asleep();
+        OtherThread<String> other = box.start(virtual).asleep();
         assertThat(box.await(Duration.ofMillis(20))).isNull();
         send(box);
-        assertThat(follower.end()).isEqualTo("event");
+        getEvents(other);
     }
 
-    @Test
-    void wakeAllEndsTheSleep() throws Exception {
-        Box box = new Box();
-        List<Sleeper> sleepers = List.of(box.sleeper(), box.sleeper(), box.virtualSleeper());
-        closed.set(true);
-        box.waiters.wakeAll();
-        for (Sleeper sleeper : sleepers) {
-            sleeper.endsWith(IllegalStateException.class);
+    /** The ends of all waits, each with what the threads throw. */
+    private enum End {
+        WAKE_UP(IllegalStateException.class),
+        FAILURE(IllegalArgumentException.class),
+        CLOSE(IllegalStateException.class);
+
+        private final Class<? extends Throwable> thrown;
+
+        End(Class<? extends Throwable> thrown) {
+            this.thrown = thrown;
         }
     }
 
-    @Test
-    void failureEndsTheSleep() throws Exception {
-        Box box = new Box();
-        Sleeper leader = box.sleeper();
-        Sleeper follower = box.sleeper();
-        waits.fail(new IllegalStateException("no event will come"));
-        leader.endsWith(IllegalArgumentException.class);
-        follower.endsWith(IllegalArgumentException.class);
-    }
-
-    @Test
-    void brokenDescriptorEndsAllWaits() throws Exception {
-        Box box = new Box();
-        Box other = new Box();
-        List<Sleeper> sleepers = List.of(box.sleeper(), other.sleeper(), box.sleeper(), other.virtualSleeper());
-        broken.set(true);
-        send(box);
-        for (Sleeper sleeper : sleepers) {
-            sleeper.endsWith(IllegalArgumentException.class);
-        }
-    }
-
-    @Test
-    void closeEndsAllWaitsBeforeItReturns() throws Exception {
+    @ParameterizedTest
+    @EnumSource
+    void allWaitsEnd(End end) {
         ticking.set(false); // else the leader wakes each second
         Box box = new Box();
-        Sleeper leader = box.sleeper();
-        Sleeper follower = box.sleeper();
-        Sleeper virtual = box.virtualSleeper();
+        OtherThread<String> leader = box.sleeper();
+        OtherThread<String> follower = box.sleeper();
+        OtherThread<String> virtual = box.virtualSleeper();
         assertThat(leader.isInC()).isTrue();
-        closed.set(true);
-        waits.close();
-        assertThat(leader.isInC()).as("the descriptor may be closed now").isFalse();
-        for (Sleeper sleeper : List.of(leader, follower, virtual)) {
-            sleeper.endsWith(IllegalStateException.class);
+        closed.set(end != End.FAILURE);
+        switch (end) {
+            case WAKE_UP -> box.waiters.wakeAll();
+            case FAILURE -> waits.fail(new IllegalStateException("no event will come"));
+            case CLOSE -> {
+                waits.close();
+                assertThat(leader.isInC())
+                        .as("the descriptor may be closed now")
+                        .isFalse();
+            }
         }
+        endWith(end.thrown, leader, follower, virtual);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void brokenDescriptorEndsAllWaits(boolean virtual) throws Exception {
+        Box box = new Box();
+        Box other = new Box();
+        OtherThread<String> first = box.start(virtual).asleep();
+        OtherThread<String> second = other.start(virtual).asleep();
+        OtherThread<String> third = other.virtualSleeper();
+        broken.set(true);
+        send(box);
+        endWith(IllegalArgumentException.class, first, second, third);
+        broken.set(false); // the next one has it watched again
+        getEvents(box.start(virtual));
     }
 
     @Test
     void waitsGoOnAfterReopen() throws Exception {
         Box box = new Box();
-        Sleeper leader = box.sleeper();
-        Sleeper follower = box.sleeper();
-        Sleeper virtual = box.virtualSleeper();
+        OtherThread<String> leader = box.sleeper();
+        OtherThread<String> follower = box.sleeper();
+        OtherThread<String> virtual = box.virtualSleeper();
         waits.close(); // the attempts do not throw
-        Await.until("the leader parks", () -> Await.isAsleep(leader.thread) && !leader.isInC());
-        assertThat(RunningEventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+        Await.until("the leader parks", () -> Await.isAsleep(leader.thread()) && !leader.isInC());
+        assertThat(RunningEventThread.runs()).isFalse();
         waits.reopen();
         for (int i = 0; i < 3; i++) {
             send(box);
         }
-        for (Sleeper sleeper : List.of(leader, follower, virtual)) {
-            assertThat(sleeper.end()).isEqualTo("event");
-        }
-        Sleeper later = box.sleeper();
+        getEvents(leader, follower, virtual);
+        OtherThread<String> later = box.sleeper();
         Await.until("the later thread leads", later::isInC);
         send(box);
-        assertThat(later.end()).isEqualTo("event");
+        getEvents(later);
     }
 
     @Test
     void eventThreadServesVirtualThreadsThatTheLeaderLeaves() throws Exception {
         Box box = new Box();
         Box other = new Box();
-        Sleeper leader = box.sleeper();
-        Sleeper virtual = other.virtualSleeper();
-        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
+        OtherThread<String> leader = box.sleeper();
+        OtherThread<String> virtual = other.virtualSleeper();
+        assertThat(RunningEventThread.runs()).isFalse();
         send(box);
-        assertThat(leader.end()).isEqualTo("event");
-        Await.until("the event thread watches", () -> RunningEventThread.pollDescriptor() != -1);
-        Sleeper beside = box.sleeper();
+        getEvents(leader);
+        Await.until("the event thread watches", RunningEventThread::runs);
+        OtherThread<String> beside = box.sleeper();
         assertThat(beside.isInC())
-                .as("sleeps in C although the event thread watches")
+                .as("sleeps in C though the event thread watches")
                 .isFalse();
         send(box);
-        assertThat(beside.end()).isEqualTo("event");
+        getEvents(beside);
         send(other);
-        assertThat(virtual.end()).isEqualTo("event");
-        Sleeper later = box.sleeper();
+        getEvents(virtual);
+        OtherThread<String> later = box.sleeper();
         assertThat(later.isInC()).as("no virtual thread waits any more").isTrue();
-        Await.until("the event thread ends", () -> RunningEventThread.pollDescriptor() == -1);
+        Await.until("the event thread ends", () -> mayBlock() || !RunningEventThread.runs());
         send(box);
-        assertThat(later.end()).isEqualTo("event");
+        getEvents(later);
     }
 
     /** A second descriptor, whose events are for a box. */
     private final class Second implements DescriptorWaits.Events, AutoCloseable {
-        final int descriptor = SystemCall.EVENTFD.call(0, SEMAPHORE_NON_BLOCKING);
+        final int descriptor = EventDescriptor.make(0);
         final DescriptorWaits its = new DescriptorWaits(descriptor, this);
         final Box box;
 
@@ -458,10 +429,7 @@ class DescriptorWaitsTest {
         }
 
         void send() {
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment one = arena.allocateFrom(ValueLayout.JAVA_LONG, 1L);
-                SystemCall.WRITE.call(descriptor, one.address(), Long.BYTES);
-            }
+            EventDescriptor.raise(descriptor);
         }
 
         @Override
@@ -471,9 +439,7 @@ class DescriptorWaitsTest {
 
         @Override
         public void takeAll() {
-            try (Arena arena = Arena.ofConfined()) {
-                SystemCall.READ.call(descriptor, arena.allocate(Long.BYTES).address(), Long.BYTES);
-            }
+            assertThat(EventDescriptor.take(descriptor)).isTrue();
             box.events.incrementAndGet();
             box.waiters.wake();
         }
@@ -499,15 +465,13 @@ class DescriptorWaitsTest {
     void leaderSeesEventsOfASecondDescriptor() throws Exception {
         Box other = new Box();
         try (Second second = new Second(other)) {
-            Sleeper leader = second.besideThis().sleeper();
-            Sleeper follower = other.sleeper();
+            OtherThread<String> leader = second.besideThis().sleeper();
+            OtherThread<String> follower = other.sleeper();
             assertThat(leader.isInC()).isTrue();
             assertThat(follower.isInC()).isFalse();
             second.send();
-            assertThat(follower.end()).isEqualTo("event");
-            assertThat(RunningEventThread.pollDescriptor())
-                    .as("nothing is watched")
-                    .isEqualTo(-1);
+            getEvents(follower);
+            assertThat(RunningEventThread.runs()).isFalse();
         }
     }
 
@@ -516,15 +480,15 @@ class DescriptorWaitsTest {
         Box there = new Box();
         try (Second second = new Second(there)) {
             there.at = second.its;
-            Sleeper own = there.sleeper();
+            OtherThread<String> own = there.sleeper();
             Box box = second.besideThis();
-            Sleeper leader = box.sleeper();
+            OtherThread<String> leader = box.sleeper();
             assertThat(own.isInC()).isTrue();
             assertThat(leader.isInC()).isTrue();
             second.send();
-            assertThat(own.end()).isEqualTo("event");
+            getEvents(own);
             send(box);
-            assertThat(leader.end()).isEqualTo("event");
+            getEvents(leader);
         }
     }
 
@@ -534,14 +498,14 @@ class DescriptorWaitsTest {
         try (Second second = new Second(there)) {
             there.at = second.its;
             Box box = second.besideThis();
-            Sleeper leader = box.sleeper();
-            Sleeper own = there.sleeper();
+            OtherThread<String> leader = box.sleeper();
+            OtherThread<String> own = there.sleeper();
             assertThat(own.isInC()).isFalse();
             send(box);
-            assertThat(leader.end()).isEqualTo("event");
+            getEvents(leader);
             Await.until("the thread leads", own::isInC);
             second.send();
-            assertThat(own.end()).isEqualTo("event");
+            getEvents(own);
         }
     }
 
@@ -551,13 +515,13 @@ class DescriptorWaitsTest {
         Box box = new Box();
         try (Second second = new Second(box)) {
             second.its.released();
-            Sleeper leader = new Box().sleeper();
-            Sleeper follower = second.besideThis().sleeper();
+            OtherThread<String> leader = new Box().sleeper();
+            OtherThread<String> follower = second.besideThis().sleeper();
             assertThat(leader.isInC()).isTrue();
             assertThat(follower.isInC()).isFalse();
-            Sleeper target = box.sleeper();
+            OtherThread<String> target = box.sleeper();
             second.send();
-            assertThat(target.end()).isEqualTo("event");
+            getEvents(target);
         }
     }
 
@@ -565,11 +529,11 @@ class DescriptorWaitsTest {
     void secondDescriptorCanBeClosedWhileTheLeaderSleeps() throws Exception {
         Second second = new Second(new Box());
         Box box = second.besideThis();
-        Sleeper leader = box.sleeper();
+        OtherThread<String> leader = box.sleeper();
         second.close();
         Await.until("the leader sleeps at the first", leader::isInC);
         send(box);
-        assertThat(leader.end()).isEqualTo("event");
+        getEvents(leader);
     }
 
     /** A wake-up between the asking and the sleep. */
@@ -598,14 +562,14 @@ class DescriptorWaitsTest {
     void leaderSleepsThroughEventsThatAnotherThreadTakes() throws Exception {
         Box box = new Box();
         busy.set(true);
-        Sleeper leader = box.sleeper();
+        OtherThread<String> leader = box.sleeper();
         send(box);
         int before = ticks.get();
         Await.until("ticks, so that the leader woke", () -> ticks.get() > before + 1);
         assertThat(takes).hasValue(0);
         busy.set(false);
         waits.released();
-        assertThat(leader.end()).isEqualTo("event");
+        getEvents(leader);
     }
 
     @Test
@@ -613,34 +577,34 @@ class DescriptorWaitsTest {
         ticking.set(false); // else it looks around each second
         Box box = new Box();
         busy.set(true);
-        Sleeper leader = box.sleeper();
+        OtherThread<String> leader = box.sleeper();
         send(box);
         busy.set(false);
         waits.heard();
-        assertThat(leader.end()).isEqualTo("event");
+        getEvents(leader);
     }
 
     @Test
     void eventThreadWatchesOnceNoOtherThreadTakesEvents() throws Exception {
         Box box = new Box();
         busy.set(true);
-        Sleeper virtual = box.virtualSleeper();
-        assertThat(RunningEventThread.pollDescriptor()).as("nothing is watched").isEqualTo(-1);
+        OtherThread<String> virtual = box.virtualSleeper();
+        assertThat(RunningEventThread.runs()).isFalse();
         busy.set(false);
         waits.released();
-        assertThat(RunningEventThread.pollDescriptor()).isNotEqualTo(-1);
+        assertThat(RunningEventThread.runs()).isTrue();
         send(box);
-        assertThat(virtual.end()).isEqualTo("event");
+        getEvents(virtual);
     }
 
     @Test
     @ExtendWith(ShortTicks.class)
     void leaderTicks() throws Exception {
         Box box = new Box();
-        Sleeper leader = box.sleeper();
+        OtherThread<String> leader = box.sleeper();
         Await.until("ticks", () -> ticks.get() > 1);
         send(box);
-        assertThat(leader.end()).isEqualTo("event");
+        getEvents(leader);
     }
 
     /** Many threads of both kinds, that are interrupted and run out of time: no event is lost, and no thread is stuck. */

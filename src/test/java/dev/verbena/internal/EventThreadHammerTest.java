@@ -3,10 +3,7 @@ package dev.verbena.internal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
-import java.io.File;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
+import dev.verbena.support.OpenFileLimit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -29,7 +26,7 @@ class EventThreadHammerTest {
 
     /** An eventfd that one thread watches. */
     private final class Watched implements EventThread.Handler {
-        private final int descriptor = SystemCall.EVENTFD.call(0, 0);
+        private final int descriptor = EventDescriptor.make(0);
         private final AtomicInteger events = new AtomicInteger();
         private final boolean closesItself;
         private volatile EventThread.@Nullable Watch watch;
@@ -37,15 +34,11 @@ class EventThreadHammerTest {
 
         Watched(boolean apart, boolean closesItself) {
             this.closesItself = closesItself;
-            SystemCall.makeNonBlocking(descriptor);
             watch = EventThread.watch(descriptor, apart, this);
         }
 
         void raise() {
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment one = arena.allocateFrom(ValueLayout.JAVA_LONG, 1L);
-                SystemCall.WRITE.call(descriptor, one.address(), Long.BYTES);
-            }
+            EventDescriptor.raise(descriptor);
         }
 
         @Override
@@ -53,12 +46,8 @@ class EventThreadHammerTest {
             if (closed) {
                 return; // once more after the end, as documented: the number may be another file's by now
             }
-            try (Arena arena = Arena.ofConfined()) {
-                MemorySegment value = arena.allocate(ValueLayout.JAVA_LONG);
-                if (CFunction.at("function", Reader.ADDRESS).call(descriptor, value.address(), Long.BYTES)
-                        == Long.BYTES) {
-                    events.addAndGet((int) value.get(ValueLayout.JAVA_LONG, 0));
-                }
+            if (EventDescriptor.take(descriptor)) {
+                events.incrementAndGet();
             }
             EventThread.Watch known = watch;
             if (closesItself && known != null) {
@@ -77,17 +66,6 @@ class EventThreadHammerTest {
                 closed = true;
             }
         }
-    }
-
-    private static final class Reader {
-        static final MemorySegment ADDRESS = java.lang.foreign.Linker.nativeLinker()
-                .defaultLookup()
-                .find("read")
-                .orElseThrow();
-    }
-
-    private static int openFiles() {
-        return Objects.requireNonNull(new File("/proc/self/fd").list()).length;
     }
 
     private void hammer(IntConsumer round) throws Exception {
@@ -167,12 +145,12 @@ class EventThreadHammerTest {
     void retiredEventThreadsLeaveNoDescriptors() throws Exception {
         new Watched(false, false).end();
         Await.until("the end of the event thread", () -> RunningEventThread.pollDescriptor() == -1);
-        int before = openFiles();
+        long before = OpenFileLimit.count();
         hammer(n -> {
             Watched watched = new Watched(false, false);
             watched.end();
             SystemCall.close(watched.descriptor);
         });
-        Await.until("as few descriptors as before", () -> openFiles() <= before);
+        Await.until("as few descriptors as before", () -> OpenFileLimit.count() <= before);
     }
 }

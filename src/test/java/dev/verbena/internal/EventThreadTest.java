@@ -9,10 +9,6 @@ import dev.verbena.support.Await;
 import dev.verbena.support.OpenFileLimit;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.SystemCallFilter;
-import java.lang.foreign.Arena;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -21,10 +17,14 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The thread that waits for descriptors, by eventfds: what it leaves behind, and what its handlers may rely on. */
 class EventThreadTest {
@@ -48,26 +48,23 @@ class EventThreadTest {
 
     /** Watches a descriptor until the end of the test. */
     private EventThread.Watch watch(int descriptor, EventThread.Handler handler) {
-        EventThread.Watch watch = EventThread.watch(descriptor, false, handler);
+        return watch(descriptor, false, handler);
+    }
+
+    private EventThread.Watch watch(int descriptor, boolean apart, EventThread.Handler handler) {
+        EventThread.Watch watch = EventThread.watch(descriptor, apart, handler);
         watched.add(watch);
         return watch;
     }
 
-    private int eventDescriptor(long count) {
-        int made = SystemCall.EVENTFD.call(count, 0);
+    private int eventDescriptor(long events) {
+        int made = EventDescriptor.make(events);
         opened.add(made);
         return made;
     }
 
-    private static void raise(int descriptor) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment one = arena.allocateFrom(ValueLayout.JAVA_LONG, 1L);
-            SystemCall.WRITE.call(descriptor, one.address(), Long.BYTES);
-        }
-    }
-
     /** A handler that does something for each event, and keeps what ended its watch. */
-    private static class Recorded implements EventThread.Handler {
+    static class Recorded implements EventThread.Handler {
         private final Runnable work;
         final CompletableFuture<Throwable> failure = new CompletableFuture<>();
 
@@ -114,14 +111,10 @@ class EventThreadTest {
         }
     }
 
-    /** Replaces the file of the epoll descriptor, so that the next wait of the thread fails. */
-    private static void breakThread(int wakeUp) {
-        MemorySegment dup2 = Linker.nativeLinker().defaultLookup().find("dup2").orElseThrow();
-        int poll = RunningEventThread.pollDescriptor();
-        int other = SystemCall.EVENTFD.call(0, 0);
-        assertThat((int) CFunction.at("function", dup2).call(other, poll)).isEqualTo(poll);
-        SystemCall.close(other);
-        raise(wakeUp);
+    private static void assertFailed(List<Recorded> handlers) throws Exception {
+        for (Recorded handler : handlers) {
+            assertThat(handler.failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
+        }
     }
 
     private static List<Thread> threads(String... names) {
@@ -136,31 +129,27 @@ class EventThreadTest {
         List<Integer> descriptors = List.of(eventDescriptor(0), eventDescriptor(0));
         List<AtomicInteger> handled = List.of(new AtomicInteger(), new AtomicInteger());
         List<Recorded> handlers = new ArrayList<>();
-        List<EventThread.Watch> watches = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
             int descriptor = descriptors.get(i);
             AtomicInteger count = handled.get(i);
             Recorded handler = new Recorded(() -> {
-                try (Arena arena = Arena.ofConfined()) {
-                    SystemCall.READ.call(descriptor, arena.allocate(Long.BYTES).address(), Long.BYTES);
-                }
+                assertThat(EventDescriptor.take(descriptor)).isTrue();
                 count.incrementAndGet();
             });
             handlers.add(handler);
-            watches.add(EventThread.watch(descriptor, i == 1, handler)); // the second one has a reader call the handler
+            watch(descriptor, i == 1, handler); // the second one has a reader call the handler
         }
         Thread events = threads("verbena-events").getFirst();
         for (int i = 1; i <= 1_000; i++) {
             int round = i;
-            descriptors.forEach(EventThreadTest::raise);
+            descriptors.forEach(EventDescriptor::raise);
             threads("verbena-events", "verbena-reader").forEach(Thread::interrupt);
             Await.until("both events", () -> handled.stream().allMatch(count -> count.get() >= round));
         }
-        descriptors.forEach(EventThreadTest::raise);
+        descriptors.forEach(EventDescriptor::raise);
         Await.until("the interrupt is over", () -> !events.isInterrupted());
         assertThat(events.isAlive()).isTrue();
         assertThat(handlers).noneMatch(handler -> handler.failure.isDone());
-        watches.forEach(EventThread.Watch::close);
     }
 
     /** More descriptors than the kernel reports at once become readable while the thread is in a handler. */
@@ -169,34 +158,33 @@ class EventThreadTest {
         CountDownLatch busy = new CountDownLatch(1);
         CountDownLatch goOn = new CountDownLatch(1);
         int first = eventDescriptor(0);
-        List<EventThread.Watch> watches = new ArrayList<>();
-        watches.add(EventThread.watch(first, true, new Handed(() -> {
+        watch(first, true, new Handed(() -> {
             busy.countDown();
             awaitLatch(goOn);
-        })));
+        }));
         int many = 150;
         CountDownLatch handled = new CountDownLatch(many);
         AtomicInteger wrong = new AtomicInteger();
         for (int i = 0; i < many; i++) {
             CountDownLatch once = new CountDownLatch(1);
-            watches.add(EventThread.watch(eventDescriptor(0), true, new Handed(() -> {
+            watch(eventDescriptor(0), true, new Handed(() -> {
                 if (once.getCount() == 0) {
                     wrong.incrementAndGet();
                 }
                 once.countDown();
                 handled.countDown();
-            })));
+            }));
         }
-        raise(first);
+        EventDescriptor.raise(first);
         assertThat(busy.await(60, SECONDS)).isTrue();
-        opened.subList(1, opened.size()).forEach(EventThreadTest::raise);
+        opened.subList(1, opened.size()).forEach(EventDescriptor::raise);
         goOn.countDown();
         assertThat(handled.await(60, SECONDS)).isTrue();
-        watches.forEach(EventThread.Watch::close);
+        watched.forEach(EventThread.Watch::close);
         assertThat(wrong).as("events that were handled twice").hasValue(0);
     }
 
-    private static void awaitLatch(CountDownLatch latch) {
+    static void awaitLatch(CountDownLatch latch) {
         try {
             latch.await();
         } catch (InterruptedException e) {
@@ -221,6 +209,7 @@ class EventThreadTest {
             assertThat(handler.get().isDaemon()).isTrue();
             assertThat(inherited.get(60, SECONDS)).isEmpty();
             watch.close();
+            awaitNoOtherThread(); // it ends with the last watch
         }
     }
 
@@ -229,16 +218,14 @@ class EventThreadTest {
         AtomicInteger events = new AtomicInteger();
         int descriptor = eventDescriptor(1); // stays readable
         Recorded handing = new Handed(events::incrementAndGet);
-        EventThread.Watch watch = EventThread.watch(descriptor, true, handing);
+        EventThread.Watch watch = watch(descriptor, true, handing);
         Await.until("the event", () -> events.get() == 1);
         CountDownLatch later = new CountDownLatch(3);
-        EventThread.Watch other = EventThread.watch(eventDescriptor(1), false, new Recorded(later::countDown));
+        watch(eventDescriptor(1), new Recorded(later::countDown));
         assertThat(later.await(60, SECONDS)).as("the thread went round").isTrue();
         assertThat(events).hasValue(1);
         watch.again();
         Await.until("the next event", () -> events.get() == 2);
-        watch.close();
-        other.close();
     }
 
     @Test
@@ -270,21 +257,24 @@ class EventThreadTest {
         Await.until("a tick", () -> ticks.get() > 0);
     }
 
-    @Test
+    /** A handler throws when its ticker is called, or for an event. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
     @ExtendWith(ShortTicks.class)
-    void tickThatThrowsEndsItsWatchAlone() throws Exception {
-        AtomicInteger ticks = new AtomicInteger();
-        watch(eventDescriptor(0), new Ticking(ticks::incrementAndGet));
-        IllegalStateException broken = new IllegalStateException("broken ticker");
+    void handlerThatThrowsEndsItsWatchAlone(boolean ticks) throws Exception {
+        AtomicInteger others = new AtomicInteger();
+        watch(eventDescriptor(0), new Ticking(others::incrementAndGet));
+        IllegalStateException broken = new IllegalStateException("broken");
         AtomicInteger wrong = new AtomicInteger();
-        Ticking throwing = new Ticking(() -> {
+        Runnable work = () -> {
             wrong.incrementAndGet();
             throw broken;
-        });
-        watch(eventDescriptor(0), throwing);
+        };
+        Recorded throwing = ticks ? new Ticking(work) : new Recorded(work);
+        watch(eventDescriptor(ticks ? 0 : 1), throwing);
         assertThat(throwing.failure.get(60, SECONDS)).isSameAs(broken);
-        int before = ticks.get();
-        Await.until("ticks of the other watch", () -> ticks.get() > before + 1);
+        int before = others.get();
+        Await.until("ticks of the other watch", () -> others.get() > before + 1);
         assertThat(wrong).hasValue(1);
     }
 
@@ -311,98 +301,54 @@ class EventThreadTest {
         assertThat(told).hasValue(1);
     }
 
-    @Test
-    void endedThreadTellsNoClosedWatch() throws Exception {
-        List<Recorded> handlers = new ArrayList<>();
-        for (int i = 0; i < 6; i++) {
-            handlers.add(new Recorded(() -> {}));
-            watch(eventDescriptor(0), handlers.get(i));
-        }
-        for (int i : List.of(0, 3, 5)) { // the oldest, one between others, and the newest
-            watched.get(i).close();
-        }
-        breakThread(opened.get(1));
-        for (int i : List.of(1, 2, 4)) {
-            assertThat(handlers.get(i).failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
-        }
-        awaitNoOtherThread();
-        for (int i : List.of(0, 3, 5)) {
-            assertThat(handlers.get(i).failure).isNotDone();
-        }
-    }
-
-    /** The order is that of the watches, whatever was closed between them. */
-    @Test
-    void handlersHearOfTheEndTheOldestFirst() throws Exception {
+    /** The closed watches are the oldest, one between others and the newest, or one alone. */
+    @ParameterizedTest(name = "open watches: {0}")
+    @ValueSource(strings = {"1 2 4", "0 1 3 4 5"})
+    void endedThreadTellsItsWatchesTheOldestFirstAndNoClosedOne(String open) {
+        List<Integer> left = Stream.of(open.split(" ")).map(Integer::valueOf).toList();
         List<Integer> told = Collections.synchronizedList(new ArrayList<>());
-        List<Recorded> handlers = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
             int number = i;
-            handlers.add(new Recorded(() -> {}) {
+            watch(eventDescriptor(0), new Recorded(() -> {}) {
                 @Override
                 public void failed(Throwable cause) {
                     told.add(number);
+                }
+            });
+        }
+        for (int i = 0; i < 6; i++) {
+            if (!left.contains(i)) {
+                watched.get(i).close();
+            }
+        }
+        RunningEventThread.breakBy(opened.get(left.getFirst()));
+        awaitNoOtherThread();
+        assertThat(told).isEqualTo(left);
+    }
+
+    /** The handlers of an ended thread throw: what they were given, or something else. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void endedThreadFailsAllItsWatchesAndEndsThem(boolean rethrow) throws Exception {
+        List<Recorded> handlers = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            handlers.add(new Recorded(() -> {}) {
+                @Override
+                public void failed(Throwable cause) {
                     super.failed(cause);
+                    throw rethrow ? (SystemCallException) cause : new IllegalStateException("broken handler");
                 }
             });
             watch(eventDescriptor(0), handlers.get(i));
         }
-        watched.get(2).close();
-        breakThread(opened.getFirst());
-        for (int i : List.of(0, 1, 3, 4, 5)) {
-            handlers.get(i).failure.get(60, SECONDS);
-        }
-        assertThat(told).containsExactly(0, 1, 3, 4, 5);
-    }
-
-    @Test
-    void endedThreadFailsAllItsWatchesAndEndsThem() throws Exception {
-        int wakeUp = eventDescriptor(0);
-        List<Recorded> handlers = new ArrayList<>();
-        List<EventThread.Watch> watches = new ArrayList<>();
-        for (int i = 0; i < 3; i++) {
-            Recorded handler = new Recorded(() -> {}) {
-                @Override
-                public void failed(Throwable cause) {
-                    super.failed(cause);
-                    throw new IllegalStateException("broken handler");
-                }
-            };
-            handlers.add(handler);
-            watches.add(EventThread.watch(i == 0 ? wakeUp : eventDescriptor(0), false, handler));
-        }
-        breakThread(wakeUp);
-        for (Recorded handler : handlers) {
-            assertThat(handler.failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
-        }
-        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
+        RunningEventThread.breakBy(opened.getFirst());
+        assertFailed(handlers);
+        assertThat(RunningEventThread.runs()).isFalse();
         awaitNoOtherThread();
-        assertThat(handlers.getFirst().failure.get().getSuppressed()).hasSize(handlers.size());
-        for (EventThread.Watch watch : watches) {
+        assertThat(handlers.getFirst().failure.get().getSuppressed()).hasSize(rethrow ? 0 : handlers.size());
+        for (EventThread.Watch watch : watched) {
             assertThatCode(watch::again).doesNotThrowAnyException();
             assertThatCode(watch::close).doesNotThrowAnyException();
-        }
-    }
-
-    /** Of the handlers of an ended thread, one throws what it was given. */
-    @Test
-    void endedThreadFailsTheOtherWatchesIfAHandlerRethrows() throws Exception {
-        int wakeUp = eventDescriptor(0);
-        List<Recorded> handlers = new ArrayList<>();
-        for (int i = 0; i < 3; i++) {
-            Recorded handler = new Recorded(() -> {}) {
-                @Override
-                public void failed(Throwable cause) {
-                    super.failed(cause);
-                    throw (SystemCallException) cause;
-                }
-            };
-            handlers.add(handler);
-            EventThread.watch(i == 0 ? wakeUp : eventDescriptor(0), false, handler);
-        }
-        breakThread(wakeUp);
-        for (Recorded handler : handlers) {
-            assertThat(handler.failure.get(60, SECONDS)).isInstanceOf(SystemCallException.class);
         }
     }
 
@@ -411,7 +357,7 @@ class EventThreadTest {
         long before = OpenFileLimit.count();
         assertThatThrownBy(() -> EventThread.watch(-1, false, new Recorded(() -> {})))
                 .hasMessage("epoll_ctl: " + Errno.describe(Errno.EBADF));
-        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.runs()).isFalse();
         Await.until("as few descriptors as before", () -> OpenFileLimit.count() <= before);
     }
 
@@ -423,11 +369,11 @@ class EventThreadTest {
         EventThread.Watch watch = EventThread.watch(descriptor, false, new Recorded(events::incrementAndGet));
         assertThatThrownBy(() -> EventThread.watch(-1, false, new Recorded(() -> {})))
                 .isInstanceOf(SystemCallException.class);
-        assertThat(RunningEventThread.pollDescriptor()).isNotEqualTo(-1);
-        raise(descriptor);
+        assertThat(RunningEventThread.runs()).isTrue();
+        EventDescriptor.raise(descriptor);
         Await.until("the event", () -> events.get() > 0);
         watch.close();
-        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.runs()).isFalse();
     }
 
     @Test
@@ -437,17 +383,12 @@ class EventThreadTest {
         watchOfAnInvalidDescriptorLeavesNothingWatched(); // loads the classes, which are in files
         awaitNoOtherThread();
         long before = OpenFileLimit.count();
-        try (OpenFileLimit limit = OpenFileLimit.reached()) {
-            assertThat(limit.limit()).isPositive();
-            assertThatThrownBy(() -> EventThread.watch(descriptor, false, handler))
-                    .isInstanceOf(SystemCallException.class)
-                    .hasMessage("epoll_create1: EMFILE (too many open files)");
+        ThrowingCallable start = () -> EventThread.watch(descriptor, false, handler);
+        try (OpenFileLimit _ = OpenFileLimit.reached()) {
+            assertThatThrownBy(start).hasMessage("epoll_create1: EMFILE (too many open files)");
         }
-        try (OpenFileLimit limit = OpenFileLimit.oneLeft()) {
-            assertThat(limit.limit()).isPositive();
-            assertThatThrownBy(() -> EventThread.watch(descriptor, false, handler))
-                    .isInstanceOf(SystemCallException.class)
-                    .hasMessage("eventfd: EMFILE (too many open files)");
+        try (OpenFileLimit _ = OpenFileLimit.oneLeft()) {
+            assertThatThrownBy(start).hasMessage("eventfd: EMFILE (too many open files)");
         }
         assertThat(OpenFileLimit.count()).isEqualTo(before);
         EventThread.watch(descriptor, false, handler).close();
@@ -464,7 +405,7 @@ class EventThreadTest {
                     return EventThread.watch(descriptor, false, new Recorded(() -> {}));
                 }))
                 .isInstanceOf(OutOfMemoryError.class);
-        assertThat(RunningEventThread.pollDescriptor()).isEqualTo(-1);
+        assertThat(RunningEventThread.runs()).isFalse();
         assertThat(OpenFileLimit.count()).isEqualTo(before);
     }
 }

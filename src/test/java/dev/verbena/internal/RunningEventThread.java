@@ -1,5 +1,9 @@
 package dev.verbena.internal;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Field;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +22,20 @@ final class RunningEventThread {
         } finally {
             lock.unlock();
         }
+    }
+
+    static boolean runs() {
+        return pollDescriptor() != -1;
+    }
+
+    /** Replaces the file of its epoll descriptor, and wakes it by a descriptor that it watches: its next wait fails. */
+    static void breakBy(int watched) {
+        MemorySegment dup2 = Linker.nativeLinker().defaultLookup().find("dup2").orElseThrow();
+        int poll = pollDescriptor();
+        int other = EventDescriptor.make(0);
+        assertThat((int) CFunction.at("function", dup2).call(other, poll)).isEqualTo(poll);
+        SystemCall.close(other);
+        EventDescriptor.raise(watched);
     }
 
     private static @Nullable Object read(String name, @Nullable Object of) {

@@ -2,11 +2,8 @@ package dev.verbena.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.verbena.support.Await;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.stream.Stream;
+import dev.verbena.support.OpenFileLimit;
+import dev.verbena.support.OtherThread;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -74,12 +71,12 @@ class SleepInCTest {
     }
 
     @Test
-    void placeThatDoesNotListenSleepsThroughEvents() throws InterruptedException {
+    void placeThatDoesNotListenSleepsThroughEvents() throws Exception {
         event.signal();
         place.listen(false);
-        Thread sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
+        OtherThread<Void> sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
         place.wake();
-        Await.end(sleeper);
+        sleeper.join();
         hasSeen(false, false);
         place.clear();
         place.listen(true);
@@ -88,20 +85,20 @@ class SleepInCTest {
     }
 
     @Test
-    void placeBesideIsForgottenByTheNextSleep() throws InterruptedException {
+    void placeBesideIsForgottenByTheNextSleep() throws Exception {
         eventBeside.signal();
         place.sleep(beside, true, FOR_EVER);
-        Thread sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
+        OtherThread<Void> sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
         event.signal();
-        Await.end(sleeper);
+        sleeper.join();
         assertThat(place.hasSeen()).isTrue();
     }
 
     @Test
-    void interruptEndsTheSleep() throws InterruptedException {
-        Thread sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
-        sleeper.interrupt();
-        Await.end(sleeper);
+    void interruptEndsTheSleep() throws Exception {
+        OtherThread<Void> sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
+        sleeper.thread().interrupt();
+        sleeper.join();
         hasSeen(false, false);
     }
 
@@ -114,48 +111,40 @@ class SleepInCTest {
 
     /** An interrupt after a sleep must not wake the next one. */
     @Test
-    void interruptAfterTheSleepSignalsNothing() throws InterruptedException {
+    void interruptAfterTheSleepSignalsNothing() throws Exception {
         event.signal();
         place.sleep(null, true, FOR_EVER);
         Thread.currentThread().interrupt();
         assertThat(Thread.interrupted()).isTrue();
         event.clear();
-        Thread sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
+        OtherThread<Void> sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
         event.signal();
-        Await.end(sleeper);
+        sleeper.join();
         hasSeen(true, false);
     }
 
     @Test
-    void sleepThatIsNotInterruptibleWaitsForItsEvent() throws InterruptedException {
-        Thread sleeper = asleep(() -> {
+    void sleepThatIsNotInterruptibleWaitsForItsEvent() throws Exception {
+        OtherThread<Void> sleeper = asleep(() -> {
             Thread.currentThread().interrupt();
             place.sleep(null, false, FOR_EVER);
         });
         event.signal();
-        Await.end(sleeper);
+        sleeper.join();
         hasSeen(true, false);
     }
 
     @Test
-    void closeClosesTheDescriptorThatWakes() throws IOException {
-        long before = descriptors();
+    void closeClosesTheDescriptorThatWakes() {
+        long before = OpenFileLimit.count();
         SleepInC closed = new SleepInC(-1);
-        assertThat(descriptors()).isEqualTo(before + 1);
+        assertThat(OpenFileLimit.count()).isEqualTo(before + 1);
         closed.close();
-        assertThat(descriptors()).isEqualTo(before);
-    }
-
-    private static long descriptors() throws IOException {
-        try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
-            return all.count();
-        }
+        assertThat(OpenFileLimit.count()).isEqualTo(before);
     }
 
     /** Starts a thread, and returns it when it sleeps in C, where it stays for a while. */
-    private static Thread asleep(Runnable work) {
-        Thread thread = Thread.ofPlatform().daemon().start(work);
-        Await.until("the sleep", () -> Await.isAsleep(thread));
-        return thread;
+    private static OtherThread<Void> asleep(Runnable work) {
+        return OtherThread.start(work).asleep();
     }
 }

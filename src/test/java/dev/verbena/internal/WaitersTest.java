@@ -1,17 +1,15 @@
 package dev.verbena.internal;
 
-import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.support.Await;
+import dev.verbena.support.OtherThread;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -51,21 +49,9 @@ class WaitersTest {
         return waiters.await(this::attempt, this::attempt, asking, timeout);
     }
 
-    /** A thread that waits, and sleeps when it was made. */
-    private final class Sleeper {
-        final CompletableFuture<String> result = new CompletableFuture<>();
-        final Thread thread = Thread.ofPlatform().daemon().unstarted(() -> {
-            try {
-                result.complete(String.valueOf(await(LONG)));
-            } catch (Throwable t) {
-                result.completeExceptionally(t);
-            }
-        });
-
-        Sleeper() {
-            thread.start();
-            Await.until("the sleep", () -> thread.getState() == Thread.State.TIMED_WAITING);
-        }
+    /** Starts a thread that waits, and returns when it sleeps. */
+    private OtherThread<String> sleeper() {
+        return OtherThread.start(() -> await(LONG)).asleep();
     }
 
     /** Threads sleep at many descriptors while the waiters live. */
@@ -154,72 +140,79 @@ class WaitersTest {
 
     @Test
     void waitWithoutTimeTriesOnce() throws Exception {
-        assertThat(await(Duration.ZERO)).isNull();
-        assertThat(tries).hasValue(1);
-        assertThat(asked).hasValue(0);
+        for (Duration none : List.of(Duration.ZERO, Duration.ofSeconds(Long.MIN_VALUE))) {
+            tries.set(0);
+            assertThat(await(none)).isNull();
+            assertThat(tries).hasValue(1);
+            assertThat(asked).hasValue(0);
+        }
+        events.add("event");
+        assertThatNullPointerException().isThrownBy(() -> await(null)); // takes nothing
+        assertThat(await(Duration.ZERO)).isEqualTo("event");
+    }
+
+    @Test
+    void timeoutMayBeLongerThanNanosecondsCanSay() throws Exception {
+        OtherThread<String> sleeper = OtherThread.start(() -> await(Duration.ofSeconds(Long.MAX_VALUE)))
+                .asleep();
+        events.add("event");
+        waiters.wake();
+        assertThat(sleeper.join()).isEqualTo("event");
     }
 
     /** One event wakes the first thread only, which wakes the next one when it leaves: more events have come. */
     @Test
     void threadThatLeavesWakesTheNext() throws Exception {
-        List<Sleeper> sleepers = new ArrayList<>();
-        for (int i = 0; i < 3; i++) {
-            sleepers.add(new Sleeper());
-        }
+        List<OtherThread<String>> sleepers = List.of(sleeper(), sleeper(), sleeper());
         events.addAll(List.of("event", "event", "event"));
         waiters.wake();
-        for (Sleeper sleeper : sleepers) {
-            assertThat(sleeper.result.get(60, SECONDS)).isEqualTo("event");
+        for (OtherThread<String> sleeper : sleepers) {
+            assertThat(sleeper.join()).isEqualTo("event");
         }
     }
 
     /** The event was for the thread that is interrupted: the next one takes it. */
     @Test
     void interruptedThreadLeavesItsEventToTheNext() throws Exception {
-        Sleeper first = new Sleeper();
-        Sleeper second = new Sleeper();
+        OtherThread<String> first = sleeper();
+        OtherThread<String> second = sleeper();
         events.add("event");
-        first.thread.interrupt();
-        assertThatThrownBy(() -> first.result.get(60, SECONDS))
-                .isInstanceOf(ExecutionException.class)
-                .hasCauseInstanceOf(InterruptedException.class);
-        assertThat(second.result.get(60, SECONDS)).isEqualTo("event");
+        first.thread().interrupt();
+        assertThat(first.failure()).isInstanceOf(InterruptedException.class);
+        assertThat(second.join()).isEqualTo("event");
     }
 
     @Test
     void eventWakesOneThread() throws Exception {
-        Sleeper first = new Sleeper();
-        Sleeper second = new Sleeper();
+        OtherThread<String> first = sleeper();
+        OtherThread<String> second = sleeper();
         int before = tries.get();
         waiters.wake(); // there is nothing: the first thread tries, asks, tries and sleeps again
         Await.until("the first thread", () -> tries.get() == before + 2);
-        Await.until("its sleep", () -> first.thread.getState() == Thread.State.TIMED_WAITING);
+        first.asleep();
         assertThat(tries).hasValue(before + 2);
         assertThat(asked).hasValue(3);
         events.addAll(List.of("event", "event"));
         waiters.wakeAll();
-        assertThat(first.result.get(60, SECONDS)).isEqualTo("event");
-        assertThat(second.result.get(60, SECONDS)).isEqualTo("event");
+        assertThat(first.join()).isEqualTo("event");
+        assertThat(second.join()).isEqualTo("event");
     }
 
     @Test
     void failureEndsWaitsThatHaveBegunAndNoOthers() throws Exception {
-        Sleeper first = new Sleeper();
-        Sleeper second = new Sleeper();
+        OtherThread<String> first = sleeper();
+        OtherThread<String> second = sleeper();
         waiters.fail(() -> new IllegalArgumentException("no event will come"));
-        List<Throwable> causes = new ArrayList<>();
-        for (Sleeper sleeper : List.of(first, second)) {
-            assertThatThrownBy(() -> sleeper.result.get(60, SECONDS))
-                    .hasCauseInstanceOf(IllegalArgumentException.class)
-                    .satisfies(e -> causes.add(e.getCause()));
-        }
-        assertThat(causes.getFirst()).as("each thread has its own").isNotSameAs(causes.getLast());
+        assertThat(List.of(first.failure(), second.failure()))
+                .hasOnlyElementsOfType(IllegalArgumentException.class)
+                .as("each thread has its own")
+                .doesNotHaveDuplicates();
         events.add("event");
         assertThat(await(LONG)).isEqualTo("event");
-        Sleeper later = new Sleeper();
+        OtherThread<String> later = sleeper();
         events.add("event");
         waiters.wake();
-        assertThat(later.result.get(60, SECONDS)).isEqualTo("event");
+        assertThat(later.join()).isEqualTo("event");
     }
 
     @Test
@@ -306,13 +299,13 @@ class WaitersTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "FAILED") // which wakes all
     void threadThatLeavesWakesOneThatParks(Leaving way) throws Exception {
-        Sleeper sleeper = new Sleeper();
+        OtherThread<String> sleeper = sleeper();
         long before = waiters.wakes();
         leave(way);
         assertThat(waiters.wakes()).isEqualTo(before + way.wakes + 1);
         events.add("event");
         waiters.wake();
-        assertThat(sleeper.result.get(60, SECONDS)).isEqualTo("event");
+        assertThat(sleeper.join()).isEqualTo("event");
     }
 
     @ParameterizedTest

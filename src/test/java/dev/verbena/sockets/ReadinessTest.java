@@ -5,13 +5,14 @@ import static java.nio.channels.SelectionKey.OP_CONNECT;
 import static java.nio.channels.SelectionKey.OP_READ;
 import static java.nio.channels.SelectionKey.OP_WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.verbena.internal.Waiters;
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
@@ -23,8 +24,6 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.channels.spi.SelectorProvider;
 import java.util.List;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,6 +45,14 @@ class ReadinessTest {
     private interface Step {
         void take(Ends ends) throws IOException;
     }
+
+    private static final Step SHUT_INPUT = ends -> ends.client.shutdownInput();
+    private static final Step SHUT_OUTPUT = ends -> ends.client.shutdownOutput();
+    private static final Step PEER_WRITES = ends -> ends.accepted.write(ByteBuffer.allocate(1));
+    private static final Step PEER_SHUTS_OUTPUT = ends -> ends.accepted.shutdownOutput();
+    private static final Step PEER_CLOSES = ends -> ends.accepted.close();
+    private static final Step AWAIT_READABLE = ends -> ends.awaitReady(OP_READ);
+    private static final Step TEST_SERVER = ends -> ends.tested = ends.server;
 
     /** A server, and a client in non-blocking mode. */
     private static final class Ends implements AutoCloseable {
@@ -79,13 +86,7 @@ class ReadinessTest {
             begin();
             server.configureBlocking(true);
             accepted = server.accept();
-            Await.until("connected", () -> {
-                try {
-                    return client.finishConnect();
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
+            Await.until("connected", client::finishConnect);
         }
 
         /** Connects to an address that no machine has, and does not wait for the failure. */
@@ -98,13 +99,7 @@ class ReadinessTest {
 
         private void fill() {
             ByteBuffer much = ByteBuffer.allocateDirect(1 << 20);
-            Await.until("no room", () -> {
-                try {
-                    return client.write(much.clear()) == 0 && ready(OP_WRITE) == 0;
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
+            Await.until("no room", () -> client.write(much.clear()) == 0 && ready(OP_WRITE) == 0);
         }
 
         private void reset() throws IOException {
@@ -115,13 +110,7 @@ class ReadinessTest {
         private void readAll() throws IOException {
             accepted.configureBlocking(false);
             ByteBuffer room = ByteBuffer.allocateDirect(1 << 20);
-            Await.until("room to write", () -> {
-                try {
-                    return accepted.read(room.clear()) == 0 && ready(OP_WRITE) != 0;
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-            });
+            Await.until("room to write", () -> accepted.read(room.clear()) == 0 && ready(OP_WRITE) != 0);
         }
 
         /** Returns the operations that a selection reports which does not wait. */
@@ -158,101 +147,43 @@ class ReadinessTest {
 
     /** The states, each with the operation that is ready once the channel is in it. */
     private enum State {
-        OPEN(NONE, ends -> {}),
+        OPEN(NONE),
         PENDING(NONE, Ends::connectToNobody),
         CONNECTED_BEFORE_FINISH(OP_CONNECT, Ends::begin),
         CONNECTED(NONE, Ends::connect),
-        WITHOUT_ROOM(NONE, ends -> {
-            ends.connect();
-            ends.fill();
-        }),
-        WITH_DATA(OP_READ, ends -> {
-            ends.connect();
-            ends.accepted.write(ByteBuffer.allocate(1));
-        }),
-        INPUT_SHUT(NONE, ends -> {
-            ends.connect();
-            ends.client.shutdownInput();
-        }),
-        OUTPUT_SHUT(NONE, ends -> {
-            ends.connect();
-            ends.client.shutdownOutput();
-        }),
-        BOTH_SHUT(NONE, ends -> {
-            ends.connect();
-            ends.client.shutdownInput();
-            ends.client.shutdownOutput();
-        }),
-        INPUT_SHUT_WITHOUT_ROOM(NONE, ends -> {
-            ends.connect();
-            ends.fill();
-            ends.client.shutdownInput();
-        }),
-        WITH_DATA_AND_WITHOUT_ROOM(OP_READ, ends -> {
-            ends.connect();
-            ends.fill();
-            ends.accepted.write(ByteBuffer.allocate(1));
-        }),
-        PEERS_OUTPUT_SHUT(OP_READ, ends -> {
-            ends.connect();
-            ends.accepted.shutdownOutput();
-        }),
-        PEERS_OUTPUT_SHUT_AND_WITHOUT_ROOM(OP_READ, ends -> {
-            ends.connect();
-            ends.accepted.shutdownOutput(); // over RDMA, this may make room
-            ends.awaitReady(OP_READ);
-            ends.fill();
-        }),
-        BOTH_OUTPUTS_SHUT(OP_READ, ends -> {
-            ends.connect();
-            ends.client.shutdownOutput();
-            ends.accepted.shutdownOutput();
-        }),
-        BOTH_OUTPUTS_SHUT_THE_PEERS_FIRST(OP_READ, ends -> {
-            ends.connect();
-            ends.accepted.shutdownOutput();
-            ends.awaitReady(OP_READ);
-            ends.client.shutdownOutput();
-        }),
-        PEER_CLOSED(OP_READ, ends -> {
-            ends.connect();
-            ends.accepted.close();
-        }),
-        PEER_CLOSED_AND_INPUT_SHUT(OP_READ, ends -> {
-            ends.connect();
-            ends.client.shutdownInput();
-            ends.accepted.close();
-        }),
-        PEER_CLOSED_AND_OUTPUT_SHUT(OP_READ, ends -> {
-            ends.connect();
-            ends.client.shutdownOutput();
-            ends.accepted.close();
-        }),
-        PEER_RESET(OP_READ, ends -> {
-            ends.connect();
-            ends.reset();
-        }),
-        SERVER_OPEN(NONE, ends -> ends.tested = ends.server),
-        SERVER_LISTENING(NONE, ends -> {
-            ends.listen();
-            ends.tested = ends.server;
-        }),
-        SERVER_WITH_REQUEST(OP_ACCEPT, ends -> {
-            ends.begin();
-            ends.tested = ends.server;
-        });
+        WITHOUT_ROOM(NONE, Ends::connect, Ends::fill),
+        WITH_DATA(OP_READ, Ends::connect, PEER_WRITES),
+        INPUT_SHUT(NONE, Ends::connect, SHUT_INPUT),
+        OUTPUT_SHUT(NONE, Ends::connect, SHUT_OUTPUT),
+        BOTH_SHUT(NONE, Ends::connect, SHUT_INPUT, SHUT_OUTPUT),
+        INPUT_SHUT_WITHOUT_ROOM(NONE, Ends::connect, Ends::fill, SHUT_INPUT),
+        WITH_DATA_AND_WITHOUT_ROOM(OP_READ, Ends::connect, Ends::fill, PEER_WRITES),
+        PEERS_OUTPUT_SHUT(OP_READ, Ends::connect, PEER_SHUTS_OUTPUT),
+        /** Over RDMA, the shutdown may make room. */
+        PEERS_OUTPUT_SHUT_AND_WITHOUT_ROOM(OP_READ, Ends::connect, PEER_SHUTS_OUTPUT, AWAIT_READABLE, Ends::fill),
+        BOTH_OUTPUTS_SHUT(OP_READ, Ends::connect, SHUT_OUTPUT, PEER_SHUTS_OUTPUT),
+        BOTH_OUTPUTS_SHUT_THE_PEERS_FIRST(OP_READ, Ends::connect, PEER_SHUTS_OUTPUT, AWAIT_READABLE, SHUT_OUTPUT),
+        PEER_CLOSED(OP_READ, Ends::connect, PEER_CLOSES),
+        PEER_CLOSED_AND_INPUT_SHUT(OP_READ, Ends::connect, SHUT_INPUT, PEER_CLOSES),
+        PEER_CLOSED_AND_OUTPUT_SHUT(OP_READ, Ends::connect, SHUT_OUTPUT, PEER_CLOSES),
+        PEER_RESET(OP_READ, Ends::connect, Ends::reset),
+        SERVER_OPEN(NONE, TEST_SERVER),
+        SERVER_LISTENING(NONE, Ends::listen, TEST_SERVER),
+        SERVER_WITH_REQUEST(OP_ACCEPT, Ends::begin, TEST_SERVER);
 
         private final int awaited;
-        private final Step step;
+        private final List<Step> steps;
 
-        State(int awaited, Step step) {
+        State(int awaited, Step... steps) {
             this.awaited = awaited;
-            this.step = step;
+            this.steps = List.of(steps);
         }
 
         private Ends of(SelectorProvider provider) throws IOException {
             Ends ends = new Ends(provider);
-            step.take(ends);
+            for (Step step : steps) {
+                step.take(ends);
+            }
             if (this == CONNECTED_BEFORE_FINISH && ends.client.isConnected()) { // connect() may finish at once
                 ends.close();
                 return of(provider);
@@ -277,13 +208,8 @@ class ReadinessTest {
                 Ends rdma = state.of(RDMA)) {
             for (int interest : state.interests(tcp).toArray()) {
                 int expected = tcp.ready(interest);
-                Await.until(state + " with interest " + interest + ": " + expected, () -> {
-                    try {
-                        return rdma.ready(interest) == expected;
-                    } catch (IOException e) {
-                        throw new UncheckedIOException(e);
-                    }
-                });
+                Await.until(
+                        state + " with interest " + interest + ": " + expected, () -> rdma.ready(interest) == expected);
             }
             for (int interest : state.interests(tcp).toArray()) {
                 int expected = tcp.ready(interest);
@@ -296,18 +222,18 @@ class ReadinessTest {
 
     /** A change of a channel that a selector waits for. */
     private enum Change {
-        INPUT_SHUT(State.CONNECTED, OP_READ, ends -> ends.client.shutdownInput()),
-        PEER_WROTE(State.CONNECTED, OP_READ, ends -> ends.accepted.write(ByteBuffer.allocate(1))),
-        PEERS_OUTPUT_SHUT(State.CONNECTED, OP_READ, ends -> ends.accepted.shutdownOutput()),
-        PEER_CLOSED(State.CONNECTED, OP_READ, ends -> ends.accepted.close()),
+        INPUT_SHUT(State.CONNECTED, OP_READ, SHUT_INPUT),
+        PEER_WROTE(State.CONNECTED, OP_READ, PEER_WRITES),
+        PEERS_OUTPUT_SHUT(State.CONNECTED, OP_READ, PEER_SHUTS_OUTPUT),
+        PEER_CLOSED(State.CONNECTED, OP_READ, PEER_CLOSES),
         PEER_RESET(State.CONNECTED, OP_READ, Ends::reset),
-        PEER_CLOSED_AFTER_OUTPUT_SHUT(State.OUTPUT_SHUT, OP_READ, ends -> ends.accepted.close()),
-        OUTPUT_SHUT_WITHOUT_ROOM(State.WITHOUT_ROOM, OP_WRITE, ends -> ends.client.shutdownOutput()),
+        PEER_CLOSED_AFTER_OUTPUT_SHUT(State.OUTPUT_SHUT, OP_READ, PEER_CLOSES),
+        OUTPUT_SHUT_WITHOUT_ROOM(State.WITHOUT_ROOM, OP_WRITE, SHUT_OUTPUT),
         PEER_READ(State.WITHOUT_ROOM, OP_WRITE, Ends::readAll),
         PEER_READ_WITH_DATA(State.WITH_DATA_AND_WITHOUT_ROOM, OP_WRITE, Ends::readAll),
         PEER_READ_AFTER_ITS_OUTPUT_SHUT(State.PEERS_OUTPUT_SHUT_AND_WITHOUT_ROOM, OP_WRITE, Ends::readAll),
         PEER_READ_AFTER_INPUT_SHUT(State.INPUT_SHUT_WITHOUT_ROOM, OP_WRITE, Ends::readAll),
-        PEER_CLOSED_WITHOUT_ROOM(State.WITHOUT_ROOM, OP_WRITE, ends -> ends.accepted.close()),
+        PEER_CLOSED_WITHOUT_ROOM(State.WITHOUT_ROOM, OP_WRITE, PEER_CLOSES),
         CONNECTED(State.OPEN, OP_CONNECT, Ends::begin),
         REQUEST(State.SERVER_LISTENING, OP_ACCEPT, ends -> ends.client.connect(ends.server.getLocalAddress()));
 
@@ -333,18 +259,17 @@ class ReadinessTest {
                     }
                     key.interestOps(interest);
                 }
-                FutureTask<Integer> selecting = new FutureTask<>(() -> {
+                OtherThread<Integer> selecting = OtherThread.start(() -> {
                     while (selector.selectedKeys().isEmpty()) {
                         selector.select(TIMEOUT);
                     }
                     return key.readyOps();
                 });
-                Thread thread = Thread.ofPlatform().daemon().start(selecting);
                 if (before != State.OPEN) {
-                    Await.until("a selection that sleeps", () -> sleeps(thread));
+                    Await.until("a selection that sleeps", () -> sleeps(selecting.thread()));
                     step.take(ends);
                 }
-                return selecting.get(TIMEOUT, TimeUnit.MILLISECONDS);
+                return selecting.join();
             }
         }
     }
@@ -369,6 +294,7 @@ class ReadinessTest {
             SelectionKey key = ends.tested.register(selector, OP_READ);
             boolean selected =
                     selector.selectNow() == 1 && selector.selectedKeys().contains(key);
+            Throwable registered = catchThrowable(() -> ends.tested.configureBlocking(true));
             if (close) {
                 ends.client.close();
             } else {
@@ -378,13 +304,17 @@ class ReadinessTest {
             int before = selector.keys().size();
             int count = selector.selectNow();
             return List.of(
+                    registered.getClass(),
                     selected,
                     valid,
+                    catchThrowable(key::interestOps).getClass(),
                     before,
                     count,
                     selector.keys().size(),
                     selector.selectedKeys().size(),
-                    ends.tested.isRegistered());
+                    ends.tested.isRegistered(),
+                    close || ends.tested.register(selector, OP_READ).isValid(),
+                    selector.selectNow());
         }
     }
 

@@ -10,17 +10,17 @@ import dev.verbena.cm.PrivateData;
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
 import dev.verbena.support.WakeUps;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
-import java.nio.channels.CancelledKeyException;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.DatagramChannel;
-import java.nio.channels.IllegalBlockingModeException;
 import java.nio.channels.IllegalSelectorException;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectionKey;
@@ -34,9 +34,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
@@ -64,16 +62,6 @@ class SelectorTest {
         selector.close();
     }
 
-    private static <T> FutureTask<T> start(boolean virtual, Callable<T> work) {
-        FutureTask<T> task = new FutureTask<>(work);
-        (virtual ? Thread.ofVirtual() : Thread.ofPlatform().daemon()).start(task);
-        return task;
-    }
-
-    private static <T> T get(FutureTask<T> task) throws Exception {
-        return task.get(TIMEOUT, TimeUnit.MILLISECONDS);
-    }
-
     private static SelectionKey register(Selector selector, SocketChannel channel, int operations) throws IOException {
         channel.configureBlocking(false);
         return channel.register(selector, operations);
@@ -92,10 +80,7 @@ class SelectorTest {
 
     @Test
     void selectReportsAConnectThatFails() throws Exception {
-        InetSocketAddress nobody;
-        try (ServerSocketChannel server = SocketPair.listening()) {
-            nobody = (InetSocketAddress) server.getLocalAddress();
-        }
+        SocketAddress nobody = SocketPair.nobody();
         RdmaSocketChannel client = SocketPair.open();
         SelectionKey key = register(selector, client, SelectionKey.OP_CONNECT);
         assertThatThrownBy(() -> {
@@ -119,18 +104,11 @@ class SelectorTest {
             assertThat(client.connect(peer.address())).isFalse();
             Connection request = peer.awaitConnection(Loopback.DEADLINE);
             assertThat(selector.selectNow()).isZero();
-            CompletableFuture<Thread> thread = new CompletableFuture<>();
-            FutureTask<Integer> selecting = start(false, () -> {
-                thread.complete(Thread.currentThread());
-                return selector.select(); // a limit would end with a look
-            });
-            Thread selects = thread.get(TIMEOUT, TimeUnit.MILLISECONDS);
-            Await.until(
-                    "the selection sleeps",
-                    () -> Stream.of(selects.getStackTrace())
-                            .anyMatch(frame -> frame.getClassName().endsWith(".SleepInC")));
+            OtherThread<Integer> selecting =
+                    OtherThread.start(() -> selector.select()); // a limit would end with a look
+            Await.until("the selection sleeps in C", selecting::isInC);
             request.reject(PrivateData.NONE);
-            assertThat(get(selecting)).isOne();
+            assertThat(selecting.join()).isOne();
             assertThat(selector.selectedKeys()).containsExactly(key);
             assertThatThrownBy(client::finishConnect).isInstanceOf(ConnectException.class);
         }
@@ -140,10 +118,10 @@ class SelectorTest {
     @ValueSource(booleans = {false, true})
     void wakeupEndsASelectionBeforeAndMeanwhile(boolean virtual) throws Exception {
         selector.wakeup();
-        assertThat(get(start(virtual, () -> selector.select()))).isZero();
-        FutureTask<Integer> selecting = start(virtual, () -> selector.select());
+        assertThat(OtherThread.start(virtual, () -> selector.select()).join()).isZero();
+        OtherThread<Integer> selecting = OtherThread.start(virtual, () -> selector.select());
         selector.wakeup();
-        assertThat(get(selecting)).isZero();
+        assertThat(selecting.join()).isZero();
         selector.wakeup();
         selector.selectNow();
         assertThat(selector.select(1)).as("selectNow took the wake-up").isZero();
@@ -152,12 +130,12 @@ class SelectorTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void interruptEndsASelection(boolean virtual) throws Exception {
-        FutureTask<Boolean> selecting = new FutureTask<>(() -> {
+        OtherThread<Boolean> selecting = OtherThread.start(virtual, () -> {
             selector.select();
             return Thread.interrupted();
         });
-        (virtual ? Thread.ofVirtual() : Thread.ofPlatform()).start(selecting).interrupt();
-        assertThat(get(selecting)).isTrue();
+        selecting.thread().interrupt();
+        assertThat(selecting.join()).isTrue();
         assertThat(selector.isOpen()).isTrue();
     }
 
@@ -165,7 +143,7 @@ class SelectorTest {
     void closeEndsASelectionAndItsKeys() throws Exception {
         try (SocketPair pair = SocketPair.connected()) {
             SelectionKey key = register(selector, pair.client, SelectionKey.OP_READ);
-            FutureTask<Integer> selecting = start(false, () -> {
+            OtherThread<Integer> selecting = OtherThread.start(false, () -> {
                 try {
                     return selector.select();
                 } catch (ClosedSelectorException e) {
@@ -173,7 +151,7 @@ class SelectorTest {
                 }
             });
             selector.close();
-            assertThat(get(selecting)).isZero();
+            assertThat(selecting.join()).isZero();
             assertThat(key.isValid()).isFalse();
             assertThat(pair.client.isRegistered()).isFalse();
             assertThatThrownBy(() -> selector.select()).isInstanceOf(ClosedSelectorException.class);
@@ -182,25 +160,10 @@ class SelectorTest {
     }
 
     @Test
-    void cancelledKeysGoAtTheNextSelection() throws Exception {
-        try (SocketPair pair = SocketPair.connected()) {
-            SelectionKey key = register(selector, pair.client, SelectionKey.OP_WRITE);
-            assertThatThrownBy(() -> pair.client.configureBlocking(true))
-                    .isInstanceOf(IllegalBlockingModeException.class);
-            key.cancel();
-            assertThatThrownBy(key::interestOps).isInstanceOf(CancelledKeyException.class);
-            assertThat(selector.selectNow()).isZero();
-            assertThat(selector.keys()).isEmpty();
-            SelectionKey again = register(selector, pair.client, SelectionKey.OP_WRITE);
-            assertThat(select()).containsExactly(again);
-        }
-    }
-
-    @Test
     void channelThatIsClosedDuringASelectionGoes() throws Exception {
         try (SocketPair pair = SocketPair.connected()) {
             register(selector, pair.client, SelectionKey.OP_READ);
-            FutureTask<Integer> selecting = start(false, () -> selector.select(TIMEOUT));
+            OtherThread<Integer> selecting = OtherThread.start(false, () -> selector.select(TIMEOUT));
             pair.client.close();
             Await.until("the peer sees the end", () -> {
                 try {
@@ -211,7 +174,7 @@ class SelectorTest {
                 }
             });
             selector.wakeup();
-            get(selecting);
+            selecting.join();
             selector.selectNow();
             assertThat(selector.keys()).isEmpty();
         }
@@ -221,7 +184,7 @@ class SelectorTest {
     void interestOfAnotherThreadCountsFromTheNextSelection() throws Exception {
         try (SocketPair pair = SocketPair.connected()) {
             SelectionKey key = register(selector, pair.client, 0);
-            FutureTask<Integer> selecting = start(false, () -> {
+            OtherThread<Integer> selecting = OtherThread.start(false, () -> {
                 int count;
                 do {
                     count = selector.select(TIMEOUT);
@@ -230,7 +193,7 @@ class SelectorTest {
             });
             key.interestOps(SelectionKey.OP_WRITE);
             selector.wakeup();
-            assertThat(get(selecting)).isEqualTo(1);
+            assertThat(selecting.join()).isEqualTo(1);
         }
     }
 
@@ -362,19 +325,11 @@ class SelectorTest {
             Await.until("threads of the library that sleep", () -> {
                 long wakeUps = WakeUps.of("verbena-");
                 long began = System.nanoTime();
-                waitForNothing();
+                selector.select(IDLE_SPAN); // for nothing
                 long looks = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began) / 100;
                 return WakeUps.of("verbena-") - wakeUps <= looks && WakeUps.sleep("verbena-");
             });
             assertThat(idle.schedulings()).isEqualTo(before);
-        }
-    }
-
-    private void waitForNothing() {
-        try {
-            selector.select(IDLE_SPAN);
-        } catch (IOException e) {
-            throw new AssertionError(e);
         }
     }
 
@@ -386,7 +341,7 @@ class SelectorTest {
             register(second, pair.accepted, SelectionKey.OP_READ);
             ByteBuffer one = ByteBuffer.allocateDirect(1);
             for (int i = 0; i < 25; i++) {
-                FutureTask<Boolean> other = start(false, () -> {
+                OtherThread<Boolean> other = OtherThread.start(false, () -> {
                     while (second.selectedKeys().isEmpty()) {
                         second.select(TIMEOUT);
                     }
@@ -395,7 +350,7 @@ class SelectorTest {
                 });
                 pair.client.write(one.clear());
                 assertThat(select()).hasSize(1);
-                assertThat(get(other)).isTrue();
+                assertThat(other.join()).isTrue();
                 SocketPair.readFully(pair.accepted, one.clear());
             }
         }
@@ -416,7 +371,7 @@ class SelectorTest {
             source.configureBlocking(false);
             SelectionKey piped = source.register(selector, SelectionKey.OP_READ);
             AtomicBoolean enough = new AtomicBoolean();
-            FutureTask<Integer> interrupting = start(false, () -> {
+            OtherThread<Integer> interrupting = OtherThread.start(false, () -> {
                 int times = 0;
                 while (times < 300 || !enough.get()) {
                     List<Thread> threads = socketThreads();
@@ -431,7 +386,7 @@ class SelectorTest {
                 echo(pair, 50, true);
                 SocketPair.connected().close();
                 enough.set(true);
-                get(interrupting);
+                interrupting.join();
                 for (Thread thread : socketThreads()) {
                     Await.until(
                             "the end of the interrupt of " + thread.getName(),
@@ -450,7 +405,7 @@ class SelectorTest {
     /** Sends single bytes, which a thread with the selector echoes. */
     private void echo(SocketPair pair, int rounds, boolean virtual) throws Exception {
         SelectionKey key = register(selector, pair.client, SelectionKey.OP_READ);
-        FutureTask<Integer> selecting = start(virtual, () -> {
+        OtherThread<Integer> selecting = OtherThread.start(virtual, () -> {
             int bytes = 0;
             ByteBuffer buffer = ByteBuffer.allocateDirect(16);
             while (bytes < rounds) {
@@ -469,7 +424,7 @@ class SelectorTest {
             pair.accepted.write(one.clear());
             SocketPair.readFully(pair.accepted, one.clear());
         }
-        assertThat(get(selecting)).isEqualTo(rounds);
+        assertThat(selecting.join()).isEqualTo(rounds);
     }
 
     @Test

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
-import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
 import dev.verbena.support.Resources;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -35,13 +35,8 @@ import java.nio.channels.UnresolvedAddressException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import jdk.net.ExtendedSocketOptions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -54,47 +49,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SocketChannelTest {
     private static final int LENGTH = 300_000; // several times the buffers of a connection
 
-    private static <T> FutureTask<T> start(boolean virtual, Callable<T> work) {
-        FutureTask<T> task = new FutureTask<>(work);
-        (virtual ? Thread.ofVirtual() : Thread.ofPlatform().daemon()).start(task);
-        return task;
-    }
-
-    /** Starts a thread, and returns when it waits for its channel. */
-    private static <T> FutureTask<T> startUntilItWaits(boolean virtual, Callable<T> work) throws Exception {
-        FutureTask<T> task = new FutureTask<>(work);
-        Thread thread = (virtual ? Thread.ofVirtual() : Thread.ofPlatform().daemon()).start(task);
-        Await.until(
-                "waits for its channel",
-                () -> Stream.of(thread.getStackTrace())
-                        .anyMatch(frame -> frame.getClassName().equals(Waiter.class.getName())
-                                && frame.getMethodName().equals("await")));
-        return task;
-    }
-
-    private static <T> T get(FutureTask<T> task) throws Exception {
-        return task.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
-    }
-
-    private static Throwable failureOf(FutureTask<?> task) {
-        try {
-            return new AssertionError("no failure, but " + get(task));
-        } catch (ExecutionException e) {
-            return e.getCause();
-        } catch (Exception e) {
-            return e;
-        }
-    }
-
     private static void transfer(UnaryOperator<ByteBuffer> kind, boolean virtual) throws Exception {
         byte[] bytes = pattern(LENGTH);
         try (SocketPair pair = SocketPair.connected()) {
             ByteBuffer from = kind.apply(ByteBuffer.wrap(bytes));
-            FutureTask<Integer> writing = start(virtual, () -> pair.client.write(from));
-            FutureTask<ByteBuffer> reading =
-                    start(virtual, () -> readFully(pair.accepted, ByteBuffer.allocateDirect(LENGTH)));
-            assertThat(get(reading)).isEqualTo(ByteBuffer.wrap(bytes));
-            assertThat(get(writing)).isEqualTo(LENGTH);
+            OtherThread<Integer> writing = OtherThread.start(virtual, () -> pair.client.write(from));
+            OtherThread<ByteBuffer> reading =
+                    OtherThread.start(virtual, () -> readFully(pair.accepted, ByteBuffer.allocateDirect(LENGTH)));
+            assertThat(reading.join()).isEqualTo(ByteBuffer.wrap(bytes));
+            assertThat(writing.join()).isEqualTo(LENGTH);
             assertThat(from.hasRemaining()).isFalse();
         }
     }
@@ -123,23 +86,15 @@ class SocketChannelTest {
         }
     }
 
-    private static long queuePairs() {
-        try {
-            return Resources.queuePairs();
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
-    }
-
     @Test
     void channelUsesQueuePairs() throws Exception {
-        Await.until("no queue pairs of other tests", () -> queuePairs() == 0);
+        Await.until("no queue pairs of other tests", () -> Resources.queuePairs() == 0);
         try (SocketPair pair = SocketPair.connected()) {
-            assertThat(queuePairs()).isGreaterThanOrEqualTo(2); // the kernel lists its own one too
+            assertThat(Resources.queuePairs()).isGreaterThanOrEqualTo(2); // the kernel lists its own one too
             assertThat(pair.client.getRemoteAddress()).isEqualTo(pair.server.getLocalAddress());
             assertThat(pair.accepted.getRemoteAddress()).isEqualTo(pair.client.getLocalAddress());
         }
-        Await.until("both queue pairs gone", () -> queuePairs() == 0);
+        Await.until("both queue pairs gone", () -> Resources.queuePairs() == 0);
     }
 
     @Test
@@ -164,7 +119,7 @@ class SocketChannelTest {
                 direct(ByteBuffer.wrap(bytes, 10, 90_000)),
                 ByteBuffer.wrap(bytes, 90_010, 9_990)
             };
-            FutureTask<Long> writing = start(false, () -> pair.client.write(from));
+            OtherThread<Long> writing = OtherThread.start(false, () -> pair.client.write(from));
             ByteBuffer all = ByteBuffer.allocate(100_000);
             while (all.hasRemaining()) {
                 ByteBuffer[] into = {ByteBuffer.allocateDirect(7), ByteBuffer.allocate(1), ByteBuffer.allocate(5000)};
@@ -176,7 +131,7 @@ class SocketChannelTest {
                 }
             }
             assertThat(all.array()).isEqualTo(bytes);
-            assertThat(get(writing)).isEqualTo(100_000L);
+            assertThat(writing.join()).isEqualTo(100_000L);
         }
     }
 
@@ -227,18 +182,21 @@ class SocketChannelTest {
     @ValueSource(booleans = {false, true})
     void closeEndsBlockedReadsWritesAndAccepts(boolean virtual) throws Exception {
         SocketPair pair = SocketPair.connected();
-        FutureTask<?> reading = startUntilItWaits(virtual, () -> pair.accepted.read(ByteBuffer.allocate(1)));
-        FutureTask<?> writing = startUntilItWaits(virtual, () -> {
-            while (true) {
-                pair.accepted.write(ByteBuffer.allocate(LENGTH));
-            }
-        });
-        FutureTask<?> accepting = startUntilItWaits(virtual, pair.server::accept);
+        OtherThread<?> reading = OtherThread.start(virtual, () -> pair.accepted.read(ByteBuffer.allocate(1)))
+                .asleep();
+        OtherThread<?> writing = OtherThread.start(virtual, () -> {
+                    while (true) {
+                        pair.accepted.write(ByteBuffer.allocate(LENGTH));
+                    }
+                })
+                .asleep();
+        OtherThread<?> accepting =
+                OtherThread.start(virtual, pair.server::accept).asleep();
         pair.accepted.close();
         pair.server.close();
-        assertThat(failureOf(reading)).isInstanceOf(ClosedChannelException.class);
-        assertThat(failureOf(writing)).isInstanceOf(ClosedChannelException.class);
-        assertThat(failureOf(accepting)).isInstanceOf(ClosedChannelException.class);
+        assertThat(reading.failure()).isInstanceOf(ClosedChannelException.class);
+        assertThat(writing.failure()).isInstanceOf(ClosedChannelException.class);
+        assertThat(accepting.failure()).isInstanceOf(ClosedChannelException.class);
         pair.client.close();
     }
 
@@ -246,10 +204,9 @@ class SocketChannelTest {
     @ValueSource(booleans = {false, true})
     void interruptClosesTheChannel(boolean virtual) throws Exception {
         try (SocketPair pair = SocketPair.connected()) {
-            FutureTask<Object> reading = new FutureTask<>(() -> pair.accepted.read(ByteBuffer.allocate(1)));
-            Thread thread = (virtual ? Thread.ofVirtual() : Thread.ofPlatform()).start(reading);
-            thread.interrupt();
-            assertThat(failureOf(reading)).isInstanceOf(ClosedByInterruptException.class);
+            OtherThread<Integer> reading = OtherThread.start(virtual, () -> pair.accepted.read(ByteBuffer.allocate(1)));
+            reading.thread().interrupt();
+            assertThat(reading.failure()).isInstanceOf(ClosedByInterruptException.class);
             assertThat(pair.accepted.isOpen()).isFalse();
         }
     }
@@ -257,19 +214,17 @@ class SocketChannelTest {
     @Test
     void shutdownInputEndsABlockedRead() throws Exception {
         try (SocketPair pair = SocketPair.connected()) {
-            FutureTask<Integer> reading = startUntilItWaits(false, () -> pair.accepted.read(ByteBuffer.allocate(1)));
+            OtherThread<Integer> reading = OtherThread.start(false, () -> pair.accepted.read(ByteBuffer.allocate(1)))
+                    .asleep();
             pair.accepted.shutdownInput();
-            assertThat(get(reading)).isEqualTo(-1);
+            assertThat(reading.join()).isEqualTo(-1);
             assertThat(pair.accepted.isOpen()).isTrue();
         }
     }
 
     @Test
     void connectIsRefusedWithoutAServer() throws Exception {
-        InetSocketAddress nobody;
-        try (ServerSocketChannel server = SocketPair.listening()) {
-            nobody = (InetSocketAddress) server.getLocalAddress();
-        }
+        SocketAddress nobody = SocketPair.nobody();
         RdmaSocketChannel client = SocketPair.open();
         assertThatThrownBy(() -> client.connect(nobody))
                 .isInstanceOf(ConnectException.class)
@@ -287,13 +242,7 @@ class SocketChannelTest {
             client.configureBlocking(false);
             if (!client.connect(server.getLocalAddress())) {
                 assertThat(client.isConnectionPending()).isTrue();
-                Await.until("connected", () -> {
-                    try {
-                        return client.finishConnect();
-                    } catch (IOException e) {
-                        throw new AssertionError(e);
-                    }
-                });
+                Await.until("connected", client::finishConnect);
             }
             assertThat(client.isConnected()).isTrue();
             assertThatThrownBy(() -> client.connect(server.getLocalAddress()))
@@ -373,24 +322,23 @@ class SocketChannelTest {
     void readerAndWriterOfOneChannelWaitAtOnce(boolean virtualReader, boolean virtualWriter) throws Exception {
         byte[] bytes = SocketPair.pattern(3 * LENGTH);
         try (SocketPair pair = SocketPair.connected()) {
-            FutureTask<?> echo = start(false, () -> {
+            OtherThread<?> echo = OtherThread.start(false, () -> {
                 ByteBuffer part = ByteBuffer.allocateDirect(SocketPair.BUFFER / 3);
                 while (pair.accepted.read(part.clear()) >= 0) {
                     pair.accepted.write(part.flip());
                 }
                 return null;
             });
-            FutureTask<byte[]> reading = startUntilItWaits(
-                    virtualReader,
-                    () -> SocketPair.readFully(pair.client, ByteBuffer.allocate(bytes.length))
-                            .array());
-            FutureTask<?> writing = start(virtualWriter, () -> {
+            ByteBuffer into = ByteBuffer.allocate(bytes.length);
+            OtherThread<ByteBuffer> reading = OtherThread.start(virtualReader, () -> readFully(pair.client, into))
+                    .asleep();
+            OtherThread<?> writing = OtherThread.start(virtualWriter, () -> {
                 pair.client.write(ByteBuffer.wrap(bytes));
                 return pair.client.shutdownOutput();
             });
-            get(writing);
-            assertThat(get(reading)).isEqualTo(bytes);
-            get(echo);
+            writing.join();
+            assertThat(reading.join().array()).isEqualTo(bytes);
+            echo.join();
         }
     }
 
@@ -503,9 +451,9 @@ class SocketChannelTest {
             try (Arena arena = Arena.ofShared()) {
                 buffer = arena.allocate(64).asByteBuffer();
                 ByteBuffer lent = buffer;
-                FutureTask<Object> reading = start(false, () -> pair.accepted.read(lent));
+                OtherThread<Object> reading = OtherThread.start(false, () -> pair.accepted.read(lent));
                 pair.client.write(ByteBuffer.allocate(8));
-                assertThat(get(reading)).isEqualTo(8);
+                assertThat(reading.join()).isEqualTo(8);
             }
             assertThatThrownBy(() -> pair.client.write(buffer)).isInstanceOf(IllegalStateException.class);
         }
@@ -515,8 +463,8 @@ class SocketChannelTest {
     void serverAcceptsManyConnectsAtOnce() throws Exception {
         int count = 16;
         try (ServerSocketChannel server = SocketPair.listening()) {
-            List<FutureTask<RdmaSocketChannel>> clients = IntStream.range(0, count)
-                    .mapToObj(i -> start(true, () -> {
+            List<OtherThread<RdmaSocketChannel>> clients = IntStream.range(0, count)
+                    .mapToObj(i -> OtherThread.start(true, () -> {
                         RdmaSocketChannel client = SocketPair.small(SocketPair.open());
                         client.connect(server.getLocalAddress());
                         client.write(ByteBuffer.wrap(new byte[] {(byte) i}));
@@ -530,8 +478,8 @@ class SocketChannelTest {
                 }
             }
             assertThat(sum).isEqualTo(count * (count - 1) / 2);
-            for (FutureTask<RdmaSocketChannel> client : clients) {
-                get(client).close();
+            for (OtherThread<RdmaSocketChannel> client : clients) {
+                client.join().close();
             }
         }
     }

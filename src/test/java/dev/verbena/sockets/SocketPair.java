@@ -3,6 +3,7 @@ package dev.verbena.sockets;
 import dev.verbena.support.CmAddress;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.SocketOption;
 import java.net.StandardProtocolFamily;
 import java.net.StandardSocketOptions;
@@ -58,6 +59,13 @@ final class SocketPair implements AutoCloseable {
         server.setOption(RdmaSocketOptions.RDMA_RQSIZE, QUEUE);
         server.setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, mappings);
         return server.bind(address());
+    }
+
+    /** Returns an address at which nobody listens any more. */
+    static SocketAddress nobody() throws IOException {
+        try (ServerSocketChannel server = listening()) {
+            return server.getLocalAddress();
+        }
     }
 
     static InetSocketAddress address() {

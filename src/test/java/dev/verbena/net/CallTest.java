@@ -15,10 +15,7 @@ import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -29,8 +26,6 @@ import org.junit.jupiter.api.Test;
 /** Calls: replies are matched, late ones are dropped, and each call ends. */
 @FencedTest
 class CallTest extends ConnectedTest {
-    private static final Duration SHORT = Duration.ofMillis(20);
-
     @Test
     void callThatIsNotSentInTimeLeavesTheRequestToTheProgram() throws Exception {
         for (int i = 0; i < SMALL.window(); i++) {
@@ -81,18 +76,17 @@ class CallTest extends ConnectedTest {
         long first = client.tryCall(request(client, 1));
         assertThat(client.pollReply(first)).isNull();
         serve(ends.server(), 1);
-        Message[] reply = new Message[1];
-        Await.until("the reply has come", () -> (reply[0] = client.pollReply(first)) != null);
-        assertThat(number(reply[0])).isEqualTo(2);
-        assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
-        reply[0].close();
+        try (Message reply = Await.next("the reply", () -> client.pollReply(first))) {
+            assertThat(number(reply)).isEqualTo(2);
+            assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
+        }
         long second = client.tryCall(request(client, 5));
         assertThat((int) second).as("the same number").isEqualTo((int) first);
         assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(first));
         client.forget(first); // does nothing
         serve(ends.server(), 1);
-        Await.until("the reply has come", () -> (reply[0] = client.pollReply(second)) != null);
-        assertThat(number(reply[0])).isEqualTo(6);
+        assertThat(number(Await.next("the reply", () -> client.pollReply(second))))
+                .isEqualTo(6);
         for (long wrong : new long[] {0, -1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32 | 77, 1L << 32 | SMALL.calls()}) {
             assertThatIllegalArgumentException().isThrownBy(() -> client.pollReply(wrong));
             client.forget(wrong);
@@ -153,9 +147,9 @@ class CallTest extends ConnectedTest {
     }
 
     @Test
+    @NotOver("TCP|SEALED.*") // sealed, the channel ends
     void replyThatDriverRefusesCanBeSentAgain() throws Exception {
-        NodeOptions caller = SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(SHORT);
-        use(SMALL.closeTimeout(SHORT), caller);
+        use(SMALL.closeTimeout(SHORT), CALLER);
         Future<Long> called = nodes.start(() -> call(ends.client(), 1));
         try (Message request = ends.server().receive(DEADLINE)) {
             Message reply = request.reply().length(Long.BYTES);
@@ -191,6 +185,7 @@ class CallTest extends ConnectedTest {
 
     /** A number that was taken for a request that is not sent is free again. */
     @Test
+    @NotOver("TCP|SEALED.*") // sealed, the channel ends
     void callsThatAreNotSentTakeNoNumber() throws Exception {
         use(SMALL.calls(1));
         for (int i = 0; i < SMALL.window(); i++) {
@@ -233,7 +228,7 @@ class CallTest extends ConnectedTest {
         int calls = 30; // more than the channel has receives
         use(SMALL.window(1).calls(1));
         Future<?> served = nodes.run(() -> serve(ends.server(), calls));
-        Set<Message> all = Collections.newSetFromMap(new IdentityHashMap<>());
+        Set<Object> all = identities();
         for (int i = 0; i < calls; i++) {
             Message reply = ends.client().call(request(ends.client(), i), DEADLINE);
             assertThat(number(reply)).isEqualTo(i + 1);
@@ -248,32 +243,29 @@ class CallTest extends ConnectedTest {
     @Test
     void programsThatPollGetTheSameObjectsAgain() throws Exception {
         use(SMALL.window(1).sends(1).calls(1));
-        Set<Object> requests = Collections.newSetFromMap(new IdentityHashMap<>());
-        Set<Object> received = Collections.newSetFromMap(new IdentityHashMap<>());
-        Set<Object> replies = Collections.newSetFromMap(new IdentityHashMap<>());
-        Set<Object> answers = Collections.newSetFromMap(new IdentityHashMap<>());
+        Set<Object> requests = identities();
+        Set<Object> received = identities();
+        Set<Object> replies = identities();
+        Set<Object> answers = identities();
         for (int i = 0; i < 30; i++) {
-            Message[] next = new Message[1];
-            Await.until("a free message", () -> (next[0] = ends.client().pollMessage()) != null);
-            requests.add(next[0]);
-            next[0].length(8).segment().set(ValueLayout.JAVA_LONG, 0, i);
-            MemorySegment bytes = next[0].segment();
-            assertThat(next[0].segment()).isSameAs(bytes);
+            Message request = Await.next("a free message", ends.client()::pollMessage);
+            requests.add(request);
+            request.length(8).segment().set(ValueLayout.JAVA_LONG, 0, i);
+            MemorySegment bytes = request.segment();
+            assertThat(request.segment()).isSameAs(bytes);
             long[] ticket = new long[1];
-            Message request = next[0];
             Await.until("credit", () -> (ticket[0] = ends.client().tryCall(request)) != 0);
-            Await.until("request", () -> (next[0] = ends.server().pollReceive()) != null);
-            received.add(next[0]);
-            try (Message asked = next[0]) {
+            try (Message asked = Await.next("request", ends.server()::pollReceive)) {
+                received.add(asked);
                 Message reply = asked.reply().length(8);
                 replies.add(reply);
                 reply.segment().set(ValueLayout.JAVA_LONG, 0, number(asked) + 1);
                 reply.send();
             }
-            Await.until("reply", () -> (next[0] = ends.client().pollReply(ticket[0])) != null);
-            answers.add(next[0]);
-            assertThat(number(next[0])).isEqualTo(i + 1);
-            next[0].close();
+            try (Message answer = Await.next("reply", () -> ends.client().pollReply(ticket[0]))) {
+                answers.add(answer);
+                assertThat(number(answer)).isEqualTo(i + 1);
+            }
         }
         assertThat(requests).hasSizeLessThanOrEqualTo(2);
         assertThat(replies).hasSizeLessThanOrEqualTo(2);

@@ -6,6 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Fenced;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
@@ -13,6 +19,12 @@ import org.junit.jupiter.api.Timeout;
 /** Two nodes and a channel between them, of which nothing is left afterwards. */
 @Timeout(120)
 abstract class ConnectedTest {
+    static final Duration SHORT = Duration.ofMillis(20);
+
+    /** The options of a node that makes no progress by itself, also while the other one closes. */
+    static final NodeOptions CALLER =
+            SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(SHORT);
+
     private final NodeOptions ofClient;
     private final NodeOptions ofServer;
     private int live;
@@ -92,6 +104,21 @@ abstract class ConnectedTest {
                 answer(request);
             }
         }
+    }
+
+    /** Makes a set that tells objects apart whatever they equal. */
+    static Set<Object> identities() {
+        return Collections.newSetFromMap(new IdentityHashMap<>());
+    }
+
+    /** The program has all messages that a channel can lend it, and so none was lost. */
+    static void assertAllIsFree(Channel channel) throws InterruptedException {
+        List<Message> all = new ArrayList<>();
+        for (int i = 0; i < SMALL.sends(); i++) {
+            all.add(channel.message(DEADLINE));
+        }
+        assertThat(channel.pollMessage()).isNull();
+        all.forEach(Message::close);
     }
 
     @AfterEach

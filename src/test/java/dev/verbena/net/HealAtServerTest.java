@@ -10,8 +10,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.Future;
@@ -25,7 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class HealAtServerTest extends TcpTest {
     private static final NodeOptions HEALS = NodePair.SMALL.heal(DEADLINE).closeTimeout(Duration.ZERO);
 
-    private final List<TcpPeer> peers = new ArrayList<>();
+    private TcpPeer peer;
     private ServerSocket server;
     private UUID id;
 
@@ -36,36 +34,17 @@ class HealAtServerTest extends TcpTest {
     }
 
     @AfterEach
-    void leave() throws IOException {
-        for (TcpPeer peer : peers) {
-            peer.close();
-        }
+    void stopListening() throws IOException {
         server.close();
     }
 
     /** Lets the node connect, and reads its claim. */
     private Wire.Claim comes() throws IOException {
-        TcpPeer peer = new TcpPeer(server.accept());
-        peers.add(peer);
+        peer = leavesLater(new TcpPeer(server.accept()));
         Peer.Got got = peer.awaitMessage();
         assertThat(got.kind()).isEqualTo(Wire.GREETING);
         return Objects.requireNonNull(
                 Wire.readGreeting(peer.received().asSlice(0, got.bytes())).claim());
-    }
-
-    private TcpPeer last() {
-        return peers.getLast();
-    }
-
-    private void greet(Wire.Claim claim, int granted, int sent, int received) throws IOException {
-        Wire.Greeting greeting = new Wire.Greeting(WINDOW, 256, 4, new byte[0], claim);
-        greeting.writeWholeTo(last().memory());
-        say(Wire.GREETING, granted, sent, received, greeting.bytes());
-    }
-
-    private void say(int kind, int granted, int sent, int received, long bytes) throws IOException {
-        Wire.writeHeader(last().whole(), kind, 0, granted, sent, received);
-        last().sendWhole(Wire.HEADER_BYTES + bytes);
     }
 
     /** The node sends two messages, and gets one: the server says that it has both. Then the connection is lost. */
@@ -76,17 +55,16 @@ class HealAtServerTest extends TcpTest {
         Wire.Claim claim = comes();
         assertThat(claim.resumes()).isFalse();
         id = claim.id();
-        greet(new Wire.Claim(false, id, Wire.Place.ONE), 0, 0, 0);
+        peer.greet(new Wire.Claim(false, id, Wire.Place.ONE), 0, 0, 0);
         channel = NodePair.end(connecting);
         for (long i = 1; i <= 2; i++) {
             NodePair.send(channel, i);
-            assertThat(last().awaitMessage().kind()).isEqualTo(Wire.DATA);
-            assertThat(last().received().get(ValueLayout.JAVA_LONG_UNALIGNED, 0))
-                    .isEqualTo(i);
+            assertThat(peer.awaitMessage().kind()).isEqualTo(Wire.DATA);
+            assertThat(peer.received().get(ValueLayout.JAVA_LONG_UNALIGNED, 0)).isEqualTo(i);
         }
-        say(Wire.DATA, 0, 1, 2, Long.BYTES);
+        peer.say(Wire.DATA, 0, 1, 2, Long.BYTES);
         NodePair.receive(channel);
-        last().close();
+        peer.close();
         Wire.Claim again = comes();
         assertThat(again.resumes()).isTrue();
         assertThat(again.id()).isEqualTo(id);
@@ -96,9 +74,9 @@ class HealAtServerTest extends TcpTest {
     @CsvSource({"3, 1, 2", "-1, 1, 2", "0, 0, 2", "0, 1, 1", "0, 1, 3"})
     void wrongTotalsEndTheChannel(int granted, int sent, int received) throws Exception {
         loseAfterMessages();
-        greet(new Wire.Claim(true, id, Wire.Place.ONE), granted, sent, received);
+        peer.greet(new Wire.Claim(true, id, Wire.Place.ONE), granted, sent, received);
         assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
-        last().awaitEnd();
+        peer.awaitEnd();
     }
 
     @ParameterizedTest(name = "goes on: {0}, with the same channel: {1}, from device {2}")
@@ -106,17 +84,17 @@ class HealAtServerTest extends TcpTest {
     void anotherChannelThanTheNodeClaimsEndsIt(boolean resumes, boolean same, int device) throws Exception {
         loseAfterMessages();
         Wire.Place place = new Wire.Place(device, device + 1, Wire.Place.ONE.paths());
-        greet(new Wire.Claim(resumes, same ? id : UUID.randomUUID(), place), 0, 1, 2);
+        peer.greet(new Wire.Claim(resumes, same ? id : UUID.randomUUID(), place), 0, 1, 2);
         assertThat(awaitEnd(channel)).hasMessageContaining("another channel");
-        last().awaitEnd();
+        peer.awaitEnd();
     }
 
     @Test
     void messagesBeforeTheGreetingEndTheChannel() throws Exception {
         loseAfterMessages();
-        say(Wire.DATA, 0, 2, 2, Long.BYTES);
+        peer.say(Wire.DATA, 0, 2, 2, Long.BYTES);
         assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
-        last().awaitEnd();
+        peer.awaitEnd();
     }
 
     /** As a switch would that answers for a server which is away. */
@@ -124,14 +102,14 @@ class HealAtServerTest extends TcpTest {
     void serverThatGreetsRightAfterManyLostConnectionsHasTheChannel() throws Exception {
         loseAfterMessages();
         for (int i = 0; i < 3; i++) {
-            last().close();
+            peer.close();
             assertThat(comes().id()).isEqualTo(id);
         }
-        greet(new Wire.Claim(true, id, Wire.Place.ONE), 1, 1, 2);
+        peer.greet(new Wire.Claim(true, id, Wire.Place.ONE), 1, 1, 2);
         NodePair.send(channel, 3);
-        assertThat(last().awaitMessage().kind()).isEqualTo(Wire.DATA);
-        assertThat(last().received().get(ValueLayout.JAVA_LONG_UNALIGNED, 0)).isEqualTo(3);
-        say(Wire.DATA, 1, 2, 3, Long.BYTES);
+        assertThat(peer.awaitMessage().kind()).isEqualTo(Wire.DATA);
+        assertThat(peer.received().get(ValueLayout.JAVA_LONG_UNALIGNED, 0)).isEqualTo(3);
+        peer.say(Wire.DATA, 1, 2, 3, Long.BYTES);
         NodePair.receive(channel);
         assertThat(channel.statistics().reconnects()).isEqualTo(1);
     }

@@ -22,7 +22,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,29 +38,10 @@ class HealClaimsTest extends TcpTest {
             NodePair.SMALL.heal(DEADLINE).maxChannels(CHANNELS).closeTimeout(Duration.ZERO);
 
     private final UUID id = UUID.randomUUID();
-    private final List<TcpPeer> peers = new ArrayList<>();
-
-    @AfterEach
-    void leave() throws IOException {
-        for (TcpPeer peer : peers) {
-            peer.close();
-        }
-    }
-
-    /** Sends a message with totals of any number. */
-    private static void say(TcpPeer peer, int kind, int granted, int sent, int received, long bytes)
-            throws IOException {
-        Wire.writeHeader(peer.whole(), kind, 0, granted, sent, received);
-        peer.sendWhole(Wire.HEADER_BYTES + bytes);
-    }
-
     /** Connects, and greets with a claim. */
     private TcpPeer greets(Wire.Claim claim, int granted, int sent, int received) throws IOException {
-        TcpPeer peer = new TcpPeer(nodes.server.address());
-        peers.add(peer);
-        Wire.Greeting greeting = new Wire.Greeting(WINDOW, 256, 4, new byte[0], claim);
-        greeting.writeWholeTo(peer.memory());
-        say(peer, Wire.GREETING, granted, sent, received, greeting.bytes());
+        TcpPeer peer = stranger();
+        peer.greet(claim, granted, sent, received);
         return peer;
     }
 
@@ -85,7 +65,7 @@ class HealClaimsTest extends TcpTest {
 
     private void assertReceives(TcpPeer peer, int sent, int received, int granted) throws Exception {
         peer.memory().set(ValueLayout.JAVA_LONG_UNALIGNED, 0, sent);
-        say(peer, Wire.DATA, granted, sent, received, Long.BYTES);
+        peer.say(Wire.DATA, granted, sent, received, Long.BYTES);
         assertThat(NodePair.receive(channel)).isEqualTo(sent);
     }
 
@@ -132,7 +112,7 @@ class HealClaimsTest extends TcpTest {
                 if (greet) {
                     claims(UUID.randomUUID(), 0, 0, 0);
                 } else {
-                    peers.add(new TcpPeer(nodes.server.address()));
+                    stranger();
                 }
             }
             honest.forEach(each -> HealTest.cut(each.client()));
@@ -269,8 +249,7 @@ class HealClaimsTest extends TcpTest {
             byte[] claim = Arrays.copyOf(recorded, TcpFrame.BYTES + header.length);
             assertThat(Wire.resumes(MemorySegment.ofArray(claim).asSlice(TcpFrame.BYTES + Wire.HEADER_BYTES)))
                     .isTrue();
-            TcpPeer thief = new TcpPeer(nodes.server.address());
-            peers.add(thief);
+            TcpPeer thief = stranger();
             thief.write(claim);
             assertRefused(thief, EndReason.WRONG_SECRET);
             NodePair.send(client, 7);
@@ -289,7 +268,7 @@ class HealClaimsTest extends TcpTest {
                 next.segment().set(ValueLayout.JAVA_LONG, 0, sent.incrementAndGet());
                 channel.send(next, DEADLINE);
                 assertGets(peer, sent.get());
-                say(peer, Wire.GRANT, sent.get(), sentByPeer, from, 0);
+                peer.say(Wire.GRANT, sent.get(), sentByPeer, from, 0);
             }
         });
         return sent.get();

@@ -8,14 +8,17 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.Fenced;
 import dev.verbena.verbs.QueuePairAttributes;
 import dev.verbena.verbs.QueuePairState;
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 
 /** Two nodes on the provider for tests, and threads that use them. */
 final class NodePair implements AutoCloseable {
@@ -110,6 +113,28 @@ final class NodePair implements AutoCloseable {
                 .actual();
     }
 
+    /** Waits for the end of a channel from which no message comes, and returns its cause, which has a reason. */
+    static ChannelException endOf(Channel channel, EndReason reason) {
+        return failure(reason, () -> channel.receive(DEADLINE));
+    }
+
+    /** Does what the end of a channel makes fail, and returns the cause of that, which has a reason. */
+    static ChannelException failure(EndReason reason, ThrowingCallable step) {
+        return assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(step)
+                .satisfies(told -> assertThat(told.reason()).isEqualTo(reason))
+                .actual();
+    }
+
+    /** Waits for the end of work that fails, and returns what it has thrown. */
+    static Throwable failure(Future<?> work) throws Exception {
+        try {
+            return new AssertionError("no failure, but " + end(work));
+        } catch (ExecutionException e) {
+            return e.getCause();
+        }
+    }
+
     /** Holds back what a channel sends from now on, as if the peer's adapter acknowledged nothing. */
     static void hold(Channel channel) {
         channel.queuePair().modify(QueuePairAttributes.to(QueuePairState.SQD));
@@ -134,6 +159,11 @@ final class NodePair implements AutoCloseable {
             work.run();
             return null;
         });
+    }
+
+    /** Offers bytes in another thread. */
+    Future<Void> offer(Channel by, byte... data) {
+        return run(() -> by.offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
     }
 
     static <T> T end(Future<T> work) throws Exception {

@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -9,12 +10,16 @@ import java.lang.annotation.Target;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ConditionEvaluationResult;
+import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.platform.commons.support.AnnotationSupport;
 
-/** The tests of a class, over another wire than InfiniBand's or RoCE's. */
+/** The tests of a class, but for those {@link NotOver} it, over another wire than InfiniBand's or RoCE's. */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
+@FencedTest
 @ExtendWith(Over.Switch.class)
 @interface Over {
     Wire value();
@@ -71,7 +76,15 @@ import org.junit.jupiter.api.extension.ExtensionContext;
     }
 
     /** Changes the wire for the tests of a class. */
-    final class Switch implements BeforeAllCallback, AfterAllCallback {
+    final class Switch implements BeforeAllCallback, AfterAllCallback, ExecutionCondition {
+        @Override
+        public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
+            return AnnotationSupport.findAnnotation(context.getTestMethod(), NotOver.class)
+                    .filter(not -> wire(context).name().matches(not.value()))
+                    .map(not -> ConditionEvaluationResult.disabled("not over " + wire(context)))
+                    .orElse(ConditionEvaluationResult.enabled("over this wire too"));
+        }
+
         @Override
         public void beforeAll(ExtensionContext context) {
             wire(context).turn.accept(true);

@@ -7,98 +7,42 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
-import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
-import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/**
- * The tests of the protocol, without what iWARP lacks: immediate data, atomics and memory windows. A method without a body
- * is a test of one of these.
- */
+/** The tests of the protocol, without what iWARP lacks: immediate data, atomics and memory windows. */
 final class OverIwarpTest {
     private OverIwarpTest() {}
 
-    @FencedTest
     @Over(Over.Wire.IWARP)
-    static class MessagesTest extends ChannelTest {
-        @Override
-        void channelRegistersTheMemoryThatTheOptionsSay(Path folder) {}
-    }
+    static class MessagesTest extends ChannelTest {}
 
-    @FencedTest
     @Over(Over.Wire.IWARP)
     static class StylesTest extends StyleTest {}
 
-    @FencedTest
     @Over(Over.Wire.IWARP)
     static class CallsTest extends CallTest {}
 
-    @FencedTest
     @Over(Over.Wire.IWARP)
     static class HandlersTest extends HandlerTest {}
 
-    @FencedTest
     @Over(Over.Wire.IWARP)
-    static class ExportsTest extends ExportTest {
-        @Override
-        void peerReadsWritesAndCountsInAnExport(NodeOptions.Progress progress) {}
+    static class ExportsTest extends ExportTest {}
 
-        @Override
-        void operationsWorkInOneThreadAfterAnother() {}
-
-        @Override
-        void readerThatPollsSeesWritesInTheirOrder() {} // iWARP may place them in another one
-
-        @Override
-        void closedExportCanNotBeReadLater() {}
-
-        @Override
-        void keyOfOneChannelIsOfNoUseToAnother() {}
-
-        @Override
-        void windowThatCanNotBeMadeIsAFaultOnly() {}
-
-        @Override
-        void ticketsOfEndedOperationsAreRefused() {}
-
-        @Override
-        void operationsBeyondTheLimitWait() {}
-
-        @Override
-        void manyThreadsCountAtOnce() {}
-
-        @Override
-        void channelEndsWhileTheArenaOfAnExportIsBusy() {}
-
-        @Override
-        void closeThatCRefusesCanBeRepeated() {} // C frees a window
-
-        @Override
-        void peersCountInAnExportForAtomicsOnly() {}
-    }
-
-    @FencedTest
     @Over(Over.Wire.IWARP)
     static class NoticesTest extends NoticeTest {}
 
-    @FencedTest
     @Over(Over.Wire.IWARP)
-    static class TransfersTest extends TransferTest {
-        @Override
-        void peerThatLiesAboutItsOfferLosesItsChannelOnly(long size) {}
-    }
+    static class TransfersTest extends TransferTest {}
 
-    @FencedTest
     @Over(Over.Wire.IWARP)
     static class CountersTest extends StatisticsTest {}
 
-    @FencedTest
     @Over(Over.Wire.IWARP)
     @Timeout(120)
     static class IwarpTest {
@@ -163,9 +107,7 @@ final class OverIwarpTest {
                 assertThat(client.connect(server.address(), DEADLINE).transport())
                         .isEqualTo(Transport.RDMA);
                 assertThat(client.connect(far.address(), DEADLINE).transport()).isEqualTo(Transport.TCP);
-                assertThatExceptionOfType(ChannelException.class)
-                        .isThrownBy(() -> far.connect(server.address(), DEADLINE))
-                        .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.UNREACHABLE));
+                NodePair.failure(EndReason.UNREACHABLE, () -> far.connect(server.address(), DEADLINE));
                 assertThat(server.toString()).doesNotContain("TCP");
             }
         }

@@ -72,6 +72,19 @@ abstract class Peer implements AutoCloseable {
         send(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
     }
 
+    /** Sends a message whose header has any totals. */
+    final void say(int kind, int granted, int sent, int received, long bytes) throws IOException {
+        Wire.writeHeader(whole(), kind, 0, granted, sent, received);
+        sendWhole(Wire.HEADER_BYTES + bytes);
+    }
+
+    /** Greets with a claim, and with any totals. */
+    final void greet(Wire.Claim claim, int granted, int sent, int received) throws IOException {
+        Wire.Greeting greeting = new Wire.Greeting(4, 256, CALLS, new byte[0], claim);
+        greeting.writeWholeTo(memory());
+        say(Wire.GREETING, granted, sent, received, greeting.bytes());
+    }
+
     /** Waits for the next message of the node. */
     abstract Got awaitMessage() throws IOException, InterruptedException;
 

@@ -1,9 +1,14 @@
 package dev.verbena.net;
 
+import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.support.Await;
+import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
@@ -19,6 +24,21 @@ abstract class PeersTest {
     /** The channel of the peer that the server has accepted last. */
     Channel channel;
 
+    private final List<Peer> peers = new CopyOnWriteArrayList<>();
+
+    /** Has a peer leave when the test ends, or before the node is asked whether it goes on. */
+    final <P extends Peer> P leavesLater(P peer) {
+        peers.add(peer);
+        return peer;
+    }
+
+    final void leave() throws IOException {
+        for (Peer each : peers) {
+            each.close();
+        }
+        peers.clear();
+    }
+
     @BeforeEach
     void open() {
         use(NodePair.SMALL);
@@ -32,7 +52,8 @@ abstract class PeersTest {
     }
 
     @AfterEach
-    void close() {
+    void close() throws IOException {
+        leave();
         nodes.close();
     }
 
@@ -40,11 +61,32 @@ abstract class PeersTest {
         return nodes.server.toString().matches(".*\\(0 of .*, 0 waiting\\)");
     }
 
-    /** The node serves others, and no channel is left of the bad peer. */
+    /** Takes all messages of a channel up to its end, and returns the cause of that. */
+    static ChannelException endOfMessages(Channel channel) {
+        return assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> {
+                    while (true) {
+                        channel.receive(DEADLINE).close();
+                    }
+                })
+                .actual();
+    }
+
+    /** The bad peers leave. The node serves others, and no channel is left of them. */
     final void assertGoesOn() throws Exception {
+        leave();
+        if (channel != null) {
+            channel.close();
+        }
         Await.until("the node has forgotten the peer", this::hasForgottenAll);
+        honest();
+    }
+
+    /** Connects the nodes, between which a message arrives. */
+    final NodePair.Ends honest() throws Exception {
         NodePair.Ends ends = nodes.connect();
         NodePair.send(ends.client(), 5);
         assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+        return ends;
     }
 }

@@ -3,7 +3,6 @@ package dev.verbena.net;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.link.TcpCarrier;
@@ -14,7 +13,6 @@ import dev.verbena.support.Await;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetSocketAddress;
-import java.net.SocketTimeoutException;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
@@ -23,7 +21,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Strangers at the door of a node with a secret: they keep no honest peer out, and hold nobody up. */
@@ -31,15 +28,6 @@ class StrangersTest extends TcpTest {
     private static final byte[] SECRET = "a secret of some 32 random bytes".getBytes(US_ASCII);
     private static final NodeOptions SEALED =
             NodePair.SMALL.secret(SECRET).transport(Transport.TCP).handshakeTimeout(DEADLINE);
-
-    private final List<TcpPeer> peers = new ArrayList<>();
-
-    @AfterEach
-    void leave() throws IOException {
-        for (TcpPeer peer : peers) {
-            peer.close();
-        }
-    }
 
     private static byte[] greeting() {
         return new Introduction(SEALED, Transport.TCP, false, null, Wire.Place.ONE).first();
@@ -51,20 +39,13 @@ class StrangersTest extends TcpTest {
     }
 
     private TcpPeer comes(byte[] greeting, String from) throws IOException {
-        TcpPeer peer = new TcpPeer(nodes.server.address(), new InetSocketAddress(from, 0));
-        peers.add(peer);
+        TcpPeer peer = leavesLater(new TcpPeer(nodes.server.address(), new InetSocketAddress(from, 0)));
         peer.message(Wire.GREETING, 0, 0, greeting);
         return peer;
     }
 
     private static void assertAnswered(TcpPeer peer) throws IOException {
         assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
-    }
-
-    private static void assertIsPresent(TcpPeer peer) throws IOException {
-        peer.socket.setSoTimeout(1);
-        assertThatExceptionOfType(SocketTimeoutException.class).isThrownBy(() -> peer.read(1));
-        peer.socket.setSoTimeout((int) DEADLINE.toMillis());
     }
 
     // Keys

@@ -13,6 +13,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.OtherThread;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
@@ -29,7 +30,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,8 +39,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Promises that hold in whatever style a program makes calls and receives messages. */
 @FencedTest
 class StyleTest extends ConnectedTest {
-    private static final Duration SHORT = Duration.ofMillis(20);
-
     /** The styles of a program that makes calls. */
     enum Style {
         /** A thread waits for the reply. */
@@ -63,18 +61,15 @@ class StyleTest extends ConnectedTest {
             @Override
             long call(Channel on, Message request) {
                 AtomicLong ticket = new AtomicLong();
-                AtomicReference<Message> reply = new AtomicReference<>();
                 Node node = on.session().engine.node();
-                Await.until("the reply has come", () -> {
+                return value(Await.next("the reply", () -> {
                     node.progress();
                     if (ticket.get() == 0) {
                         ticket.set(on.tryCall(request));
-                        return false;
+                        return null;
                     }
-                    reply.set(on.pollReply(ticket.get()));
-                    return reply.get() != null;
-                });
-                return value(reply.get());
+                    return on.pollReply(ticket.get());
+                }));
             }
 
             @Override
@@ -164,12 +159,7 @@ class StyleTest extends ConnectedTest {
             @Override
             void receiveAll(Channel from, Consumer<Message> action) {
                 while (true) {
-                    AtomicReference<Message> next = new AtomicReference<>();
-                    Await.until("a message", () -> {
-                        next.set(from.pollReceive());
-                        return next.get() != null;
-                    });
-                    try (Message message = next.get()) {
+                    try (Message message = Await.next("a message", from::pollReceive)) {
                         action.accept(message);
                     }
                 }
@@ -224,12 +214,7 @@ class StyleTest extends ConnectedTest {
         for (int i = 0; i < calls; i++) {
             assertThat(end(open.get(i))).isEqualTo(10L * i + 1);
         }
-        List<Message> all = new ArrayList<>();
-        for (int i = 0; i < SMALL.sends(); i++) {
-            all.add(ends.client().message(DEADLINE));
-        }
-        assertThat(ends.client().pollMessage()).isNull();
-        all.forEach(Message::close);
+        assertAllIsFree(ends.client());
     }
 
     @ParameterizedTest
@@ -277,7 +262,7 @@ class StyleTest extends ConnectedTest {
         use(SMALL.window(3).sends(2).calls(5));
         int count = 30;
         AtomicInteger right = new AtomicInteger();
-        List<Thread> threads = new ArrayList<>();
+        List<OtherThread<?>> threads = new ArrayList<>();
         for (NodePair.Ends each : List.of(ends, nodes.connect())) {
             for (Channel side : List.of(each.client(), each.server())) {
                 for (int i = 0; i < count; i++) {
@@ -297,20 +282,17 @@ class StyleTest extends ConnectedTest {
                 }
             }
         }
-        for (Thread thread : threads) {
-            Await.end(thread);
+        for (OtherThread<?> thread : threads) {
+            thread.join();
         }
         assertThat(right).hasValue(2 * 2 * Style.values().length * count);
         assertThat(Fenced.receiverNotReady()).isEqualTo(before);
     }
 
-    private static Thread virtual(NodePair.Step work) {
-        return Thread.ofVirtual().start(() -> {
-            try {
-                work.run();
-            } catch (Exception e) {
-                throw new AssertionError(e);
-            }
+    private static OtherThread<?> virtual(NodePair.Step work) {
+        return OtherThread.start(true, () -> {
+            work.run();
+            return null;
         });
     }
 
@@ -425,9 +407,7 @@ class StyleTest extends ConnectedTest {
 
     private static void assertEnds(boolean byThePeer, Future<Long> call) {
         if (byThePeer) {
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> Style.outcome(call))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+            NodePair.failure(EndReason.CLOSED_BY_PEER, () -> Style.outcome(call));
         } else {
             assertThatIllegalStateException()
                     .isThrownBy(() -> Style.outcome(call))
@@ -496,9 +476,9 @@ class StyleTest extends ConnectedTest {
                 end(sent);
             }
             List<Long> numbers = new ArrayList<>();
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> receiver.receiveAll(other, message -> numbers.add(number(message))))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+            NodePair.failure(
+                    EndReason.CLOSED_BY_PEER,
+                    () -> receiver.receiveAll(other, message -> numbers.add(number(message))));
             assertThat(numbers).isSorted().doesNotHaveDuplicates().hasSize(count);
             assertThat(other.isOpen()).isFalse();
             assertThat(closer.cause()).isEmpty();

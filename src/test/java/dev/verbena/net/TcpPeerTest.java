@@ -2,6 +2,7 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -16,9 +17,7 @@ import dev.verbena.support.Await;
 import dev.verbena.support.OpenFileLimit;
 import dev.verbena.tools.Listening;
 import dev.verbena.verbs.AccessFlag;
-import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
@@ -28,7 +27,6 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,10 +34,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -57,21 +54,19 @@ class TcpPeerTest extends TcpTest {
 
     @Test
     void bytesOfAPeerMayComeOneByOne() throws Exception {
-        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
-            peer.singly = true;
-            peer.greet(WINDOW);
-            assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
-        }
+        TcpPeer peer = stranger();
+        peer.singly = true;
+        peer.greet(WINDOW);
+        assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\1\0\0\1", "VBNA\2\0\0\0\0\0\0\0\0\0\0\0"})
     void connectionsOfOtherProgramsAreClosed(String first) throws Exception {
-        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
-            peer.write(first.getBytes(StandardCharsets.ISO_8859_1));
-            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
-            assertThat(peer.read(1)).as("end").isEmpty();
-        }
+        TcpPeer peer = stranger();
+        peer.write(first.getBytes(StandardCharsets.ISO_8859_1));
+        assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
+        assertThat(peer.read(1)).as("end").isEmpty();
         assertGoesOn();
     }
 
@@ -79,24 +74,16 @@ class TcpPeerTest extends TcpTest {
     @CsvSource({"0, false", "7, false", "40, false", "119, false", "119, true"})
     void peersThatSayTooLittleAreForgotten(int bytes, boolean leaves) throws Exception {
         use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
-        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
-            peer.atMost(bytes, all -> all.greet(WINDOW));
-            if (leaves) {
-                peer.socket.shutdownOutput();
-            } else {
-                Await.until("the peer has come", () -> nodes.server.toString().contains("1 waiting"));
-                new NodeClock(nodes.server)
-                        .passUntil(
-                                "its time is over",
-                                DEADLINE,
-                                () -> nodes.server.toString().contains("0 waiting"));
-            }
-            if (leaves) {
-                assertThat(peer.awaitEndOfBytes()).isZero();
-            } else {
-                assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
-                peer.awaitEnd();
-            }
+        TcpPeer peer = stranger();
+        peer.atMost(bytes, all -> all.greet(WINDOW));
+        if (leaves) {
+            peer.leave();
+            assertThat(peer.awaitEndOfBytes()).isZero();
+        } else {
+            Await.until("the peer has come", () -> nodes.server.toString().contains("1 waiting"));
+            new NodeClock(nodes.server).passUntil("its time is over", DEADLINE, this::hasForgottenAll);
+            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.HANDSHAKE_TIMEOUT.code);
+            peer.awaitEnd();
         }
         assertGoesOn();
     }
@@ -105,35 +92,18 @@ class TcpPeerTest extends TcpTest {
     @Test
     void peersThatHaveNotGreetedGiveWayToTheNextOnes() throws Exception {
         use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
-        List<TcpPeer> silent = new ArrayList<>();
-        try {
-            for (int i = 0; i < 20; i++) {
-                TcpPeer peer = new TcpPeer(nodes.server.address());
-                peer.write(Arrays.copyOf(new byte[] {TcpFrame.SEND, 0, 0}, i % 4));
-                silent.add(peer);
-            }
-            silent.get(11).awaitEndOfBytes();
-            for (TcpPeer present : silent.subList(12, 20)) {
-                assertIsPresent(present);
-            }
-            NodePair.Ends ends = nodes.connect();
-            NodePair.send(ends.client(), 5);
-            assertThat(NodePair.receive(ends.server())).isEqualTo(5);
-            silent.get(12).awaitEndOfBytes();
-            assertIsPresent(silent.get(13));
-        } finally {
-            for (TcpPeer peer : silent) {
-                peer.close();
-            }
+        List<TcpPeer> silent = strangers(0);
+        for (int i = 0; i < 20; i++) {
+            silent.addAll(strangers(1));
+            silent.getLast().write(Arrays.copyOf(new byte[] {TcpFrame.SEND, 0, 0}, i % 4));
         }
-    }
-
-    private static void assertIsPresent(TcpPeer peer) throws IOException {
-        peer.socket.setSoTimeout(1);
-        assertThatExceptionOfType(SocketTimeoutException.class)
-                .as("it may still greet")
-                .isThrownBy(() -> peer.read(1));
-        peer.socket.setSoTimeout((int) DEADLINE.toMillis());
+        silent.get(11).awaitEndOfBytes();
+        for (TcpPeer present : silent.subList(12, 20)) {
+            assertIsPresent(present);
+        }
+        honest();
+        silent.get(12).awaitEndOfBytes();
+        assertIsPresent(silent.get(13));
     }
 
     /** The system takes as many as the node does, while the node's thread has other work. */
@@ -143,56 +113,34 @@ class TcpPeerTest extends TcpTest {
         CompletableFuture<Void> otherWork = new CompletableFuture<>();
         TcpCarrier carrier = (TcpCarrier) nodes.server.engine().carrier;
         carrier.run(otherWork::join);
-        List<TcpPeer> peers = new ArrayList<>();
         try {
-            for (int i = 0; i < 8; i++) {
-                peers.add(new TcpPeer(nodes.server.address()));
-            }
+            strangers(8);
             otherWork.complete(null);
             Await.until("all have come", () -> nodes.server.toString().contains("8 waiting"));
         } finally {
             otherWork.complete(null);
-            for (TcpPeer peer : peers) {
-                peer.close();
-            }
         }
     }
 
     @Test
     void peerThatWasRefusedAndHasNotLeftTakesNoPlace() throws Exception {
         use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
-        List<TcpPeer> silent = new ArrayList<>();
-        try (TcpPeer refused = new TcpPeer(nodes.server.address())) {
-            refused.write(new byte[TcpFrame.BYTES]);
-            refused.awaitGoodbye();
-            for (int i = 0; i < 9; i++) {
-                silent.add(new TcpPeer(nodes.server.address()));
-            }
-            silent.getFirst().awaitEndOfBytes();
-            assertIsPresent(silent.get(1));
-        } finally {
-            for (TcpPeer peer : silent) {
-                peer.close();
-            }
-        }
+        TcpPeer refused = stranger();
+        refused.write(new byte[TcpFrame.BYTES]);
+        refused.awaitGoodbye();
+        List<TcpPeer> silent = strangers(9);
+        silent.getFirst().awaitEndOfBytes();
+        assertIsPresent(silent.get(1));
     }
 
     @Test
     void peerOfAnotherAddressStaysAmongThoseOfOneAddress() throws Exception {
         use(NodePair.SMALL.maxWaiting(1).handshakeTimeout(DEADLINE));
-        List<TcpPeer> silent = new ArrayList<>();
-        try (TcpPeer other = new TcpPeer(nodes.server.address(), new InetSocketAddress("127.0.0.2", 0))) {
-            for (int i = 0; i < 20; i++) {
-                silent.add(new TcpPeer(nodes.server.address()));
-            }
-            silent.getFirst().awaitEndOfBytes();
-            other.greet(WINDOW);
-            assertThat(other.nextMessage().kind()).isEqualTo(Wire.GREETING);
-        } finally {
-            for (TcpPeer peer : silent) {
-                peer.close();
-            }
-        }
+        InetSocketAddress another = new InetSocketAddress("127.0.0.2", 0);
+        TcpPeer other = leavesLater(new TcpPeer(nodes.server.address(), another));
+        strangers(20).getFirst().awaitEndOfBytes();
+        other.greet(WINDOW);
+        assertThat(other.nextMessage().kind()).isEqualTo(Wire.GREETING);
     }
 
     /** Each stranger goes as far as a peer gets without a token. */
@@ -200,11 +148,11 @@ class TcpPeerTest extends TcpTest {
     void honestPeersGetInAmongFiftyStrangersASecond() throws Exception {
         use(NodeOptions.defaults().messageSize(1 << 20).token(new byte[] {7}).admit((peer, token) -> token.length > 0));
         nodes.server.listen((channel, request) -> request.reply().length(1).send());
-        Queue<TcpPeer> strangers = new ConcurrentLinkedQueue<>();
         AtomicInteger came = new AtomicInteger();
+        Callable<TcpPeer> comes = () -> came.getAndIncrement() % 2 == 0 ? stranger() : greets();
         try (var flood = Executors.newScheduledThreadPool(1)) {
             var strangersCome = flood.scheduleAtFixedRate(
-                    () -> strangers.add(stranger(came.getAndIncrement())), 0, 20, TimeUnit.MILLISECONDS);
+                    () -> assertThatCode(comes::call).doesNotThrowAnyException(), 0, 20, TimeUnit.MILLISECONDS);
             for (int i = 0; i < 20; i++) {
                 int known = came.get();
                 try (Channel channel = nodes.client.connect(nodes.server.address(), DEADLINE);
@@ -216,20 +164,6 @@ class TcpPeerTest extends TcpTest {
             assertThat(strangersCome.isDone()).as("strangers fail").isFalse();
             assertThat(came).hasValueGreaterThan(60);
             strangersCome.cancel(false);
-        } finally {
-            for (TcpPeer stranger : strangers) {
-                stranger.close();
-            }
-        }
-    }
-
-    private TcpPeer stranger(int number) {
-        try {
-            return number % 2 == 0
-                    ? new TcpPeer(nodes.server.address())
-                    : TcpPeer.greeted(nodes.server.address(), WINDOW);
-        } catch (IOException refused) {
-            throw new UncheckedIOException(refused);
         }
     }
 
@@ -248,28 +182,26 @@ class TcpPeerTest extends TcpTest {
 
     @Test
     void greetingMayHaveTheMostBytes() throws Exception {
-        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
-            byte[] greeting = new byte[Wire.MAX_GREETING_BYTES];
-            new Wire.Greeting(WINDOW, 256, 4, new byte[0], null).writeTo(MemorySegment.ofArray(greeting));
-            peer.message(Wire.GREETING, 0, 0, greeting);
-            assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
-        }
+        TcpPeer peer = stranger();
+        byte[] greeting = new byte[Wire.MAX_GREETING_BYTES];
+        new Wire.Greeting(WINDOW, 256, 4, new byte[0], null).writeTo(MemorySegment.ofArray(greeting));
+        peer.message(Wire.GREETING, 0, 0, greeting);
+        assertThat(peer.nextMessage().kind()).isEqualTo(Wire.GREETING);
     }
 
     /** A frame that is no greeting ends the connection before there is a channel. */
     @ParameterizedTest
     @CsvSource({"2, 80, 1, 0", "1, 79, 1, 0", "1, 273, 1, 0", "1, 80, 2, 0", "1, 80, 1, 1", "200, 80, 1, 0"})
     void firstFrameMustBeAGreeting(int type, int length, int kind, int key) throws Exception {
-        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
-            peer.frame(type, frame -> {
-                frame.length = length;
-                frame.key = key;
-            });
-            peer.writeHeader(kind, 0, 0);
-            peer.write(peer.whole().asSlice(0, length).toArray(ValueLayout.JAVA_BYTE));
-            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
-            peer.awaitEnd();
-        }
+        TcpPeer peer = stranger();
+        peer.frame(type, frame -> {
+            frame.length = length;
+            frame.key = key;
+        });
+        peer.writeHeader(kind, 0, 0);
+        peer.write(peer.whole().asSlice(0, length).toArray(ValueLayout.JAVA_BYTE));
+        assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PROTOCOL_ERROR.code);
+        peer.awaitEnd();
         assertThat(nodes.server.statistics().opened()).isZero();
         assertGoesOn();
     }
@@ -284,13 +216,12 @@ class TcpPeerTest extends TcpTest {
         NodeOptions terabytes =
                 NodeOptions.defaults().messageSize(1 << 30).window(4095).sends(4095);
         use(terabytes.admit((peer, token) -> admitted));
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            EndReason expected = admitted ? EndReason.PEER_FAILED : EndReason.REFUSED;
-            assertThat(peer.awaitGoodbye()).isEqualTo(expected.code);
-            peer.socket.shutdownOutput(); // else the node waits a second for it
-            peer.awaitEnd();
-        }
-        Await.until("nothing is left", () -> nodes.server.toString().matches(".*\\(0 of .*, 0 waiting\\)"));
+        TcpPeer peer = greets();
+        EndReason expected = admitted ? EndReason.PEER_FAILED : EndReason.REFUSED;
+        assertThat(peer.awaitGoodbye()).isEqualTo(expected.code);
+        peer.socket.shutdownOutput(); // else the node waits a second for it
+        peer.awaitEnd();
+        Await.until("nothing is left", this::hasForgottenAll);
         assertThat(nodes.server.statistics().opened()).isZero();
     }
 
@@ -304,9 +235,7 @@ class TcpPeerTest extends TcpTest {
                 .calls(0)
                 .operations(0));
         long before = residentBytes();
-        NodePair.Ends ends = nodes.connect();
-        NodePair.send(ends.client(), 5);
-        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+        honest();
         assertThat(residentBytes() - before)
                 .as("of two channels with 2.5 GiB each")
                 .isLessThan(1L << 30);
@@ -322,16 +251,13 @@ class TcpPeerTest extends TcpTest {
     void peerThatReadsNothingLosesItsChannel() throws Exception {
         use(NodePair.SMALL.alive(NodeClock.ALIVE));
         long large = 16 << 20;
-        nodes.server.export("table", nodes.arena.allocate(large), AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = greeted()) {
-            RemoteMemory memory = lookUp(peer);
-            for (int i = 0; i < TcpFrame.MAX_READS; i++) {
-                peer.frame(TcpFrame.READ, frame -> name(frame, memory, (int) memory.length()));
-            }
-            new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> !channel.isOpen());
-            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
-            channel.close();
+        table = nodes.arena.allocate(large);
+        TcpPeer peer = finds(AccessFlag.REMOTE_READ);
+        for (int i = 0; i < TcpFrame.MAX_READS; i++) {
+            peer.frame(TcpFrame.READ, frame -> name(frame, memory, (int) memory.length()));
         }
+        new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> !channel.isOpen());
+        assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
         assertGoesOn();
     }
 
@@ -339,18 +265,17 @@ class TcpPeerTest extends TcpTest {
     @Test
     void peerThatSendsAndAcknowledgesNothingLosesItsChannel() throws Exception {
         use(NodeOptions.defaults().window(4095).alive(NodeClock.ALIVE));
-        try (TcpPeer peer = greeted()) {
-            NodePair.send(channel, 1);
-            new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> {
-                try {
-                    peer.message(Wire.DATA, 0, 0, (byte) 1);
-                } catch (IOException left) {
-                    assertThat(channel.cause()).isPresent();
-                }
-                return channel.cause().isPresent();
-            });
-            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
-        }
+        TcpPeer peer = greeted();
+        NodePair.send(channel, 1);
+        new NodeClock(nodes.server).passUntil("the channel has ended", TWICE_ALIVE, () -> {
+            try {
+                peer.message(Wire.DATA, 0, 0, (byte) 1);
+            } catch (IOException left) {
+                assertThat(channel.cause()).isPresent();
+            }
+            return channel.cause().isPresent();
+        });
+        assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
     }
 
     /** Random frames after a good greeting, many of which are almost right: whatever they do, the node goes on. */
@@ -358,35 +283,27 @@ class TcpPeerTest extends TcpTest {
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
     void randomFramesEndOneChannelAtMost(long seed) throws Exception {
         Random random = new Random(seed);
-        nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
-        try (TcpPeer peer = greeted()) {
-            RemoteMemory memory = lookUp(peer);
-            try {
-                for (int i = 0; i < 100; i++) {
-                    int length = random.nextInt(random.nextBoolean() ? 64 : 300);
-                    peer.frame(1 + random.nextInt(9), frame -> {
-                        frame.length = random.nextInt(8) == 0 ? random.nextInt() : length;
-                        frame.address = memory.address() + random.nextInt(random.nextInt(8) == 0 ? 9000 : 64);
-                        frame.key = random.nextInt(16) == 0 ? random.nextInt() : memory.key();
-                        frame.number = random.nextInt(8) == 0 ? random.nextInt() : random.nextInt(2);
-                        frame.first = random.nextLong();
-                    });
-                    peer.writeHeader(Wire.DATA, 0, random.nextInt(4));
-                    peer.write(peer.whole()
-                            .asSlice(0, random.nextInt(4) == 0 ? random.nextInt(64) : length)
-                            .toArray(ValueLayout.JAVA_BYTE));
-                }
-            } catch (IOException closed) {
-                // The node has ended the connection.
+        TcpPeer peer = finds(AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
+        try {
+            for (int i = 0; i < 100; i++) {
+                int length = random.nextInt(random.nextBoolean() ? 64 : 300);
+                peer.frame(1 + random.nextInt(9), frame -> {
+                    frame.length = random.nextInt(8) == 0 ? random.nextInt() : length;
+                    frame.address = memory.address() + random.nextInt(random.nextInt(8) == 0 ? 9000 : 64);
+                    frame.key = random.nextInt(16) == 0 ? random.nextInt() : memory.key();
+                    frame.number = random.nextInt(8) == 0 ? random.nextInt() : random.nextInt(2);
+                    frame.first = random.nextLong();
+                });
+                peer.writeHeader(Wire.DATA, 0, random.nextInt(4));
+                peer.write(peer.whole()
+                        .asSlice(0, random.nextInt(4) == 0 ? random.nextInt(64) : length)
+                        .toArray(ValueLayout.JAVA_BYTE));
             }
-            peer.socket.close();
-            assertThatExceptionOfType(ChannelException.class).isThrownBy(() -> {
-                while (true) {
-                    channel.receive(DEADLINE).close();
-                }
-            });
-            channel.close();
+        } catch (IOException closed) {
+            // The node has ended the connection.
         }
+        peer.socket.close();
+        endOfMessages(channel);
         assertGoesOn();
     }
 
@@ -394,55 +311,42 @@ class TcpPeerTest extends TcpTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void connectionThatTheNodeHasLeftIsClosedSoon(boolean becameAChannel) throws Exception {
-        try (TcpPeer peer = becameAChannel
-                ? TcpPeer.greeted(nodes.server.address(), WINDOW)
-                : new TcpPeer(nodes.server.address())) {
-            if (becameAChannel) {
-                Channel channel = nodes.server.accept(DEADLINE);
-                peer.await(TcpFrame.ACKNOWLEDGEMENT);
-                peer.frame(200, frame -> {});
-                awaitEnd(channel);
-                new NodeClock(nodes.server)
-                        .passUntil(
-                                "the goodbye is given up",
-                                Duration.ofSeconds(1),
-                                () -> channel.session().parted());
-                channel.close();
-            } else {
-                peer.write(new byte[TcpFrame.BYTES]);
-            }
-            peer.awaitEndOfBytes();
-            new NodeClock(nodes.server).passUntil("the node resets the connection", Duration.ofSeconds(1), () -> {
-                try {
-                    peer.write((byte) 0);
-                    return false;
-                } catch (IOException reset) {
-                    return true;
-                }
-            });
+        TcpPeer peer = becameAChannel ? greeted() : stranger();
+        if (becameAChannel) {
+            peer.await(TcpFrame.ACKNOWLEDGEMENT);
+            peer.frame(200, frame -> {});
+            awaitEnd(channel);
+            new NodeClock(nodes.server)
+                    .passUntil(
+                            "the goodbye is given up",
+                            Duration.ofSeconds(1),
+                            () -> channel.session().parted());
+            channel.close();
+        } else {
+            peer.write(new byte[TcpFrame.BYTES]);
         }
+        peer.awaitEndOfBytes();
+        new NodeClock(nodes.server)
+                .passUntil("the node resets the connection", Duration.ofSeconds(1), () -> isReset(peer));
     }
 
     @Test
     void progressTellsHowMuchHasHappened() throws Exception {
         use(NodePair.SMALL.progress(NodeOptions.Progress.CALLER));
         assertThat(nodes.server.progress()).isZero();
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            Await.until("something has happened", () -> {
-                int handled = nodes.server.progress();
-                assertThat(handled).isNotNegative();
-                return handled > 0;
-            });
-            assertThat(peer.socket.isConnected()).isTrue();
-        }
+        TcpPeer peer = greets();
+        Await.until("something has happened", () -> {
+            int handled = nodes.server.progress();
+            assertThat(handled).isNotNegative();
+            return handled > 0;
+        });
+        assertThat(peer.socket.isConnected()).isTrue();
     }
 
     /** A thread that looked again and again would get as much time as this one, which is busy. */
     @Test
     void openConnectionTakesNoTimeOfTheProcessor() throws Exception {
-        NodePair.Ends ends = nodes.connect();
-        NodePair.send(ends.client(), 5);
-        assertThat(NodePair.receive(ends.server())).isEqualTo(5);
+        honest();
         ThreadMXBean times = ManagementFactory.getThreadMXBean();
         List<Thread> threads = Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().contains("sockets"))
@@ -464,6 +368,10 @@ class TcpPeerTest extends TcpTest {
 
     // Servers that are no nodes
 
+    private static InetSocketAddress addressOf(ServerSocket server) {
+        return (InetSocketAddress) server.getLocalSocketAddress();
+    }
+
     private static ServerSocket fakeServer() throws IOException {
         return new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"));
     }
@@ -484,7 +392,7 @@ class TcpPeerTest extends TcpTest {
                 }
             });
             assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), DEADLINE))
+                    .isThrownBy(() -> nodes.client.connect(addressOf(fake), DEADLINE))
                     .withMessageContaining(details)
                     .satisfies(told -> assertThat(told.reason()).isEqualTo(reason));
             assertThat(NodePair.end(answered)).isIn(0, GREETING_BYTES); // none if the answer came first
@@ -496,8 +404,7 @@ class TcpPeerTest extends TcpTest {
     void fewThreadsConnectAtOnceAndOthersWait() throws Exception {
         use(NodePair.SMALL.connecting(1));
         try (ServerSocket silent = fakeServer()) {
-            InetSocketAddress nobody = (InetSocketAddress) silent.getLocalSocketAddress();
-            var first = nodes.start(() -> nodes.client.connect(nobody, DEADLINE));
+            var first = nodes.start(() -> nodes.client.connect(addressOf(silent), DEADLINE));
             try (Socket taken = silent.accept()) {
                 taken.getInputStream().readNBytes(GREETING_BYTES);
                 assertThatExceptionOfType(VerbsTimeoutException.class)
@@ -530,7 +437,7 @@ class TcpPeerTest extends TcpTest {
                 }
             });
             assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> nodes.client.connect((InetSocketAddress) fake.getLocalSocketAddress(), SHORT));
+                    .isThrownBy(() -> nodes.client.connect(addressOf(fake), SHORT));
             assertThat(NodePair.end(answered)).isIn(0, GREETING_BYTES); // none if it was slow
         }
     }
@@ -538,22 +445,20 @@ class TcpPeerTest extends TcpTest {
     /** The node can't accept a peer while all its descriptors are in use, and does so later. */
     @Test
     void peerThatCameWhenNoDescriptorWasFreeIsServedLater() throws Exception {
-        try (TcpPeer before = TcpPeer.greeted(nodes.server.address(), WINDOW);
-                TcpPeer late = new TcpPeer()) {
-            Channel channel = nodes.server.accept(DEADLINE);
-            before.await(TcpFrame.ACKNOWLEDGEMENT);
-            late.socket.bind(null); // takes its descriptor
-            try (OpenFileLimit _ = OpenFileLimit.reached()) {
-                late.socket.connect(nodes.server.address());
-                before.message(Wire.DATA, 0, 0, (byte) 7); // the node's thread sees both
-                try (Message message = channel.receive(DEADLINE)) {
-                    assertThat(message.length()).isEqualTo(1);
-                }
+        TcpPeer before = greeted();
+        before.await(TcpFrame.ACKNOWLEDGEMENT);
+        TcpPeer late = leavesLater(new TcpPeer());
+        late.socket.bind(null); // takes its descriptor
+        try (OpenFileLimit _ = OpenFileLimit.reached()) {
+            late.socket.connect(nodes.server.address());
+            before.message(Wire.DATA, 0, 0, (byte) 7); // the node's thread sees both
+            try (Message message = channel.receive(DEADLINE)) {
+                assertThat(message.length()).isEqualTo(1);
             }
-            late.begin();
-            late.greet(WINDOW);
-            assertThat(late.nextMessage().kind()).isEqualTo(Wire.GREETING);
         }
+        late.begin();
+        late.greet(WINDOW);
+        assertThat(late.nextMessage().kind()).isEqualTo(Wire.GREETING);
     }
 
     @Test

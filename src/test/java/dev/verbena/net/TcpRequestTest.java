@@ -35,18 +35,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TcpRequestTest extends TcpTest {
     @Test
     void acknowledgementsAreSentTogetherAndBehindAnswers() throws Exception {
-        nodes.server.export("table", table, AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            nodes.server.accept(DEADLINE);
-            RemoteMemory memory = lookUp(peer);
-            peer.atOnce(all -> {
-                all.frame(TcpFrame.READ, frame -> name(frame, memory, 8));
-                all.message(Wire.DATA, 0, 0, (byte) 1);
-                all.message(Wire.DATA, 0, 0, (byte) 2);
-            });
-            assertThat(peer.await(TcpFrame.DATA).number).isZero();
-            assertThat(peer.await(TcpFrame.ACKNOWLEDGEMENT).number).isEqualTo(2);
-        }
+        TcpPeer peer = finds(AccessFlag.REMOTE_READ);
+        peer.atOnce(all -> {
+            all.frame(TcpFrame.READ, frame -> name(frame, memory, 8));
+            all.message(Wire.DATA, 0, 0, (byte) 1);
+            all.message(Wire.DATA, 0, 0, (byte) 2);
+        });
+        assertThat(peer.await(TcpFrame.DATA).number).isZero();
+        assertThat(peer.await(TcpFrame.ACKNOWLEDGEMENT).number).isEqualTo(2);
     }
 
     @ParameterizedTest
@@ -61,22 +57,19 @@ class TcpRequestTest extends TcpTest {
             throws Exception {
         LocalMemory local = nodes.server.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
         RemoteMemory remote = new RemoteMemory(8, 1, 8);
-        try (TcpPeer peer = opened()) {
-            if (toAtomic) {
-                channel.tryFetchAndAdd(remote, 1);
-            } else {
-                channel.tryRead(local, remote);
-            }
-            peer.await(toAtomic ? TcpFrame.FETCH_AND_ADD : TcpFrame.READ);
-            peer.frame(type, frame -> {
-                frame.length = length;
-                frame.number = number;
-            });
-            peer.write(new byte[length]);
-            assertThat(awaitEnd(channel)).hasMessageContaining(told);
-            peer.socket.shutdownOutput(); // else the node waits a second for it
-            channel.close();
+        TcpPeer peer = opened();
+        if (toAtomic) {
+            channel.tryFetchAndAdd(remote, 1);
+        } else {
+            channel.tryRead(local, remote);
         }
+        peer.await(toAtomic ? TcpFrame.FETCH_AND_ADD : TcpFrame.READ);
+        peer.frame(type, frame -> {
+            frame.length = length;
+            frame.number = number;
+        });
+        peer.write(new byte[length]);
+        assertThat(awaitEnd(channel)).hasMessageContaining(told);
         assertGoesOn();
     }
 
@@ -84,7 +77,6 @@ class TcpRequestTest extends TcpTest {
     @Test
     void numberThatAPeerWritesAppearsWhole() throws Exception {
         int rounds = 300;
-        nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
         VarHandle number = ValueLayout.JAVA_LONG.varHandle();
         AtomicBoolean over = new AtomicBoolean();
         Future<Set<Long>> polling = nodes.start(() -> {
@@ -94,22 +86,19 @@ class TcpRequestTest extends TcpTest {
             }
             return seen;
         });
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            nodes.server.accept(DEADLINE);
-            RemoteMemory memory = lookUp(peer);
-            for (int i = 1; i <= rounds; i++) {
-                peer.frame(TcpFrame.WRITE, frame -> name(frame, memory, Long.BYTES));
-                byte[] bytes = new byte[Long.BYTES];
-                Arrays.fill(bytes, (byte) (i % 2 == 0 ? 0 : -1));
-                for (byte each : bytes) {
-                    peer.write(each);
-                }
-                peer.await(TcpFrame.ACKNOWLEDGEMENT);
-                assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(i % 2 == 0 ? 0 : -1);
+        TcpPeer peer = finds(AccessFlag.REMOTE_WRITE);
+        for (int i = 1; i <= rounds; i++) {
+            peer.frame(TcpFrame.WRITE, frame -> name(frame, memory, Long.BYTES));
+            byte[] bytes = new byte[Long.BYTES];
+            Arrays.fill(bytes, (byte) (i % 2 == 0 ? 0 : -1));
+            for (byte each : bytes) {
+                peer.write(each);
             }
-            over.set(true);
-            assertThat(NodePair.end(polling)).containsExactlyInAnyOrder(0L, -1L);
+            peer.await(TcpFrame.ACKNOWLEDGEMENT);
+            assertThat(table.get(ValueLayout.JAVA_LONG, 0)).isEqualTo(i % 2 == 0 ? 0 : -1);
         }
+        over.set(true);
+        assertThat(NodePair.end(polling)).containsExactlyInAnyOrder(0L, -1L);
     }
 
     enum Theft {
@@ -145,20 +134,16 @@ class TcpRequestTest extends TcpTest {
     @EnumSource(Theft.class)
     void peerThatUsesMemoryWithoutTheRightLosesItsChannelOnly(Theft theft) throws Exception {
         boolean odd = theft == Theft.ATOMIC_AT_ODD_ADDRESS;
-        nodes.server.export("table", table, odd ? AccessFlag.REMOTE_ATOMIC : AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = greeted()) {
-            RemoteMemory memory = lookUp(peer);
-            peer.frame(theft.type, frame -> {
-                name(frame, memory, (int) memory.length());
-                theft.change.accept(frame);
-            });
-            peer.await(TcpFrame.DENIAL);
-            peer.awaitEnd();
-            ChannelException end = awaitEnd(channel);
-            assertThat(end.reason()).isEqualTo(EndReason.LOST);
-            assertThat(end).hasMessageContaining("without the right");
-            channel.close();
-        }
+        TcpPeer peer = finds(odd ? AccessFlag.REMOTE_ATOMIC : AccessFlag.REMOTE_READ);
+        peer.frame(theft.type, frame -> {
+            name(frame, memory, (int) memory.length());
+            theft.change.accept(frame);
+        });
+        peer.await(TcpFrame.DENIAL);
+        peer.awaitEnd();
+        ChannelException end = awaitEnd(channel);
+        assertThat(end.reason()).isEqualTo(EndReason.LOST);
+        assertThat(end).hasMessageContaining("without the right");
         assertThat(table.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
         assertGoesOn();
     }
@@ -168,59 +153,47 @@ class TcpRequestTest extends TcpTest {
     @ValueSource(ints = {TcpFrame.READ, TcpFrame.WRITE, TcpFrame.FETCH_AND_ADD})
     void keyOfAnotherChannelIsDenied(int type) throws Exception {
         nodes.server.export("table", table, AccessFlag.REMOTE_READ, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC);
-        try (TcpPeer owner = TcpPeer.greeted(nodes.server.address(), WINDOW);
-                TcpPeer thief = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            nodes.server.accept(DEADLINE);
-            nodes.server.accept(DEADLINE);
-            RemoteMemory stolen = lookUp(owner);
-            assertThat(lookUp(thief).key()).isNotEqualTo(stolen.key());
-            Consumer<TcpFrame> use = frame -> {
-                frame.address = stolen.address();
-                frame.key = stolen.key();
-                frame.length = type == TcpFrame.FETCH_AND_ADD ? 0 : 8;
-                frame.first = type == TcpFrame.FETCH_AND_ADD ? 1 : 0;
-            };
-            thief.frame(type, use);
-            thief.write(new byte[type == TcpFrame.WRITE ? 8 : 0]);
-            thief.await(TcpFrame.DENIAL);
-            thief.awaitEnd();
-            owner.frame(TcpFrame.READ, frame -> name(frame, stolen, 8));
-            owner.await(TcpFrame.DATA);
-            assertThat(owner.data()).containsOnly(0);
-        }
+        TcpPeer owner = greeted();
+        TcpPeer thief = greeted();
+        RemoteMemory stolen = lookUp(owner);
+        assertThat(lookUp(thief).key()).isNotEqualTo(stolen.key());
+        thief.frame(type, frame -> {
+            name(frame, stolen, type == TcpFrame.FETCH_AND_ADD ? 0 : 8);
+            frame.first = type == TcpFrame.FETCH_AND_ADD ? 1 : 0;
+        });
+        thief.write(new byte[type == TcpFrame.WRITE ? 8 : 0]);
+        thief.await(TcpFrame.DENIAL);
+        thief.awaitEnd();
+        owner.frame(TcpFrame.READ, frame -> name(frame, stolen, 8));
+        owner.await(TcpFrame.DATA);
+        assertThat(owner.data()).containsOnly(0);
     }
 
     /** A write that has begun does not go on after the memory is gone. */
     @Test
     void writeIntoAnExportThatIsClosedMeanwhileIsDenied() throws Exception {
-        Export export = nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
-        try (TcpPeer peer = greeted()) {
-            RemoteMemory memory = lookUp(peer);
-            peer.frame(TcpFrame.WRITE, frame -> name(frame, memory, (int) memory.length()));
-            peer.write((byte) 1);
-            Await.until("the first byte has come", () -> table.get(ValueLayout.JAVA_BYTE, 0) == 1);
-            export.close();
-            peer.write((byte) 2);
-            peer.await(TcpFrame.DENIAL);
-            assertThat(table.get(ValueLayout.JAVA_BYTE, 1)).isZero();
-            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
-        }
+        TcpPeer peer = finds(AccessFlag.REMOTE_WRITE);
+        peer.frame(TcpFrame.WRITE, frame -> name(frame, memory, (int) memory.length()));
+        peer.write((byte) 1);
+        Await.until("the first byte has come", () -> table.get(ValueLayout.JAVA_BYTE, 0) == 1);
+        export.close();
+        peer.write((byte) 2);
+        peer.await(TcpFrame.DENIAL);
+        assertThat(table.get(ValueLayout.JAVA_BYTE, 1)).isZero();
+        assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.LOST);
     }
 
     /** The peer has begun to take the answer, and the rest is not sent. */
     @Test
     void answerFromAnExportThatIsClosedMeanwhileIsCutOff() throws Exception {
         int large = 16 << 20;
-        Export export = nodes.server.export("table", nodes.arena.allocate(large), AccessFlag.REMOTE_READ);
-        try (TcpPeer peer = greeted()) {
-            RemoteMemory memory = lookUp(peer);
-            peer.frame(TcpFrame.READ, frame -> name(frame, memory, large));
-            peer.read(1);
-            export.close();
-            assertThat(peer.awaitEndOfBytes()).isLessThan(large);
-            assertThat(awaitEnd(channel)).hasMessageContaining("deregistered while it was sent");
-            channel.close();
-        }
+        table = nodes.arena.allocate(large);
+        TcpPeer peer = finds(AccessFlag.REMOTE_READ);
+        peer.frame(TcpFrame.READ, frame -> name(frame, memory, large));
+        peer.read(1);
+        export.close();
+        assertThat(peer.awaitEndOfBytes()).isLessThan(large);
+        assertThat(awaitEnd(channel)).hasMessageContaining("deregistered while it was sent");
         assertGoesOn();
     }
 
@@ -229,47 +202,40 @@ class TcpRequestTest extends TcpTest {
     void readIntoMemoryThatIsClosedMeanwhileEndsTheChannel() throws Exception {
         MemorySegment into = nodes.arena.allocate(SIZE);
         MemoryRegion region = nodes.server.register(into, AccessFlag.LOCAL_WRITE);
-        try (TcpPeer peer = opened()) {
-            channel.tryRead(region, new RemoteMemory(8, 1, SIZE));
-            peer.await(TcpFrame.READ);
-            peer.frame(TcpFrame.DATA, frame -> frame.length = (int) SIZE);
-            peer.write((byte) 1);
-            Await.until("the first byte has come", () -> into.get(ValueLayout.JAVA_BYTE, 0) == 1);
-            region.close();
-            peer.write((byte) 2);
-            assertThat(awaitEnd(channel)).hasMessageContaining("LOCAL_PROTECTION_ERROR");
-            assertThat(into.get(ValueLayout.JAVA_BYTE, 1)).isZero();
-            channel.close();
-        }
+        TcpPeer peer = opened();
+        channel.tryRead(region, new RemoteMemory(8, 1, SIZE));
+        peer.await(TcpFrame.READ);
+        peer.frame(TcpFrame.DATA, frame -> frame.length = (int) SIZE);
+        peer.write((byte) 1);
+        Await.until("the first byte has come", () -> into.get(ValueLayout.JAVA_BYTE, 0) == 1);
+        region.close();
+        peer.write((byte) 2);
+        assertThat(awaitEnd(channel)).hasMessageContaining("LOCAL_PROTECTION_ERROR");
+        assertThat(into.get(ValueLayout.JAVA_BYTE, 1)).isZero();
         assertGoesOn();
     }
 
     @ParameterizedTest
     @ValueSource(ints = {TcpFrame.MAX_READS, TcpFrame.MAX_READS + 1})
     void atomicsBeyondTheLimitLoseTheirChannel(int count) throws Exception {
-        nodes.server.export("table", table, AccessFlag.REMOTE_ATOMIC);
-        try (TcpPeer peer = greeted()) {
-            RemoteMemory memory = lookUp(peer);
-            peer.atOnce(all -> {
-                for (int i = 0; i < count; i++) {
-                    all.frame(TcpFrame.FETCH_AND_ADD, frame -> {
-                        frame.address = memory.address();
-                        frame.key = memory.key();
-                        frame.first = 1;
-                    });
-                }
-            });
-            if (count == TcpFrame.MAX_READS) {
-                for (int i = 0; i < count; i++) {
-                    assertThat(peer.await(TcpFrame.VALUE).first).isEqualTo(i);
-                }
-            } else {
-                assertThat(awaitEnd(channel)).hasMessageContaining("more than 16 reads and atomics");
+        TcpPeer peer = finds(AccessFlag.REMOTE_ATOMIC);
+        peer.atOnce(all -> {
+            for (int i = 0; i < count; i++) {
+                all.frame(TcpFrame.FETCH_AND_ADD, frame -> {
+                    name(frame, memory, 0);
+                    frame.first = 1;
+                });
             }
-            peer.socket.close();
-            awaitEnd(channel);
-            channel.close();
+        });
+        if (count == TcpFrame.MAX_READS) {
+            for (int i = 0; i < count; i++) {
+                assertThat(peer.await(TcpFrame.VALUE).first).isEqualTo(i);
+            }
+        } else {
+            assertThat(awaitEnd(channel)).hasMessageContaining("more than 16 reads and atomics");
         }
+        peer.socket.close();
+        awaitEnd(channel);
         assertGoesOn();
     }
 
@@ -410,49 +376,44 @@ class TcpRequestTest extends TcpTest {
         use(NodePair.SMALL.operations(3 * TcpFrame.MAX_READS));
         LocalMemory local = nodes.server.register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE);
         RemoteMemory remote = new RemoteMemory(8, 1, 8);
-        try (TcpPeer peer = opened()) {
-            for (int i = 0; i < TcpFrame.MAX_READS; i++) {
-                channel.tryWrite(local, remote);
-            }
-            for (int i = 0; i < TcpFrame.MAX_READS + 1; i++) {
-                channel.tryRead(local, remote);
-            }
-            for (int i = 0; i < TcpFrame.MAX_READS; i++) {
-                peer.await(TcpFrame.READ);
-            }
-            for (int i = 0; i < 2; i++) { // what waited to be sent at the first is sent before the second
-                peer.message(Wire.DATA, 0, 0, (byte) 1);
-                assertThat(peer.next().type).isEqualTo(TcpFrame.ACKNOWLEDGEMENT);
-            }
-            peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = TcpFrame.MAX_READS);
-            peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
-            peer.write(new byte[8]);
-            assertThat(peer.next().type).isEqualTo(TcpFrame.READ);
+        TcpPeer peer = opened();
+        for (int i = 0; i < TcpFrame.MAX_READS; i++) {
+            channel.tryWrite(local, remote);
         }
+        for (int i = 0; i < TcpFrame.MAX_READS + 1; i++) {
+            channel.tryRead(local, remote);
+        }
+        for (int i = 0; i < TcpFrame.MAX_READS; i++) {
+            peer.await(TcpFrame.READ);
+        }
+        for (int i = 0; i < 2; i++) { // what waited to be sent at the first is sent before the second
+            peer.message(Wire.DATA, 0, 0, (byte) 1);
+            assertThat(peer.next().type).isEqualTo(TcpFrame.ACKNOWLEDGEMENT);
+        }
+        peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = TcpFrame.MAX_READS);
+        peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
+        peer.write(new byte[8]);
+        assertThat(peer.next().type).isEqualTo(TcpFrame.READ);
     }
 
     /** A node's thread may be busy. */
     @Test
     void greetingIsAcknowledgedBeforeTheProgramMakesProgress() throws Exception {
         use(NodePair.SMALL.progress(NodeOptions.Progress.CALLER));
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            assertThat(peer.next().type).isEqualTo(TcpFrame.ACKNOWLEDGEMENT);
-        }
+        TcpPeer peer = greets();
+        assertThat(peer.next().type).isEqualTo(TcpFrame.ACKNOWLEDGEMENT);
     }
 
     @Test
     void requestBehindALieIsNotCarriedOut() throws Exception {
-        nodes.server.export("table", table, AccessFlag.REMOTE_WRITE);
-        try (TcpPeer peer = greeted()) {
-            RemoteMemory memory = lookUp(peer);
-            peer.atOnce(all -> {
-                all.frame(TcpFrame.DENIAL + 1, frame -> {});
-                all.frame(TcpFrame.WRITE, frame -> name(frame, memory, 1));
-                all.write((byte) 1);
-            });
-            assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
-            peer.awaitGoodbye();
-        }
+        TcpPeer peer = finds(AccessFlag.REMOTE_WRITE);
+        peer.atOnce(all -> {
+            all.frame(TcpFrame.DENIAL + 1, frame -> {});
+            all.frame(TcpFrame.WRITE, frame -> name(frame, memory, 1));
+            all.write((byte) 1);
+        });
+        assertThat(awaitEnd(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
+        peer.awaitGoodbye();
         assertThat(table.get(ValueLayout.JAVA_BYTE, 0)).isZero();
     }
 
@@ -460,19 +421,17 @@ class TcpRequestTest extends TcpTest {
     @Test
     void peerThatReadsLateGetsAllAcknowledgements() throws Exception {
         int count = 20_000;
-        TcpPeer small = new TcpPeer(nodes.server.address(), null, 2048);
-        try (small) {
-            small.greet(WINDOW);
-            nodes.server.accept(DEADLINE);
-            small.await(TcpFrame.SEND);
-            for (int i = 0; i < count; i++) {
-                small.frame(TcpFrame.WRITE, frame -> {});
-            }
-            int acknowledged = 0;
-            while (acknowledged < count) {
-                acknowledged += small.await(TcpFrame.ACKNOWLEDGEMENT).number;
-            }
-            assertThat(acknowledged).isEqualTo(count);
+        TcpPeer small = leavesLater(new TcpPeer(nodes.server.address(), null, 2048));
+        small.greet(WINDOW);
+        nodes.server.accept(DEADLINE);
+        small.await(TcpFrame.SEND);
+        for (int i = 0; i < count; i++) {
+            small.frame(TcpFrame.WRITE, frame -> {});
         }
+        int acknowledged = 0;
+        while (acknowledged < count) {
+            acknowledged += small.await(TcpFrame.ACKNOWLEDGEMENT).number;
+        }
+        assertThat(acknowledged).isEqualTo(count);
     }
 }

@@ -4,6 +4,7 @@ import static dev.verbena.net.NodePair.OWN;
 import static dev.verbena.net.NodePair.SMALL;
 import static dev.verbena.net.NodePair.end;
 import static dev.verbena.net.NodePair.endOf;
+import static dev.verbena.net.NodePair.failure;
 import static dev.verbena.net.NodePair.hold;
 import static dev.verbena.net.NodePair.letGo;
 import static dev.verbena.net.NodePair.receive;
@@ -20,6 +21,7 @@ import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.OtherThread;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.MemoryRegion;
@@ -32,7 +34,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Future;
-import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -49,18 +51,34 @@ class QuietAdapterTest extends ConnectedTest {
     private static final int WINDOW = SMALL.window();
     private static final int NO_MEMORY = 12;
 
-    /** The channel of the peer that has come last. */
+    /** The peer that {@link #greeted} has connected, and its channel. */
+    private RawPeer peer;
+
     private Channel channel;
 
     /** Opens nodes, and has a peer greet the server, which has accepted it. */
-    private RawPeer greeted(NodeOptions ofServer) throws Exception {
+    private void greeted(NodeOptions ofServer) throws Exception {
         pair(SMALL, ofServer);
-        RawPeer peer = RawPeer.greeted(nodes.server.address(), WINDOW);
+        peer = RawPeer.greeted(nodes.server.address(), WINDOW);
         channel = nodes.server.accept(DEADLINE);
-        return peer;
     }
 
-    private static void assertNoMemory(ChannelException told) {
+    @AfterEach
+    void leave() {
+        if (peer != null) {
+            peer.close();
+        }
+    }
+
+    /** Has messages of the peer arrive. */
+    private void exchange(int messages) throws Exception {
+        for (int i = 0; i < messages; i++) {
+            peer.send(Wire.DATA, 0, 0, 8);
+            channel.receive(DEADLINE).close();
+        }
+    }
+
+    private static void assertNoMemory(Throwable told) {
         assertThat(told)
                 .rootCause()
                 .isInstanceOfSatisfying(
@@ -68,10 +86,12 @@ class QuietAdapterTest extends ConnectedTest {
     }
 
     /** Starts a thread, and waits until it waits. */
-    private static Thread parked(Runnable work) {
-        Thread thread = Thread.ofPlatform().daemon().start(work);
-        Await.until("the thread waits", () -> Await.isAsleep(thread) || thread.getState() == Thread.State.TERMINATED);
-        return thread;
+    private static OtherThread<?> parked(NodePair.Step work) {
+        return OtherThread.start(() -> {
+                    work.run();
+                    return null;
+                })
+                .asleep();
     }
 
     @Test
@@ -81,9 +101,7 @@ class QuietAdapterTest extends ConnectedTest {
         send(ends.client(), 1);
         new NodeClock(nodes.client)
                 .passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
-        ChannelException told = endOf(ends.client());
-        assertThat(told.reason()).isEqualTo(EndReason.LOST);
-        assertThat(told).hasMessageContaining("acknowledged nothing");
+        assertThat(endOf(ends.client(), EndReason.LOST)).hasMessageContaining("acknowledged nothing");
         ends.client().close(); // waits for nothing
     }
 
@@ -110,86 +128,59 @@ class QuietAdapterTest extends ConnectedTest {
         }
     }
 
-    @Test
-    void closeAfterThePeersGoodbyeWaitsForNoAcknowledgement() throws Exception {
-        NodeOptions options = SMALL.alive(ALIVE).closeTimeout(VERY_LONG);
-        try (RawPeer peer = greeted(options)) {
-            hold(channel);
-            peer.send(Wire.GOODBYE, 0, 0);
-            assertThat(endOf(channel).reason()).isEqualTo(EndReason.CLOSED_BY_PEER);
-            closeLater(nodes.server, channel, TWICE_ALIVE);
-        }
-    }
-
-    /** Closes a channel, which waits until a time is over. */
-    private static void closeLater(Node node, Channel channel, Duration time) throws Exception {
-        FutureTask<?> closing = new FutureTask<>(channel::close, null);
-        parked(closing);
-        new NodeClock(node).passUntil("it is closed", time, closing::isDone);
-        end(closing);
-    }
-
-    @Test
-    void closeAfterALieWaitsASecondForTheAcknowledgementOfTheGoodbye() throws Exception {
-        try (RawPeer peer = greeted(PATIENT)) {
-            hold(channel);
-            peer.send(15, 0, 0);
-            assertThat(endOf(channel).reason()).isEqualTo(EndReason.PROTOCOL_ERROR);
-            closeLater(nodes.server, channel, Duration.ofSeconds(1));
-        }
+    @ParameterizedTest(name = "the peer has lied: {0}")
+    @ValueSource(booleans = {false, true})
+    void closeAfterTheEndWaitsForNoAcknowledgementForLong(boolean lied) throws Exception {
+        greeted(lied ? PATIENT : SMALL.alive(ALIVE).closeTimeout(VERY_LONG));
+        hold(channel);
+        peer.send(lied ? 15 : Wire.GOODBYE, 0, 0);
+        endOf(channel, lied ? EndReason.PROTOCOL_ERROR : EndReason.CLOSED_BY_PEER);
+        OtherThread<?> closing = parked(channel::close);
+        Duration longest = lied ? Duration.ofSeconds(1) : TWICE_ALIVE;
+        new NodeClock(nodes.server).passUntil("it is closed", longest, closing::isDone);
+        closing.join();
     }
 
     /** The send queue has room for all messages under way, three grants and the goodbye, and no more. */
     @Test
     void goodbyeHasRoomInAFullSendQueue() throws Exception {
         NodeOptions tight = SMALL.sends(1).calls(0).operations(0).closeTimeout(SHORT);
-        try (RawPeer peer = greeted(tight)) {
-            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.GREETING, 0, 0, Wire.GREETING_BYTES));
-            hold(channel);
-            send(channel, 1);
-            for (int i = 0; i < 2 * WINDOW + 2; i++) {
-                peer.send(Wire.DATA, 0, 0, 8);
-                channel.receive(DEADLINE).close();
-            }
-            assertThat(channel.toString()).contains("4 under way");
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(channel::close)
-                    .withMessageContaining("has not said goodbye");
-        }
+        greeted(tight);
+        assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.GREETING, 0, 0, Wire.GREETING_BYTES));
+        hold(channel);
+        send(channel, 1);
+        exchange(2 * WINDOW + 2);
+        assertThat(channel.toString()).contains("4 under way");
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(channel::close)
+                .withMessageContaining("has not said goodbye");
     }
 
     @Test
     void grantsThatWereHeldBackAreMadeUpFor() throws Exception {
-        try (RawPeer peer = greeted(SMALL)) {
-            peer.awaitMessage();
-            hold(channel);
-            for (int i = 0; i < 2 * WINDOW + 2; i++) {
-                peer.send(Wire.DATA, 0, 0, 8);
-                channel.receive(DEADLINE).close();
-            }
-            letGo(channel);
-            for (int granted : new int[] {2, 2, 2, 4}) {
-                assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.GRANT, granted, 0, 0));
-            }
-            send(channel, 1);
-            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 0, 0, Long.BYTES));
-            peer.send(Wire.DATA, 0, 0, 8);
-            channel.receive(DEADLINE).close();
-            send(channel, 2);
-            assertThat(peer.awaitMessage()).as("with a credit").isEqualTo(new RawPeer.Got(Wire.DATA, 1, 0, Long.BYTES));
+        greeted(SMALL);
+        peer.awaitMessage();
+        hold(channel);
+        exchange(2 * WINDOW + 2);
+        letGo(channel);
+        for (int granted : new int[] {2, 2, 2, 4}) {
+            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.GRANT, granted, 0, 0));
         }
+        send(channel, 1);
+        assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 0, 0, Long.BYTES));
+        exchange(1);
+        send(channel, 2);
+        assertThat(peer.awaitMessage()).as("with a credit").isEqualTo(new RawPeer.Got(Wire.DATA, 1, 0, Long.BYTES));
     }
 
     @Test
     void closeThatCanNotPostItsGoodbyeSaysWhy() throws Exception {
         use(SMALL.closeTimeout(VERY_LONG), SMALL);
         Fenced.fail("ibv_post_send", 1, NO_MEMORY);
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(ends.client()::close)
-                .withMessageContaining("The goodbye could not be posted")
-                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.FAILED))
+        assertThat(failure(EndReason.FAILED, ends.client()::close))
+                .hasMessageContaining("The goodbye could not be posted")
                 .satisfies(QuietAdapterTest::assertNoMemory);
-        assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
+        endOf(ends.server(), EndReason.LOST);
     }
 
     @Test
@@ -198,8 +189,8 @@ class QuietAdapterTest extends ConnectedTest {
         long posted = Fenced.calls("ibv_post_send");
         ends.client().session().end(EndReason.DEVICE_REMOVED, "", null);
         assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
-        assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.DEVICE_REMOVED);
-        assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
+        endOf(ends.client(), EndReason.DEVICE_REMOVED);
+        endOf(ends.server(), EndReason.LOST);
         assertThat(ends.server().toString()).endsWith("(ended: LOST)");
     }
 
@@ -210,10 +201,8 @@ class QuietAdapterTest extends ConnectedTest {
         Fenced.fail("ibv_post_send", 1, NO_MEMORY);
         new NodeClock(nodes.client)
                 .passUntil("it has ended", TWICE_ALIVE, () -> !ends.client().isOpen());
-        ChannelException told = endOf(ends.client());
-        assertThat(told.reason()).isEqualTo(EndReason.FAILED);
-        assertThat(told).hasMessageContaining("sign of life");
-        assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.LOST);
+        assertThat(endOf(ends.client(), EndReason.FAILED)).hasMessageContaining("sign of life");
+        endOf(ends.server(), EndReason.LOST);
     }
 
     /** The program's threads and the node's thread post in turns. */
@@ -238,10 +227,8 @@ class QuietAdapterTest extends ConnectedTest {
         Message received = ends.server().receive(DEADLINE);
         Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
         received.close();
-        ChannelException told = endOf(ends.server());
-        assertThat(told.reason()).isEqualTo(EndReason.FAILED);
-        assertThat(told).hasMessageContaining("A request could not be posted");
-        assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.PEER_FAILED);
+        assertThat(endOf(ends.server(), EndReason.FAILED)).hasMessageContaining("A request could not be posted");
+        endOf(ends.client(), EndReason.PEER_FAILED);
         NodePair.Ends next = nodes.connect();
         send(next.client(), 2);
         assertThat(receive(next.server())).isEqualTo(2);
@@ -261,53 +248,48 @@ class QuietAdapterTest extends ConnectedTest {
         Await.until("all is quiet", () -> ends.client().toString().contains(" 0 under way"));
         Fenced.fail("ibv_post_send", 1, NO_MEMORY);
         received.close();
-        assertThat(endOf(ends.server()).reason()).isEqualTo(EndReason.FAILED);
-        assertThat(endOf(ends.client()).reason()).isEqualTo(EndReason.LOST);
+        endOf(ends.server(), EndReason.FAILED);
+        endOf(ends.client(), EndReason.LOST);
         assertThat(nodes.client.attacks().tampered()).isZero();
     }
 
     @Test
     void grantWhoseReceiveCanNotBePostedAgainEndsTheChannelOnly() throws Exception {
-        try (RawPeer peer = greeted(SMALL)) {
-            send(channel, 1);
-            Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
-            peer.send(Wire.GRANT, 1, 0);
-            ChannelException told = endOf(channel);
-            assertThat(told.reason()).isEqualTo(EndReason.FAILED);
-            assertNoMemory(told);
-            assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PEER_FAILED.code);
-        }
+        greeted(SMALL);
+        send(channel, 1);
+        Fenced.fail("ibv_post_recv", 1, NO_MEMORY);
+        peer.send(Wire.GRANT, 1, 0);
+        assertNoMemory(endOf(channel, EndReason.FAILED));
+        assertThat(peer.awaitGoodbye()).isEqualTo(EndReason.PEER_FAILED.code);
     }
 
     @Test
     void interruptedCloseSaysSo() throws Exception {
-        try (RawPeer peer = greeted(SMALL.closeTimeout(VERY_LONG))) {
-            Thread.currentThread().interrupt();
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(channel::close)
-                    .withMessageContaining("was interrupted before the peer's goodbye");
-            assertThat(Thread.interrupted()).isTrue();
-            assertThat(peer.awaitGoodbye()).isZero();
-        }
+        greeted(SMALL.closeTimeout(VERY_LONG));
+        Thread.currentThread().interrupt();
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(channel::close)
+                .withMessageContaining("was interrupted before the peer's goodbye");
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(peer.awaitGoodbye()).isZero();
     }
 
     /** A request waits until a buffer for its reply is free, and the thread that receives is woken then. */
     @Test
     void requestWaitsUntilAnEarlierReplyIsAcknowledged() throws Exception {
-        try (RawPeer peer = greeted(SMALL.calls(1))) {
-            hold(channel);
-            peer.send(Wire.CALL, 0, 0, 8);
-            try (Message request = channel.receive(DEADLINE)) {
-                request.reply().length(0).send();
-            }
-            peer.send(Wire.CALL, 0, 0, 8);
-            FutureTask<Message> second = new FutureTask<>(() -> channel.receive(DEADLINE));
-            Thread waiting = parked(second);
-            assertThat(channel.pollReceive()).isNull();
-            assertThat(waiting.isAlive()).isTrue();
-            letGo(channel);
-            assertThat(end(second).isRequest()).isTrue();
+        greeted(SMALL.calls(1));
+        hold(channel);
+        peer.send(Wire.CALL, 0, 0, 8);
+        try (Message request = channel.receive(DEADLINE)) {
+            request.reply().length(0).send();
         }
+        peer.send(Wire.CALL, 0, 0, 8);
+        OtherThread<Message> second =
+                OtherThread.start(() -> channel.receive(DEADLINE)).asleep();
+        assertThat(channel.pollReceive()).isNull();
+        assertThat(second.isDone()).isFalse();
+        letGo(channel);
+        assertThat(second.join().isRequest()).isTrue();
     }
 
     @Test
@@ -367,10 +349,8 @@ class QuietAdapterTest extends ConnectedTest {
         RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
         hold(client);
         long ticket = client.tryFetchAndAdd(at, 1);
-        ends.client().session().end(EndReason.LOST, "on purpose", null);
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> client.isDone(ticket))
-                .withMessageContaining("on purpose");
+        client.session().end(EndReason.LOST, "on purpose", null);
+        assertThat(failure(EndReason.LOST, () -> client.isDone(ticket))).hasMessageContaining("on purpose");
     }
 
     /** Results of atomics have memory of their own for each number. */
@@ -397,10 +377,10 @@ class QuietAdapterTest extends ConnectedTest {
         hold(ends.server());
         Future<RemoteMemory> asked = nodes.start(() -> ends.client().remote("table", DEADLINE));
         Await.until("binding and reply", () -> ends.server().toString().contains(" 2 under way"));
-        Thread closer = parked(export::close);
-        assertThat(closer.isAlive()).isTrue();
+        OtherThread<?> closer = parked(export::close);
+        assertThat(closer.isDone()).isFalse();
         letGo(ends.server());
-        Await.end(closer);
+        closer.join();
         end(asked);
         Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
         send(ends.client(), 3);
@@ -414,17 +394,16 @@ class QuietAdapterTest extends ConnectedTest {
             use(SMALL);
             byte[] data = new byte[size];
             data[size - 1] = 7;
-            Future<?> offered =
-                    nodes.run(() -> ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
+            Future<Void> offered = nodes.offer(ends.client(), data);
             Transfer transfer = offeredTo(ends.server());
             Await.until("all is quiet", () -> ends.server().toString().contains(" 0 under way"));
             hold(ends.server());
             byte[] target = new byte[size];
-            Thread accepting = parked(() -> accept(transfer, target));
+            OtherThread<?> accepting = parked(() -> transfer.accept(MemorySegment.ofArray(target), DEADLINE));
             assertThat(ends.server().toString())
                     .contains((size == 1 ? " 1" : " " + TransferMemory.PIECES) + " under way");
             letGo(ends.server());
-            Await.end(accepting);
+            accepting.join();
             end(offered);
             assertThat(target[size - 1]).isEqualTo((byte) 7);
         }
@@ -436,25 +415,14 @@ class QuietAdapterTest extends ConnectedTest {
         }
     }
 
-    private static void accept(Transfer transfer, byte[] target) {
-        try {
-            transfer.accept(MemorySegment.ofArray(target), DEADLINE);
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
-    }
-
     @Test
     void transferThatIsGivenUpEndsTheChannel() throws Exception {
-        Future<?> offered =
-                nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[100]), new byte[0], DEADLINE));
+        Future<Void> offered = nodes.offer(ends.client(), new byte[100]);
         Transfer transfer = offeredTo(ends.server());
         hold(ends.server());
         assertThatExceptionOfType(VerbsTimeoutException.class)
                 .isThrownBy(() -> transfer.accept(MemorySegment.ofArray(new byte[100]), SHORT));
-        ChannelException told = endOf(ends.server());
-        assertThat(told.reason()).isEqualTo(EndReason.FAILED);
-        assertThat(told).hasMessageContaining("A transfer was given up");
+        assertThat(endOf(ends.server(), EndReason.FAILED)).hasMessageContaining("A transfer was given up");
         letGo(ends.server());
         assertThat(offered).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(ChannelException.class);
     }
@@ -462,14 +430,13 @@ class QuietAdapterTest extends ConnectedTest {
     /** Two threads close at once: the node waits for the one that closes a channel. */
     @Test
     void nodeWaitsForThreadsThatCloseItsChannels() throws Exception {
-        try (RawPeer peer = greeted(SMALL.closeTimeout(Duration.ofMillis(300)))) {
-            Thread closer = parked(
-                    () -> assertThatExceptionOfType(ChannelException.class).isThrownBy(channel::close));
-            nodes.server.close();
-            assertThat(channel.isOpen()).isFalse();
-            Await.end(closer);
-            assertThat(peer.awaitGoodbye()).isZero();
-        }
+        greeted(SMALL.closeTimeout(Duration.ofMillis(300)));
+        OtherThread<?> closer =
+                parked(() -> assertThatExceptionOfType(ChannelException.class).isThrownBy(channel::close));
+        nodes.server.close();
+        assertThat(channel.isOpen()).isFalse();
+        closer.join();
+        assertThat(peer.awaitGoodbye()).isZero();
     }
 
     @Test
@@ -486,8 +453,7 @@ class QuietAdapterTest extends ConnectedTest {
     @Test
     void memoryOfATransferThatCanNotBeFreedIsFreedLater() throws Exception {
         int live = Fenced.liveObjects();
-        Future<?> offered =
-                nodes.run(() -> ends.client().offer(MemorySegment.ofArray(new byte[1 << 16]), new byte[0], DEADLINE));
+        Future<Void> offered = nodes.offer(ends.client(), new byte[1 << 16]);
         try (Message message = ends.server().receive(DEADLINE);
                 Transfer transfer = message.transfer()) {
             Fenced.fail("ibv_dereg_mr", 1, 16);
@@ -517,11 +483,11 @@ class QuietAdapterTest extends ConnectedTest {
         RemoteMemory at = client.remote("table", DEADLINE).slice(0, 8);
         long first = client.tryFetchAndAdd(at, 4);
         Await.until("it is done", () -> client.isDone(first));
-        FutureTask<Long> second = new FutureTask<>(() -> client.fetchAndAdd(at, 1, DEADLINE));
-        Thread waiting = parked(second);
-        assertThat(waiting.isAlive()).isTrue();
+        OtherThread<Long> second =
+                OtherThread.start(() -> client.fetchAndAdd(at, 1, DEADLINE)).asleep();
+        assertThat(second.isDone()).isFalse();
         assertThat(client.await(first, DEADLINE)).isZero();
-        assertThat(end(second)).isEqualTo(4);
+        assertThat(second.join()).isEqualTo(4);
     }
 
     /** The program has all operations for itself: a transfer waits for one, and reads piece by piece. */
@@ -534,55 +500,49 @@ class QuietAdapterTest extends ConnectedTest {
         RemoteMemory at = server.remote("table", DEADLINE).slice(0, 8);
         byte[] data = new byte[size];
         new Random(7).nextBytes(data);
-        Future<?> offered = nodes.run(() -> ends.client().offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
+        Future<Void> offered = nodes.offer(ends.client(), data);
         Transfer transfer = offeredTo(server);
         long ticket = server.tryFetchAndAdd(at, 4);
         Await.until("it is done", () -> server.isDone(ticket));
         byte[] target = new byte[size];
-        Thread accepting = parked(() -> accept(transfer, target));
-        assertThat(accepting.isAlive()).isTrue();
+        OtherThread<?> accepting = parked(() -> transfer.accept(MemorySegment.ofArray(target), DEADLINE));
+        assertThat(accepting.isDone()).isFalse();
         assertThat(server.await(ticket, DEADLINE)).isZero();
-        Await.end(accepting);
+        accepting.join();
         end(offered);
         assertThat(target).isEqualTo(data);
     }
 
     @Test
     void questionsForExportsWaitUntilAnEarlierReplyIsAcknowledged() throws Exception {
-        try (RawPeer peer = greeted(SMALL.calls(1))) {
-            hold(channel);
-            peer.send(Wire.LOOKUP, 0, 0, 3);
-            Await.until("the reply", () -> channel.toString().contains(" 1 under way"));
-            peer.send(Wire.LOOKUP, 0, 0, 3);
-            Await.until("both have come", () -> nodes.server.statistics().received() == 2);
-            assertThat(channel.toString()).contains(" 1 under way");
-            letGo(channel);
-            assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
-            assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
-        }
+        greeted(SMALL.calls(1));
+        hold(channel);
+        peer.send(Wire.LOOKUP, 0, 0, 3);
+        Await.until("the reply", () -> channel.toString().contains(" 1 under way"));
+        peer.send(Wire.LOOKUP, 0, 0, 3);
+        Await.until("both have come", () -> nodes.server.statistics().received() == 2);
+        assertThat(channel.toString()).contains(" 1 under way");
+        letGo(channel);
+        assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
+        assertThat(peer.awaitReply()).isEqualTo(Wire.FAULT);
     }
 
     @Test
     void creditsOfAMessageThatDriverRefusesGoWithTheNext() throws Exception {
-        try (RawPeer peer = greeted(SMALL)) {
-            peer.awaitMessage();
-            peer.send(Wire.DATA, 0, 0, 8);
-            channel.receive(DEADLINE).close();
-            Message message = channel.message(DEADLINE).length(3);
-            Fenced.fail("ibv_post_send", 1, NO_MEMORY);
-            assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> channel.trySend(message));
-            assertThat(channel.trySend(message)).isTrue();
-            assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 1, 0, 3));
-            for (int i = 0; i < WINDOW; i++) { // all credits are the peer's again
-                peer.send(Wire.DATA, 0, 0, 8);
-                channel.receive(DEADLINE).close();
-            }
-            assertThat(channel.isOpen()).isTrue();
-        }
+        greeted(SMALL);
+        peer.awaitMessage();
+        exchange(1);
+        Message message = channel.message(DEADLINE).length(3);
+        Fenced.fail("ibv_post_send", 1, NO_MEMORY);
+        assertThatExceptionOfType(VerbsException.class).isThrownBy(() -> channel.trySend(message));
+        assertThat(channel.trySend(message)).isTrue();
+        assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 1, 0, 3));
+        exchange(WINDOW); // all credits are the peer's again
+        assertThat(channel.isOpen()).isTrue();
     }
 
     /** Ends the connection of a peer from one side or the other. */
-    private static void lose(boolean disconnects, RawPeer peer, QueuePair pair) {
+    private void lose(boolean disconnects, QueuePair pair) {
         if (disconnects) {
             peer.close();
         } else {
@@ -594,62 +554,54 @@ class QuietAdapterTest extends ConnectedTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void closeIsOrderlyIfThePeerLeavesAfterItsGoodbye(boolean disconnects) throws Exception {
-        try (RawPeer peer = greeted(PATIENT)) {
-            QueuePair pair = channel.queuePair();
-            hold(channel);
-            FutureTask<?> closing = new FutureTask<>(channel::close, null);
-            parked(closing);
-            peer.send(Wire.GOODBYE, 0, 0);
-            lose(disconnects, peer, pair);
-            end(closing);
-        }
+        greeted(PATIENT);
+        QueuePair pair = channel.queuePair();
+        hold(channel);
+        OtherThread<?> closing = parked(channel::close);
+        peer.send(Wire.GOODBYE, 0, 0);
+        lose(disconnects, pair);
+        closing.join();
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void closeIsNotOrderlyIfThePeerLeavesWithoutGoodbye(boolean disconnects) throws Exception {
-        try (RawPeer peer = greeted(PATIENT)) {
-            QueuePair pair = channel.queuePair();
-            FutureTask<?> closing = new FutureTask<>(channel::close, null);
-            parked(closing);
-            lose(disconnects, peer, pair);
-            assertThat(closing)
-                    .failsWithin(DEADLINE)
-                    .withThrowableThat()
-                    .withCauseInstanceOf(ChannelException.class)
-                    .withMessageContaining(disconnects ? "reports its end" : "were flushed");
-        }
+        greeted(PATIENT);
+        QueuePair pair = channel.queuePair();
+        OtherThread<?> closing = parked(channel::close);
+        lose(disconnects, pair);
+        assertThat(closing.failure())
+                .isInstanceOf(ChannelException.class)
+                .hasMessageContaining(disconnects ? "reports its end" : "were flushed");
     }
 
     /** A channel that is lost sends nothing more, and its close waits for nothing. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void lostChannelSendsNothingMore(boolean disconnects) throws Exception {
-        try (RawPeer peer = greeted(PATIENT)) {
-            assertThat(channel.isOpen()).isTrue();
-            long posted = Fenced.calls("ibv_post_send");
-            lose(disconnects, peer, channel.queuePair());
-            assertThat(endOf(channel).reason()).isEqualTo(EndReason.LOST);
-            channel.close();
-            assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
-        }
+        greeted(PATIENT);
+        assertThat(channel.isOpen()).isTrue();
+        long posted = Fenced.calls("ibv_post_send");
+        lose(disconnects, channel.queuePair());
+        endOf(channel, EndReason.LOST);
+        channel.close();
+        assertThat(Fenced.calls("ibv_post_send")).isEqualTo(posted);
     }
 
     /** The failure to free the channel is told, and the end of the connection with it. */
     @Test
     void closeTellsBothFailures() throws Exception {
-        try (RawPeer peer = greeted(SMALL.closeTimeout(SHORT))) {
-            Fenced.fail("ibv_dereg_mr", 1, 16);
-            assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(channel::close)
-                    .withMessageContaining("ibv_dereg_mr")
-                    .satisfies(told -> assertThat(told.getSuppressed())
-                            .singleElement()
-                            .isInstanceOfSatisfying(
-                                    ChannelException.class,
-                                    lost -> assertThat(lost.reason()).isEqualTo(EndReason.LOST)));
-            assertThat(peer.awaitGoodbye()).isZero();
-        }
+        greeted(SMALL.closeTimeout(SHORT));
+        Fenced.fail("ibv_dereg_mr", 1, 16);
+        assertThatExceptionOfType(VerbsException.class)
+                .isThrownBy(channel::close)
+                .withMessageContaining("ibv_dereg_mr")
+                .satisfies(told -> assertThat(told.getSuppressed())
+                        .singleElement()
+                        .isInstanceOfSatisfying(
+                                ChannelException.class,
+                                lost -> assertThat(lost.reason()).isEqualTo(EndReason.LOST)));
+        assertThat(peer.awaitGoodbye()).isZero();
     }
 
     /** A channel has as many receives as its options say: one for each message that the peer may send at once. */

@@ -10,6 +10,7 @@ import dev.verbena.internal.link.TcpStream;
 import dev.verbena.internal.link.Ways;
 import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.internal.wire.Wire;
+import dev.verbena.support.Await;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
@@ -20,7 +21,6 @@ import java.net.SocketTimeoutException;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -42,6 +42,9 @@ class TcpStreamTest {
     private Session session;
     private TcpStream stream;
 
+    /** The peer that {@link #accept} has connected. */
+    private TcpPeer peer;
+
     @BeforeEach
     void listen() throws IOException {
         listener = ServerSocketChannel.open().bind(OWN);
@@ -50,6 +53,9 @@ class TcpStreamTest {
 
     @AfterEach
     void close() throws IOException {
+        if (peer != null) {
+            peer.close();
+        }
         listener.close();
         engine.close();
     }
@@ -72,17 +78,13 @@ class TcpStreamTest {
         carrier.poll();
     }
 
-    private void turnUntil(String what, Condition condition) throws IOException {
+    private void turnUntil(String what, Await.Condition condition) throws Exception {
         long end = System.nanoTime() + DEADLINE.toNanos();
         turn();
         while (!condition.holds()) {
             assertThat(System.nanoTime() - end).as("waited in vain: %s", what).isNegative();
             turn();
         }
-    }
-
-    private interface Condition {
-        boolean holds() throws IOException;
     }
 
     private InetSocketAddress listening() throws IOException {
@@ -101,12 +103,8 @@ class TcpStreamTest {
     }
 
     /** Connects a channel to the listener, which has got this side's first bytes. */
-    private SocketChannel connect(boolean asks) throws IOException {
-        return connect(engine.enterToConnect(listening()), asks);
-    }
-
-    private SocketChannel connect(Session made, boolean asks) throws IOException {
-        begin(made, asks);
+    private SocketChannel connect(boolean asks) throws Exception {
+        begin(listening(), asks);
         turn();
         SocketChannel accepted = listener.accept();
         turnUntil(
@@ -117,8 +115,8 @@ class TcpStreamTest {
     }
 
     /** Connects a peer, whose channel is open. The node has no request under way. */
-    private TcpPeer accept() throws IOException {
-        TcpPeer peer = new TcpPeer(engine.address);
+    private void accept() throws Exception {
+        peer = new TcpPeer(engine.address);
         peer.greet(TcpTest.WINDOW);
         turnUntil("the channel is open", () -> {
             Channel channel = engine.takeAccepted();
@@ -130,11 +128,18 @@ class TcpStreamTest {
         peer.await(TcpFrame.SEND);
         peer.frame(TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = 1);
         turnUntil("the greeting is acknowledged", () -> session.toString().contains(" 0 under way"));
-        return peer;
+    }
+
+    /** Writes to the peer as much as the socket takes. */
+    private LocalMemory write(int size) throws IOException {
+        LocalMemory local = memory(size);
+        session.channel.tryWrite(local, new RemoteMemory(8, 1, size));
+        turn();
+        return local;
     }
 
     /** Reads from a peer, of whose answer the first byte has come. Returns the memory. */
-    private LocalMemory beginLargeRead(TcpPeer peer) throws IOException {
+    private LocalMemory beginLargeRead() throws Exception {
         LocalMemory local = memory(LARGE);
         session.channel.tryRead(local, new RemoteMemory(8, 1, LARGE));
         turn();
@@ -196,7 +201,8 @@ class TcpStreamTest {
 
     @Test
     void connectionThatThePeerClosesIsClosed() throws Exception {
-        accept().close();
+        accept();
+        peer.close();
         turnUntil("the end has come", () -> session.cause() != null);
         assertThat(session.cause()).hasMessageContaining("The peer has closed the connection");
         assertThat(isClosed()).isTrue();
@@ -205,122 +211,96 @@ class TcpStreamTest {
     /** A connection that is closed loses what the peer has not read. */
     @Test
     void connectionThatIsLeftStaysForASecond() throws Exception {
-        try (TcpPeer peer = accept()) {
-            long before = System.nanoTime();
-            stream.disconnect();
-            turn();
-            long after = System.nanoTime();
-            assertThat(stream.hasLeft(before + 1_000_000_000)).isFalse();
-            peer.awaitEnd();
-            stream.disconnect(); // changes nothing
-            turn();
-            assertThat(stream.hasLeft(after + 1_000_000_001)).isTrue();
-        }
-    }
-
-    @Test
-    void connectionThatIsLeftIsClosedThoughThePeerStays() throws Exception {
-        try (TcpPeer peer = accept()) {
-            stream.disconnect();
-            turn();
-            carrier.tick(System.nanoTime() + Duration.ofSeconds(2).toNanos());
-            turnUntil("the peer's connection is reset", () -> {
-                try {
-                    peer.write((byte) 0);
-                    return false;
-                } catch (IOException reset) {
-                    return true;
-                }
-            });
-        }
+        accept();
+        long before = System.nanoTime();
+        stream.disconnect();
+        turn();
+        long after = System.nanoTime();
+        assertThat(stream.hasLeft(before + 1_000_000_000)).isFalse();
+        peer.awaitEnd();
+        stream.disconnect(); // changes nothing
+        turn();
+        assertThat(stream.hasLeft(after + 1_000_000_001)).isTrue();
     }
 
     @Test
     void requestThatHasBegunIsSentWholeAndNoOther() throws Exception {
-        try (TcpPeer peer = accept()) {
-            LocalMemory large = memory(LARGE);
-            session.channel.tryWrite(large, new RemoteMemory(8, 1, LARGE));
-            turn();
-            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
-            stream.disconnect();
-            turn();
-            peer.socket.setSoTimeout(1);
-            long[] came = {0};
-            byte[] part = new byte[1 << 16];
-            turnUntil("this side has ended", () -> {
-                try {
-                    int found = peer.socket.getInputStream().read(part);
-                    came[0] += Math.max(found, 0);
-                    return found < 0;
-                } catch (SocketTimeoutException later) {
-                    return false;
-                }
-            });
-            assertThat(came[0]).isEqualTo(TcpFrame.BYTES + LARGE);
-        }
+        accept();
+        write(LARGE);
+        session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+        stream.disconnect();
+        turn();
+        peer.socket.setSoTimeout(1);
+        long[] came = {0};
+        byte[] part = new byte[1 << 16];
+        turnUntil("this side has ended", () -> {
+            try {
+                int found = peer.socket.getInputStream().read(part);
+                came[0] += Math.max(found, 0);
+                return found < 0;
+            } catch (SocketTimeoutException later) {
+                return false;
+            }
+        });
+        assertThat(came[0]).isEqualTo(TcpFrame.BYTES + LARGE);
     }
 
     @Test
     void dataThatComesAfterTheEndChangesNoMemory() throws Exception {
-        try (TcpPeer peer = accept()) {
-            LocalMemory local = beginLargeRead(peer);
-            stream.disconnect();
-            turn();
-            peer.write((byte) 2);
-            turn();
-            assertThat(local.segment().get(ValueLayout.JAVA_BYTE, 1)).isZero();
-        }
+        accept();
+        LocalMemory local = beginLargeRead();
+        stream.disconnect();
+        turn();
+        peer.write((byte) 2);
+        turn();
+        assertThat(local.segment().get(ValueLayout.JAVA_BYTE, 1)).isZero();
     }
 
     @Test
     void requestThatWasPostedBeforeTheNodeClosedIsSent() throws Exception {
-        try (TcpPeer peer = accept()) {
-            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
-            carrier.close();
-            assertThat(peer.await(TcpFrame.WRITE).length).isEqualTo(8);
-            peer.awaitEnd();
-        }
+        accept();
+        session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
+        carrier.close();
+        assertThat(peer.await(TcpFrame.WRITE).length).isEqualTo(8);
+        peer.awaitEnd();
     }
 
     @Test
     void messageIntoMemoryThatIsGoneIsDropped() throws Exception {
-        try (TcpPeer peer = accept()) {
-            peer.frame(TcpFrame.SEND, frame -> {
-                frame.length = Wire.HEADER_BYTES + 8;
-            });
-            turn();
-            peer.write(new byte[Wire.HEADER_BYTES + 8]);
-            peer.message(Wire.DATA, 0, 0);
-            assertIsDropped(peer);
-        }
+        accept();
+        peer.frame(TcpFrame.SEND, frame -> {
+            frame.length = Wire.HEADER_BYTES + 8;
+        });
+        turn();
+        peer.write(new byte[Wire.HEADER_BYTES + 8]);
+        peer.message(Wire.DATA, 0, 0);
+        assertIsDropped();
     }
 
     @Test
     void numberIntoMemoryThatIsGoneIsDropped() throws Exception {
-        try (TcpPeer peer = accept()) {
-            session.channel.tryFetchAndAdd(new RemoteMemory(8, 1, 8), 1);
-            turn();
-            peer.await(TcpFrame.FETCH_AND_ADD);
-            peer.frame(TcpFrame.VALUE, frame -> frame.first = 1);
-            peer.message(Wire.DATA, 0, 0);
-            assertIsDropped(peer);
-        }
+        accept();
+        session.channel.tryFetchAndAdd(new RemoteMemory(8, 1, 8), 1);
+        turn();
+        peer.await(TcpFrame.FETCH_AND_ADD);
+        peer.frame(TcpFrame.VALUE, frame -> frame.first = 1);
+        peer.message(Wire.DATA, 0, 0);
+        assertIsDropped();
     }
 
     @Test
     void largeDataIntoMemoryThatIsGoneIsDropped() throws Exception {
-        try (TcpPeer peer = accept()) {
-            beginLargeRead(peer);
-            peer.write(new byte[1 << 14]);
-            assertIsDropped(peer);
-        }
+        accept();
+        beginLargeRead();
+        peer.write(new byte[1 << 14]);
+        assertIsDropped();
     }
 
     @Test
     void peerThatEndsWithinLargeDataIsLost() throws Exception {
-        try (TcpPeer peer = accept()) {
-            beginLargeRead(peer);
-        }
+        accept();
+        beginLargeRead();
+        peer.close();
         turnUntil("the end has come", () -> session.cause() != null);
         assertThat(session.cause().reason()).isEqualTo(EndReason.LOST);
         assertThat(isClosed()).isTrue();
@@ -330,42 +310,38 @@ class TcpStreamTest {
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void requestOfMemoryThatIsGoneEndsTheChannel(boolean peerReads) throws Exception {
-        try (TcpPeer peer = accept()) {
-            LocalMemory local = memory(LARGE);
-            session.channel.tryWrite(local, new RemoteMemory(8, 1, LARGE));
-            turn();
-            local.region().close();
-            if (!peerReads) { // only this side's program moves
-                session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
-            }
-            turnUntil("the end has come", () -> {
-                if (peerReads) {
-                    peer.read(peer.socket.getInputStream().available());
-                }
-                return session.cause() != null;
-            });
-            assertThat(session.cause()).hasMessageContaining("deregistered while it was sent");
-            assertThat(isClosed()).isTrue();
+        accept();
+        LocalMemory local = write(LARGE);
+        local.region().close();
+        if (!peerReads) { // only this side's program moves
+            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
         }
+        turnUntil("the end has come", () -> {
+            if (peerReads) {
+                peer.read(peer.socket.getInputStream().available());
+            }
+            return session.cause() != null;
+        });
+        assertThat(session.cause()).hasMessageContaining("deregistered while it was sent");
+        assertThat(isClosed()).isTrue();
     }
 
     /** The answers fill the socket, and this side goes on with what else it has to do. */
     @Test
     void peerThatAsksAndReadsNoAnswerEndsItsChannel() throws Exception {
-        try (TcpPeer peer = accept()) {
-            int[] asked = {0};
-            turnUntil("the end has come", () -> {
-                asked[0]++;
-                peer.atOnce(all -> {
-                    for (int i = 0; i < TcpFrame.MAX_READS / 2; i++) {
-                        all.frame(TcpFrame.READ, frame -> {});
-                    }
-                });
-                return session.cause() != null;
+        accept();
+        int[] asked = {0};
+        turnUntil("the end has come", () -> {
+            asked[0]++;
+            peer.atOnce(all -> {
+                for (int i = 0; i < TcpFrame.MAX_READS / 2; i++) {
+                    all.frame(TcpFrame.READ, frame -> {});
+                }
             });
-            assertThat(session.cause()).hasMessageContaining("reads and atomics under way");
-            assertThat(asked[0]).isGreaterThan(1000); // the first ones were answered
-        }
+            return session.cause() != null;
+        });
+        assertThat(session.cause()).hasMessageContaining("reads and atomics under way");
+        assertThat(asked[0]).isGreaterThan(1000); // the first ones were answered
     }
 
     // What is put off
@@ -373,31 +349,29 @@ class TcpStreamTest {
     @Test
     void acknowledgementWaitsForTheNextWork() throws Exception {
         useCaller();
-        try (TcpPeer peer = accept()) {
-            peer.message(Wire.DATA, 0, 0, (byte) 1);
-            carrier.turn(DEADLINE.toMillis()); // until the message is there
-            assertThat(peer.socket.getInputStream().available()).isZero();
-            carrier.turn(TcpCarrier.NOW);
-            peer.await(TcpFrame.ACKNOWLEDGEMENT);
-        }
+        accept();
+        peer.message(Wire.DATA, 0, 0, (byte) 1);
+        carrier.turn(DEADLINE.toMillis()); // until the message is there
+        assertThat(peer.socket.getInputStream().available()).isZero();
+        carrier.turn(TcpCarrier.NOW);
+        peer.await(TcpFrame.ACKNOWLEDGEMENT);
     }
 
     @Test
     void acknowledgementBeforeAnAnswerDoesNotWait() throws Exception {
         useCaller();
-        try (TcpPeer peer = accept()) {
-            peer.atOnce(all -> {
-                all.message(Wire.DATA, 0, 0, (byte) 1);
-                all.frame(TcpFrame.READ, frame -> {});
-            });
-            carrier.turn(DEADLINE.toMillis()); // until both are there
-            peer.await(TcpFrame.ACKNOWLEDGEMENT);
-            peer.await(TcpFrame.DATA);
-        }
+        accept();
+        peer.atOnce(all -> {
+            all.message(Wire.DATA, 0, 0, (byte) 1);
+            all.frame(TcpFrame.READ, frame -> {});
+        });
+        carrier.turn(DEADLINE.toMillis()); // until both are there
+        peer.await(TcpFrame.ACKNOWLEDGEMENT);
+        peer.await(TcpFrame.DATA);
     }
 
     /** The memory of the channel is gone before this thread sees what has come, and that the program has closed the channel. */
-    private void assertIsDropped(TcpPeer peer) throws IOException {
+    private void assertIsDropped() throws IOException {
         session.beginClose();
         session.release(false);
         engine.release(session);
@@ -411,69 +385,57 @@ class TcpStreamTest {
 
     @Test
     void largeRequestThatIsBeingSentIsProgress() throws Exception {
-        try (TcpPeer peer = accept()) {
-            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
-            turn();
-            assertThat(stream.takeProgress()).as("small").isFalse();
-            session.channel.tryWrite(memory(LARGE), new RemoteMemory(8, 1, LARGE));
-            turn();
-            assertThat(stream.takeProgress()).as("large").isTrue();
-            int[] inVain = {0};
-            turnUntil("the peer reads nothing", () -> {
-                inVain[0] = stream.takeProgress() ? 0 : inVain[0] + 1;
-                return inVain[0] == 100;
-            });
-            session.channel.tryWrite(memory(8), new RemoteMemory(8, 1, 8));
-            turn();
-            assertThat(stream.takeProgress()).as("and the program posts more").isFalse();
-            peer.await(TcpFrame.WRITE);
-        }
+        accept();
+        write(8);
+        assertThat(stream.takeProgress()).as("small").isFalse();
+        write(LARGE);
+        assertThat(stream.takeProgress()).as("large").isTrue();
+        int[] inVain = {0};
+        turnUntil("the peer reads nothing", () -> {
+            inVain[0] = stream.takeProgress() ? 0 : inVain[0] + 1;
+            return inVain[0] == 100;
+        });
+        write(8);
+        assertThat(stream.takeProgress()).as("and the program posts more").isFalse();
+        peer.await(TcpFrame.WRITE);
     }
 
     @Test
     void dataThatComesIsProgressAndAMessageIsNot() throws Exception {
-        try (TcpPeer peer = accept()) {
-            peer.message(Wire.DATA, 0, 0, (byte) 1);
-            turnUntil("the message has come", () -> session.messages.arrivedCount() == 1);
-            assertThat(stream.takeProgress()).as("message").isFalse();
-            session.channel.tryRead(memory(8), new RemoteMemory(8, 1, 8));
-            turn();
-            peer.await(TcpFrame.READ);
-            peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
-            peer.write(new byte[4]);
-            turnUntil("data is progress", stream::takeProgress);
-            assertThat(stream.takeProgress()).as("data that was told").isFalse();
-        }
+        accept();
+        peer.message(Wire.DATA, 0, 0, (byte) 1);
+        turnUntil("the message has come", () -> session.messages.arrivedCount() == 1);
+        assertThat(stream.takeProgress()).as("message").isFalse();
+        session.channel.tryRead(memory(8), new RemoteMemory(8, 1, 8));
+        turn();
+        peer.await(TcpFrame.READ);
+        peer.frame(TcpFrame.DATA, frame -> frame.length = 8);
+        peer.write(new byte[4]);
+        turnUntil("data is progress", stream::takeProgress);
+        assertThat(stream.takeProgress()).as("data that was told").isFalse();
     }
 
     // Asking
 
-    @Test
-    void channelThatAsksEndsIfBothSidesHaveRdma() throws Exception {
-        try (SocketChannel peer = connect(true)) {
-            peer.write(TcpFrame.goodbye(Wire.USE_RDMA));
+    @ParameterizedTest(name = "asks: {0}")
+    @ValueSource(booleans = {true, false})
+    void channelThatIsToldToUseRdmaEnds(boolean asks) throws Exception {
+        try (SocketChannel accepted = connect(asks)) {
+            accepted.write(TcpFrame.goodbye(Wire.USE_RDMA));
             turnUntil("the answer has come", () -> session.cause() != null);
-            assertThat(stream.isRedirected()).isTrue();
-            assertThat(session.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
-        }
-    }
-
-    @Test
-    void channelThatDoesNotAskEndsIfItIsToldToUseRdma() throws Exception {
-        try (SocketChannel peer = connect(false)) {
-            peer.write(TcpFrame.goodbye(Wire.USE_RDMA));
-            turnUntil("the answer has come", () -> session.cause() != null);
-            assertThat(stream.isRedirected()).isFalse();
+            assertThat(stream.isRedirected()).isEqualTo(asks);
+            assertThat(!asks || session.cause().reason() == EndReason.UNREACHABLE)
+                    .isTrue();
         }
     }
 
     @Test
     void channelThatAsksAndIsGivenUpIsClosed() throws Exception {
-        SocketChannel peer = connect(true);
+        SocketChannel accepted = connect(true);
         session.beginClose();
         session.release(false);
         turn();
-        peer.close();
+        accepted.close();
         turnUntil("the connection is closed", this::isClosed);
     }
 

@@ -10,6 +10,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,49 +31,39 @@ class TransferEndTest extends ConnectedTest {
         Channel other = senderCloses ? ends.server() : ends.client();
         Future<?> offered = nodes.run(() -> ends.client().offer(data, new byte[0], DEADLINE));
         CompletableFuture<Void> closed = new CompletableFuture<>();
-        CompletableFuture<Long> last = new CompletableFuture<>();
-        Future<?> fetched = nodes.start(() -> {
+        AtomicLong last = new AtomicLong();
+        Future<?> fetched = nodes.run(() -> {
             try (Message message = ends.server().receive(DEADLINE);
                     Transfer transfer = message.transfer()) {
-                long[] most = {0};
-                try {
-                    transfer.accept(
-                            target,
-                            done -> {
-                                if (most[0] == 0) {
-                                    nodes.run(() -> {
-                                        try {
-                                            closing.close();
-                                        } finally {
-                                            closed.complete(null);
-                                        }
-                                    });
-                                    Await.until("it is being closed", () -> !closing.isOpen() && !other.isOpen());
-                                }
-                                most[0] = done;
-                            },
-                            DEADLINE);
-                } finally {
-                    last.complete(most[0]);
-                }
+                transfer.accept(
+                        target,
+                        done -> {
+                            if (last.getAndSet(done) == 0) {
+                                nodes.run(() -> {
+                                    try {
+                                        closing.close();
+                                    } finally {
+                                        closed.complete(null);
+                                    }
+                                });
+                                Await.until("it is being closed", () -> !closing.isOpen() && !other.isOpen());
+                            }
+                        },
+                        DEADLINE);
             }
-            return null;
         });
         Future<?> ofCloser = senderCloses ? offered : fetched;
         Future<?> ofOther = senderCloses ? fetched : offered;
-        assertThat(ofOther)
-                .failsWithin(DEADLINE)
-                .withThrowableThat()
-                .withCauseInstanceOf(ChannelException.class)
-                .satisfies(told -> assertThat(((ChannelException) told.getCause()).reason())
-                        .isIn(EndReason.CLOSED_BY_PEER, EndReason.LOST, EndReason.ACCESS_DENIED));
-        assertThat(ofCloser)
-                .failsWithin(DEADLINE)
-                .withThrowableThat()
-                .withCauseInstanceOf(IllegalStateException.class)
-                .withMessageContaining("closed");
+        assertThat(NodePair.failure(ofOther))
+                .isInstanceOfSatisfying(
+                        ChannelException.class,
+                        told -> assertThat(told.reason())
+                                .isIn(EndReason.CLOSED_BY_PEER, EndReason.LOST, EndReason.ACCESS_DENIED));
+        assertThat(NodePair.failure(ofCloser))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
         end(closed);
-        assertThat(end(last)).isLessThan(SIZE);
+        assertThat(last.get()).isLessThan(SIZE);
     }
 
     @Test

@@ -1,48 +1,54 @@
 package dev.verbena.net;
 
 import static dev.verbena.net.NodePair.SMALL;
+import static dev.verbena.net.NodePair.endOf;
+import static dev.verbena.net.NodePair.failure;
 import static dev.verbena.net.NodePair.receive;
 import static dev.verbena.net.NodePair.send;
 import static dev.verbena.support.Loopback.DEADLINE;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.internal.link.SpareMemory;
+import dev.verbena.internal.noise.NoiseCipher;
 import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.internal.wire.Seal;
 import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
+import dev.verbena.support.Recorded;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
-import java.io.DataInputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
-import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
-import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -92,10 +98,6 @@ class SecretTest {
                 .actual();
     }
 
-    private static EndReason end(Channel channel) {
-        return NodePair.endOf(channel).reason();
-    }
-
     // Who is admitted
 
     @ParameterizedTest
@@ -113,7 +115,7 @@ class SecretTest {
                 .isEqualTo(protection)
                 .isEqualTo(ends.server().protection());
         ends.client().close();
-        assertThat(end(ends.server())).isEqualTo(EndReason.CLOSED_BY_PEER);
+        endOf(ends.server(), EndReason.CLOSED_BY_PEER);
     }
 
     @ParameterizedTest
@@ -329,24 +331,21 @@ class SecretTest {
     }
 
     @Test
-    void strangersAndTamperedChannelsAreEvents(@TempDir Path folder) throws Exception {
-        Path file = folder.resolve("events.jfr");
-        try (Recording recording = new Recording()) {
-            recording.enable("dev.verbena.Stranger");
-            recording.enable("dev.verbena.ChannelOpen");
-            recording.start();
-            nodes.connect();
-            Node stranger = NodePair.open(SMALL.secret(new byte[16]), nodes.arena);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> stranger.connect(nodes.server.address(), DEADLINE));
-            recording.dump(file);
-        }
-        Map<String, String> events = new HashMap<>();
-        for (RecordedEvent event : RecordingFile.readAllEvents(file)) {
-            String name = event.getEventType().getName();
-            events.put(name, event.getString(name.endsWith("Open") ? "protection" : "peer"));
-        }
-        assertThat(events).containsEntry("dev.verbena.ChannelOpen", "SEALED").containsKey("dev.verbena.Stranger");
+    void strangersAndTheProtectionOfChannelsAreEvents() throws Exception {
+        List<RecordedEvent> events = Recorded.during(
+                () -> {
+                    nodes.connect();
+                    Node stranger = NodePair.open(SMALL.secret(new byte[16]), nodes.arena);
+                    assertThatExceptionOfType(ChannelException.class)
+                            .isThrownBy(() -> stranger.connect(nodes.server.address(), DEADLINE));
+                },
+                "Stranger",
+                "ChannelOpen");
+        assertThat(events).anyMatch(event -> Recorded.is(event, "Stranger") && event.getString("peer") != null);
+        assertThat(events)
+                .filteredOn(event -> Recorded.is(event, "ChannelOpen"))
+                .isNotEmpty()
+                .allMatch(event -> event.getString("protection").equals("SEALED"));
     }
 
     // False servers
@@ -355,19 +354,10 @@ class SecretTest {
     private EndReason connectToFalseServer(byte[] greeting) throws Exception {
         try (ServerSocket listener = new ServerSocket(0, 0, InetAddress.getLoopbackAddress())) {
             Future<Void> server = nodes.run(() -> {
-                try (Socket socket = listener.accept()) {
-                    DataInputStream in = new DataInputStream(socket.getInputStream());
-                    in.readNBytes(TcpFrame.BYTES + Wire.HEADER_BYTES + Wire.GREETING_BYTES);
-                    TcpFrame frame = new TcpFrame().begin(TcpFrame.SEND);
-                    frame.length = Wire.HEADER_BYTES + greeting.length;
-                    byte[] all = new byte[TcpFrame.BYTES + frame.length];
-                    frame.writeTo(ByteBuffer.wrap(all));
-                    Wire.writeHeader(MemorySegment.ofArray(all).asSlice(TcpFrame.BYTES), Wire.GREETING, 0, 0, 0, 0);
-                    System.arraycopy(greeting, 0, all, all.length - greeting.length, greeting.length);
-                    socket.getOutputStream().write(all);
-                    in.readAllBytes();
-                } catch (IOException closed) {
-                    // It has seen enough.
+                try (TcpPeer peer = new TcpPeer(listener.accept())) {
+                    peer.nextMessage();
+                    peer.message(Wire.GREETING, 0, 0, greeting);
+                    peer.awaitEndOfBytes();
                 }
             });
             ChannelException refused = refusal((InetSocketAddress) listener.getLocalSocketAddress());
@@ -471,7 +461,7 @@ class SecretTest {
             for (int i = 0; i < good; i++) {
                 tapped.server.receive(DEADLINE).close();
             }
-            assertThat(end(tapped.server)).isEqualTo(EndReason.TAMPERED);
+            endOf(tapped.server, EndReason.TAMPERED);
             assertThat(nodes.server.statistics().received()).isEqualTo(good);
         }
     }
@@ -505,7 +495,7 @@ class SecretTest {
             send(one.client, 1);
             assertThat(receive(one.server)).isEqualTo(1);
             send(other, 1);
-            assertThat(end(there)).isEqualTo(EndReason.TAMPERED);
+            endOf(there, EndReason.TAMPERED);
             send(one.client, 2);
             assertThat(receive(one.server)).isEqualTo(2);
         }
@@ -588,8 +578,8 @@ class SecretTest {
             try (Tapped tapped = tap(Said.MESSAGE.changed(i))) {
                 sendBytes(tapped.client, 8);
                 sendBytes(tapped.client, 200); // for a frame that has become longer
-                assertThat(end(tapped.server)).as("byte " + i).isEqualTo(EndReason.TAMPERED);
-                assertThat(end(tapped.client)).as("byte " + i).isIn(EndReason.TAMPERED, EndReason.LOST);
+                assertThat(endOf(tapped.server).reason()).as("byte " + i).isEqualTo(EndReason.TAMPERED);
+                assertThat(endOf(tapped.client).reason()).as("byte " + i).isIn(EndReason.TAMPERED, EndReason.LOST);
                 tapped.client.close();
                 tapped.server.close();
             }
@@ -616,18 +606,9 @@ class SecretTest {
 
     /** Returns true if bytes have a run of 8 bytes of a text. */
     static boolean hasRunOf(byte[] seen, byte[] text) {
-        Set<Long> runs = new java.util.HashSet<>();
-        java.nio.ByteBuffer all = java.nio.ByteBuffer.wrap(text);
-        for (int i = 0; i + 8 <= text.length; i++) {
-            runs.add(all.getLong(i));
-        }
-        java.nio.ByteBuffer bytes = java.nio.ByteBuffer.wrap(seen);
-        for (int i = 0; i + 8 <= seen.length; i++) {
-            if (runs.contains(bytes.getLong(i))) {
-                return true;
-            }
-        }
-        return false;
+        String all = new String(seen, ISO_8859_1);
+        String searched = new String(text, ISO_8859_1);
+        return IntStream.rangeClosed(0, text.length - 8).anyMatch(i -> all.contains(searched.substring(i, i + 8)));
     }
 
     private static final byte[] TEXT =
@@ -702,13 +683,10 @@ class SecretTest {
                 return List.of(frame.bytes());
             })) {
                 byte[] data = new byte[3 * SealedOffer.PIECE];
-                Future<Void> offered = offer(tapped.client, data);
+                Future<Void> offered = nodes.offer(tapped.client, data);
                 try (Message offer = tapped.server.receive(DEADLINE);
                         Transfer transfer = offer.transfer()) {
-                    assertThatExceptionOfType(ChannelException.class)
-                            .as("piece " + i)
-                            .isThrownBy(() -> transfer.accept(nodes.arena.allocate(data.length), DEADLINE))
-                            .satisfies(ended -> assertThat(ended.reason()).isEqualTo(EndReason.TAMPERED));
+                    failure(EndReason.TAMPERED, () -> transfer.accept(nodes.arena.allocate(data.length), DEADLINE));
                 }
                 assertThat(offered).failsWithin(DEADLINE);
                 assertThat(tapped.server.session().rail.with().carrier.idle)
@@ -770,15 +748,11 @@ class SecretTest {
     void filesArriveWholeAndEndOfAFileIsFoundBefore(@TempDir Path folder) throws Exception {
         NodePair.Ends ends = nodes.connect();
         byte[] data = new byte[4 * SealedOffer.PIECE + 12345];
-        new java.util.Random(5).nextBytes(data);
+        new Random(5).nextBytes(data);
         Path from = Files.write(folder.resolve("from"), data);
         Path to = folder.resolve("to");
-        try (var source = java.nio.channels.FileChannel.open(from);
-                var target = java.nio.channels.FileChannel.open(
-                        to,
-                        java.nio.file.StandardOpenOption.CREATE,
-                        java.nio.file.StandardOpenOption.READ,
-                        java.nio.file.StandardOpenOption.WRITE)) {
+        try (var source = FileChannel.open(from);
+                var target = FileChannel.open(to, Set.of(CREATE, READ, WRITE))) {
             Future<Void> offered =
                     nodes.run(() -> ends.client().offer(source, 45, data.length - 45, new byte[0], DEADLINE));
             try (Message offer = ends.server().receive(DEADLINE);
@@ -789,7 +763,7 @@ class SecretTest {
             NodePair.end(offered);
             assertThat(Arrays.copyOfRange(Files.readAllBytes(to), 7, 7 + data.length - 45))
                     .isEqualTo(Arrays.copyOfRange(data, 45, data.length));
-            assertThatExceptionOfType(java.io.EOFException.class)
+            assertThatExceptionOfType(EOFException.class)
                     .isThrownBy(() -> ends.client().offer(source, 1, data.length, new byte[0], DEADLINE));
         }
         send(ends.client(), 3);
@@ -801,18 +775,8 @@ class SecretTest {
         use(SEALED.window(1), SEALED.window(1));
         NodePair.Ends ends = nodes.connect();
         send(ends.server(), 1); // fills the window of the side that offers, which receives nothing
-        byte[] data = new byte[4 * SealedOffer.PIECE];
-        Future<Void> offered = offer(ends.client(), data);
-        try (Message offer = ends.server().receive(DEADLINE);
-                Transfer transfer = offer.transfer()) {
-            transfer.accept(MemorySegment.ofArray(new byte[data.length]), DEADLINE);
-        }
-        NodePair.end(offered);
+        transfer(ends, 4 * SealedOffer.PIECE);
         assertThat(receive(ends.client())).isEqualTo(1);
-    }
-
-    private Future<Void> offer(Channel by, byte... data) {
-        return nodes.run(() -> by.offer(MemorySegment.ofArray(data), new byte[0], DEADLINE));
     }
 
     private static void sayAboutPiece(Channel by, int kind) {
@@ -822,28 +786,24 @@ class SecretTest {
         }
     }
 
+    /** Words about a piece of no offer, of a call, and behind the last piece of an offer. */
     @ParameterizedTest
-    @ValueSource(ints = {Wire.PULL, Wire.PIECE, Wire.WITHDRAWN})
-    void wordAboutAPieceOfNoOfferEndsTheChannel(int kind) throws Exception {
+    @CsvSource({
+        Wire.PULL + ", NOTHING",
+        Wire.PIECE + ", NOTHING",
+        Wire.WITHDRAWN + ", NOTHING",
+        Wire.PULL + ", CALL",
+        Wire.PIECE + ", TRANSFER"
+    })
+    void wordAboutAPieceThatWasNotAskedForEndsTheChannel(int kind, String before) throws Exception {
         NodePair.Ends ends = nodes.connect();
+        if (before.equals("CALL")) {
+            assertThat(ends.server().tryCall(ends.server().message(DEADLINE))).isNotZero();
+        } else if (before.equals("TRANSFER")) {
+            transfer(ends, SealedOffer.PIECE * (SealedOffer.SLOTS + 1));
+        }
         sayAboutPiece(ends.client(), kind);
-        assertThat(end(ends.server())).isEqualTo(EndReason.PROTOCOL_ERROR);
-    }
-
-    @Test
-    void pullOfACallEndsTheChannel() throws Exception {
-        NodePair.Ends ends = nodes.connect();
-        assertThat(ends.server().tryCall(ends.server().message(DEADLINE))).isNotZero();
-        sayAboutPiece(ends.client(), Wire.PULL);
-        assertThat(end(ends.server())).isEqualTo(EndReason.PROTOCOL_ERROR);
-    }
-
-    @Test
-    void pieceThatWasNotAskedForEndsTheChannel() throws Exception {
-        NodePair.Ends ends = nodes.connect();
-        transfer(ends, SealedOffer.PIECE * (SealedOffer.SLOTS + 1)); // the last piece was
-        sayAboutPiece(ends.client(), Wire.PIECE);
-        assertThat(end(ends.server())).isEqualTo(EndReason.PROTOCOL_ERROR);
+        endOf(ends.server(), EndReason.PROTOCOL_ERROR);
     }
 
     @Test
@@ -851,33 +811,27 @@ class SecretTest {
         NodeOptions clear = SMALL.transport(Transport.TCP);
         use(clear, clear);
         NodePair.Ends ends = nodes.connect();
-        Future<Void> offered = offer(ends.client(), new byte[1]);
+        Future<Void> offered = nodes.offer(ends.client(), new byte[1]);
         try (Message _ = ends.server().receive(DEADLINE)) {
             sayAboutPiece(ends.server(), Wire.PULL);
             assertThat(offered).failsWithin(DEADLINE);
         }
-        assertThat(end(ends.client())).isEqualTo(EndReason.PROTOCOL_ERROR);
+        endOf(ends.client(), EndReason.PROTOCOL_ERROR);
     }
 
     @Test
     void pieceBeyondTheEndOfAnOfferEndsTheChannel() throws Exception {
         NodePair.Ends ends = nodes.connect();
-        Future<Void> offered = offer(ends.client(), new byte[1]);
+        Future<Void> offered = nodes.offer(ends.client(), new byte[1]);
         try (Message offer = ends.server().receive(DEADLINE);
                 Transfer _ = offer.transfer()) {
             assertThat(ends.server().messages().pulls.tryPull(0)).isTrue();
-            assertThat(offered)
-                    .failsWithin(DEADLINE)
-                    .withThrowableOfType(java.util.concurrent.ExecutionException.class)
-                    .havingCause()
-                    .isInstanceOfSatisfying(
-                            ChannelException.class,
-                            ended -> assertThat(ended.reason()).isEqualTo(EndReason.PROTOCOL_ERROR));
+            failure(EndReason.PROTOCOL_ERROR, () -> StyleTest.Style.outcome(offered));
         }
     }
 
     private void transfer(NodePair.Ends ends, int size) throws Exception {
-        Future<Void> offered = offer(ends.client(), new byte[size]);
+        Future<Void> offered = nodes.offer(ends.client(), new byte[size]);
         try (Message offer = ends.server().receive(DEADLINE);
                 Transfer transfer = offer.transfer()) {
             transfer.accept(MemorySegment.ofArray(new byte[size]), DEADLINE);
@@ -890,7 +844,7 @@ class SecretTest {
         NodePair.Ends ends = nodes.connect();
         List<byte[]> keys = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
-            Future<Void> offered = offer(ends.client(), new byte[1]);
+            Future<Void> offered = nodes.offer(ends.client(), new byte[1]);
             try (Message offer = ends.server().receive(DEADLINE)) {
                 MemorySegment key = offer.owned().memory().asSlice(Wire.EXPORT_BYTES, SealedOffer.KEY_BYTES);
                 keys.add(key.toArray(ValueLayout.JAVA_BYTE));
@@ -926,15 +880,13 @@ class SecretTest {
         byte[] up = new byte[32];
         byte[] down = new byte[32];
         down[0] = 1;
-        Seal one = seal(up, down);
-        Seal other = seal(down, up);
-        Seal never = new Seal(ciphers(down, up));
-        assertThatKeysChangeAfterFour(one, other, never);
-        long four = 4 * 8;
-        assertThatKeysChangeAfterFour(
-                new Seal(ciphers(up, down), Long.MAX_VALUE, four),
-                new Seal(ciphers(down, up), Long.MAX_VALUE, four),
-                new Seal(ciphers(down, up)));
+        long many = Long.MAX_VALUE;
+        for (long[] limits : new long[][] {{4, many}, {many, 4 * 8}}) { // in messages, and in bytes
+            assertThatKeysChangeAfterFour(
+                    new Seal(ciphers(up, down), limits[0], limits[1]),
+                    new Seal(ciphers(down, up), limits[0], limits[1]),
+                    new Seal(ciphers(down, up)));
+        }
     }
 
     private static void assertThatKeysChangeAfterFour(Seal one, Seal other, Seal never) {
@@ -953,13 +905,7 @@ class SecretTest {
         }
     }
 
-    private static Seal seal(byte[] sends, byte[] receives) {
-        return new Seal(ciphers(sends, receives), 4, Long.MAX_VALUE);
-    }
-
-    private static List<dev.verbena.internal.noise.NoiseCipher> ciphers(byte[] sends, byte[] receives) {
-        return List.of(
-                dev.verbena.internal.noise.NoiseCipher.sealing(sends),
-                dev.verbena.internal.noise.NoiseCipher.opening(receives));
+    private static List<NoiseCipher> ciphers(byte[] sends, byte[] receives) {
+        return List.of(NoiseCipher.sealing(sends), NoiseCipher.opening(receives));
     }
 }

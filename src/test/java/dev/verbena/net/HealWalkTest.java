@@ -31,6 +31,7 @@ class HealWalkTest {
         "TCP, NONE,",
         "RDMA, SEALED,",
         "TCP, SEALED,",
+        "RDMA, AUTHENTICATED,",
         "AUTO, NONE, 127.0.0.2",
         "RDMA, SEALED, 10.9.8.2",
         "TCP, NONE, 127.0.0.2"

@@ -339,9 +339,9 @@ class AutoTransportTest {
                     return asks;
                 }
             });
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> client.connect((InetSocketAddress) fake.getLocalSocketAddress(), DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.STALLED));
+            NodePair.failure(
+                    EndReason.STALLED,
+                    () -> client.connect((InetSocketAddress) fake.getLocalSocketAddress(), DEADLINE));
             assertThat(end(second)).isFalse();
         }
     }
@@ -437,9 +437,7 @@ class AutoTransportTest {
             Channel channel = channels.get(i);
             RemoteMemory remote = memories.get(i);
             LocalMemory local = locals.get(i);
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> channel.read(local, remote, DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+            NodePair.failure(EndReason.ACCESS_DENIED, () -> channel.read(local, remote, DEADLINE));
         }
     }
 
@@ -472,9 +470,7 @@ class AutoTransportTest {
     }
 
     private static void assertDenied(Channel channel, Use use) {
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(use::run)
-                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+        NodePair.failure(EndReason.ACCESS_DENIED, use::run);
         assertThat(channel.isOpen()).isFalse();
     }
 

@@ -4,7 +4,6 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.wire.Seal;
@@ -290,9 +289,7 @@ class ForgedPackets {
                 : ends.client.remote("table", DEADLINE).key() + 1;
         RemoteMemory remote = ends.client.remote("table", DEADLINE);
         wire.tamper(packet -> List.of(isWrite(packet) ? withKey(packet, key) : packet));
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> ends.client.write(local(), remote, DEADLINE))
-                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.ACCESS_DENIED));
+        NodePair.failure(EndReason.ACCESS_DENIED, () -> ends.client.write(local(), remote, DEADLINE));
         assertThat(table.mismatch(arena.allocate(64).fill((byte) 1))).isEqualTo(-1);
         if (ofAnotherChannel) {
             others.client.write(local(), others.client.remote("table", DEADLINE), DEADLINE);
@@ -405,9 +402,7 @@ class ForgedPackets {
             stranger.connect(server.address(), DEADLINE);
             assertThat(tokens).containsExactly("known", "known");
         } else {
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> stranger.connect(server.address(), DEADLINE))
-                    .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.WRONG_SECRET));
+            NodePair.failure(EndReason.WRONG_SECRET, () -> stranger.connect(server.address(), DEADLINE));
             Await.until("the server has given up", () -> server.toString().contains("(1 of"));
             assertThat(tokens).containsExactly("known");
         }

@@ -87,9 +87,7 @@ class NodeOnDeviceTest {
         for (int i = 0; i < messages; i++) {
             assertThat(receive(left)).isEqualTo(i);
         }
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> left.receive(DEADLINE))
-                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.CLOSED_BY_PEER));
+        NodePair.failure(EndReason.CLOSED_BY_PEER, () -> left.receive(DEADLINE));
         sent.get(DEADLINE.toSeconds(), SECONDS);
     }
 
@@ -311,9 +309,7 @@ class NodeOnDeviceTest {
         } finally {
             peer.close();
         }
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> killed.receive(DEADLINE))
-                .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.LOST));
+        NodePair.failure(EndReason.LOST, () -> killed.receive(DEADLINE));
         killed.close();
         Node client = Node.open(CmAddress.four(0), SMALL, arena);
         Future<Channel> accepted = threads.submit(() -> server.accept(DEADLINE));

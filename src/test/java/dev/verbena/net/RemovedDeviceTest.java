@@ -2,7 +2,6 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.internal.ShortTicks;
 import dev.verbena.support.Await;
@@ -63,9 +62,7 @@ class RemovedDeviceTest {
             for (Future<?> wait : ofChannels) { // the other node may have ended the channel first
                 assertEnds(wait, EnumSet.of(EndReason.DEVICE_REMOVED, EndReason.LOST));
             }
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.DEVICE_REMOVED));
+            NodePair.failure(EndReason.DEVICE_REMOVED, () -> nodes.client.connect(nodes.server.address(), DEADLINE));
         }
     }
 

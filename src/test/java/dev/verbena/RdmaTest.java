@@ -5,12 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.NativeLibraries;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.RdmaCoreVersion;
-import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.support.LibraryCopy;
-import java.lang.reflect.Field;
+import dev.verbena.support.NamedFunctions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -144,15 +142,12 @@ class RdmaTest {
     /** Reports the functions that are looked for in another library than their own, and the number of all. */
     static final class OfOtherLibraries implements Callable<String> {
         @Override
-        public String call() throws IllegalAccessException {
+        public String call() throws ReflectiveOperationException {
             List<String> wrong = new ArrayList<>();
             int count = 0;
-            for (Class<?> type : List.of(Ibv.class, RdmaCm.class, Rsocket.class)) {
-                String library = type == Ibv.class ? OTHER : "libc.so.6";
-                for (Field field : type.getFields()) {
-                    if (!(field.get(null) instanceof CFunction function)) {
-                        continue;
-                    }
+            for (NamedFunctions named : NamedFunctions.values()) {
+                String library = named == NamedFunctions.VERBS ? OTHER : "libc.so.6";
+                for (CFunction function : named.all().values()) {
                     String expected = "NoSuchElementException: " + library + " has no " + function.name()
                             + ": rdma-core " + function.since() + " or newer is needed";
                     String found = message(function::call);

@@ -7,7 +7,6 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.Options;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.raw.rdma_addrinfo;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.verbs.device.QueuePairType;

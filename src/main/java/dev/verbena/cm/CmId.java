@@ -5,7 +5,6 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.ibv_qp_attr;
 import dev.verbena.internal.raw.rdma_addr;

@@ -4,7 +4,6 @@ import dev.verbena.CName;
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.raw.rdma_addr;
 import dev.verbena.internal.raw.rdma_cm_id;

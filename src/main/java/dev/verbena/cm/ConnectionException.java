@@ -2,7 +2,6 @@ package dev.verbena.cm;
 
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.verbs.access.VerbsAccess;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;

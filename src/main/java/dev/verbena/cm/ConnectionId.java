@@ -10,7 +10,6 @@ import dev.verbena.internal.Checks;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.DescriptorWaits;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.WireTime;
 import dev.verbena.internal.failures.Failures;

@@ -8,7 +8,6 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.StackRoom;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.lifetime.ObjectLifetime;

@@ -6,7 +6,6 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.Recorder;
 import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.SystemCallException;

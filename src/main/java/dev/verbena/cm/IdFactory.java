@@ -1,7 +1,6 @@
 package dev.verbena.cm;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.lang.foreign.Arena;

@@ -7,7 +7,6 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Ibv;
 import dev.verbena.internal.Memory;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.failures.Calls;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.internal.lifetime.ArenaLifetime;

@@ -5,7 +5,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import dev.verbena.internal.raw.rdma_cm_join_mc_attr_ex;

@@ -1,7 +1,6 @@
 package dev.verbena.cm;
 
 import dev.verbena.internal.CFunction;
-import dev.verbena.internal.RdmaCm;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 

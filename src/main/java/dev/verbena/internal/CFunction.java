@@ -100,7 +100,7 @@ public final class CFunction {
     }
 
     /** Returns the segment that keeps this thread's {@code errno}, for handles of other classes. */
-    static MemorySegment captured() {
+    public static MemorySegment captured() {
         return CAPTURE.get();
     }
 
@@ -168,7 +168,7 @@ public final class CFunction {
     }
 
     /** Converts what a downcall threw: it throws nothing of its own but errors of the virtual machine. */
-    static RuntimeException unexpected(Throwable t) {
+    public static RuntimeException unexpected(Throwable t) {
         if (t instanceof Error error) {
             throw error;
         }
@@ -179,7 +179,7 @@ public final class CFunction {
     }
 
     /** Returns the address of the function. */
-    MemorySegment address() {
+    public MemorySegment address() {
         MemorySegment known = address;
         if (known == null) {
             Optional<MemorySegment> found = Objects.requireNonNull(library).symbol(symbol);

@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * class that holds the handle as a constant then only reads it. Before that, an instance costs nothing of the linker: a
  * program over TCP that calls no C does without it.
  */
-final class LinkedHandle {
+public final class LinkedHandle {
     /** The way to call. */
-    enum Kind {
+    public enum Kind {
         /** Changes the thread's state. */
         PLAIN,
         /** Leaves the thread's state, and holds up safepoints. */
@@ -31,7 +31,7 @@ final class LinkedHandle {
     private final MemoryLayout[] arguments;
     private volatile @Nullable MethodHandle handle;
 
-    LinkedHandle(Kind kind, MemoryLayout result, MemoryLayout... arguments) {
+    public LinkedHandle(Kind kind, MemoryLayout result, MemoryLayout... arguments) {
         this.kind = kind;
         this.result = result;
         this.arguments = arguments;
@@ -50,7 +50,7 @@ final class LinkedHandle {
     }
 
     /** Returns the handle, whose first argument is the address of the function. */
-    MethodHandle get() {
+    public MethodHandle get() {
         MethodHandle known = handle;
         if (known == null) {
             synchronized (this) {

@@ -4,12 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
-/**
- * An array of {@code struct pollfd}, for {@code poll} and {@code rpoll}.
- *
- * <p>{@code rpoll} only looks, and never waits: all threads that wait in it wake whenever one of them has an event. And in
- * rdma-core 44, each {@code rpoll} whose time is over leaves a count behind, after which all of them spin.
- */
+/** An array of {@code struct pollfd}, for {@code ppoll} and {@code rpoll}. */
 public final class PollSet {
     /** {@code POLLIN}. */
     public static final int IN = 1;
@@ -38,21 +33,13 @@ public final class PollSet {
     private MemorySegment entries;
     private int capacity;
 
-    /** Returns the events that an rsocket has now. */
-    public static int look(int socket, int events) {
-        try (Arena scratch = Arena.ofConfined()) {
-            PollSet set = new PollSet(1, scratch);
-            set.set(0, socket, events);
-            set.lookAll(1);
-            return set.reported(0);
-        }
-    }
-
+    /** Makes an array that grows: see {@link #ensure}. */
     public PollSet(int capacity) {
         this(capacity, Arena.ofAuto());
     }
 
-    private PollSet(int capacity, Arena arena) {
+    /** Makes an array whose memory is of an arena. */
+    public PollSet(int capacity, Arena arena) {
         this.capacity = capacity;
         this.entries = arena.allocate(capacity * SIZE + TIME, SIZE);
     }
@@ -78,9 +65,9 @@ public final class PollSet {
         return entries.get(ValueLayout.JAVA_SHORT, index * SIZE + REPORTED);
     }
 
-    /** Looks at rsockets, and notes the events that each has ({@code rpoll}). */
-    public void lookAll(int size) {
-        Rsocket.POLL.call(entries.address(), size, 0);
+    /** Returns the address of the first entry, which C fills with events. {@link #ensure} changes it. */
+    public long address() {
+        return entries.address();
     }
 
     /**

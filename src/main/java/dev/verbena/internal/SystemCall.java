@@ -27,7 +27,7 @@ public enum SystemCall {
     private static final int DUPLICATE = 1030;
 
     /** {@code F_SETFL}, also for {@code rfcntl}. */
-    static final int SET_FLAGS = 4;
+    public static final int SET_FLAGS = 4;
 
     /** {@code O_NONBLOCK}. */
     public static final int NON_BLOCKING = 04000;

@@ -81,7 +81,7 @@ final class ChannelWatch {
                     readiness.descriptor.pollNumber(),
                     readiness.events(looked.get(i).interest()));
         }
-        set.lookAll(looked.size());
+        Rsocket.look(set, looked.size());
         for (int i = 0; i < looked.size(); i++) {
             RdmaSelectionKey key = looked.get(i);
             if (key.ours().ready(set.reported(i), key.interest()) != 0) {

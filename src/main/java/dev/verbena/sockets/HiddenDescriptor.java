@@ -1,7 +1,6 @@
 package dev.verbena.sockets;
 
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.SystemCall;
 import java.io.IOException;
 import java.lang.foreign.Arena;

@@ -5,7 +5,6 @@ import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Checks;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.lifetime.ObjectLifetime;
 import java.io.IOException;
 import java.io.UncheckedIOException;

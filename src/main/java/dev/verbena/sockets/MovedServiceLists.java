@@ -5,7 +5,6 @@ import dev.verbena.internal.Errno;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.RdmaCoreVersion;
-import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.SystemCallException;
 import java.io.IOException;
 import java.lang.foreign.Arena;

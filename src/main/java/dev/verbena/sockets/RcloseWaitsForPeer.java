@@ -103,7 +103,7 @@ final class RcloseWaitsForPeer implements Runnable {
      */
     private boolean isEnded() {
         told = told || descriptor.shutdown(SocketDescriptor.SHUTDOWN_BOTH);
-        int reported = PollSet.look(descriptor.number(), PollSet.IN);
+        int reported = Rsocket.look(descriptor.number(), PollSet.IN);
         return reported == 0 || (told && (reported & PollSet.FAILED) != 0);
     }
 

@@ -266,7 +266,7 @@ final class RdmaSelector extends AbstractSelector {
             Readiness readiness = key.ours();
             set.set(i, readiness.descriptor.pollNumber(), readiness.events(key.interest()));
         }
-        set.lookAll(size);
+        Rsocket.look(set, size);
         boolean some = false;
         for (int i = 0; i < size; i++) {
             RdmaSelectionKey key = toLook.get(i);

@@ -312,7 +312,7 @@ public final class RdmaSocketChannel extends SocketChannel {
 
         @Override
         public boolean isDone() throws IOException {
-            int reported = PollSet.look(descriptor.number(), PollSet.OUT);
+            int reported = Rsocket.look(descriptor.number(), PollSet.OUT);
             if (reported == 0) {
                 return false;
             }

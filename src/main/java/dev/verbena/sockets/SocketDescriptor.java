@@ -8,7 +8,6 @@ import dev.verbena.internal.Fields;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.PollSet;
-import dev.verbena.internal.Rsocket;
 import dev.verbena.internal.SystemCall;
 import dev.verbena.internal.SystemCallException;
 import dev.verbena.internal.raw.sockaddr_storage;
@@ -201,7 +200,7 @@ final class SocketDescriptor {
     boolean isThere() {
         return switch (phase) {
             case UNCONNECTED, LISTENING -> false;
-            case CONNECTING, ACCEPTED -> PollSet.look(number, PollSet.OUT) != 0;
+            case CONNECTING, ACCEPTED -> Rsocket.look(number, PollSet.OUT) != 0;
             case CONNECTED -> true;
         };
     }

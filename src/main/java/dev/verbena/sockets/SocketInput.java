@@ -2,7 +2,6 @@ package dev.verbena.sockets;
 
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Mutex;
-import dev.verbena.internal.Rsocket;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.SocketTimeoutException;

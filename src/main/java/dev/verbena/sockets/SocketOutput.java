@@ -4,7 +4,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.Errno;
 import dev.verbena.internal.Mutex;
 import dev.verbena.internal.PollSet;
-import dev.verbena.internal.Rsocket;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -272,7 +271,7 @@ final class SocketOutput implements Waiter.Attempt {
 
         @Override
         public boolean isDone() throws IOException {
-            int reported = PollSet.look(descriptor.number(), PollSet.OUT);
+            int reported = Rsocket.look(descriptor.number(), PollSet.OUT);
             if ((reported & PollSet.OUT) == 0) {
                 if ((reported & PollSet.FAILED) != 0) {
                     throw SocketFailures.write(descriptor.takeError());

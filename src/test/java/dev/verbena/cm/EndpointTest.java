@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.internal.RdmaCm;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;

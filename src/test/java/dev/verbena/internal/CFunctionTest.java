@@ -7,11 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.support.LibraryCopy;
+import dev.verbena.support.NamedFunctions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -143,15 +143,15 @@ class CFunctionTest {
     /** Reads tables that are made when their classes are loaded. */
     private static final class Newer implements Callable<String> {
         @Override
-        public String call() throws IllegalAccessException {
+        public String call() throws ReflectiveOperationException {
             List<String> found = new ArrayList<>();
-            for (Class<?> type : List.of(Ibv.class, RdmaCm.class)) {
-                for (Field field : type.getFields()) {
-                    CFunction function = (CFunction) field.get(null);
+            for (NamedFunctions named : NamedFunctions.values()) {
+                NativeLibraries library = named == NamedFunctions.VERBS ? NativeLibraries.VERBS : NativeLibraries.CM;
+                for (Map.Entry<String, CFunction> each : named.all().entrySet()) {
+                    CFunction function = each.getValue();
                     if (function.since() > RdmaCoreVersion.OLDEST) {
-                        found.add(field.getName() + " " + function.name() + " " + function.since());
+                        found.add(each.getKey() + " " + function.name() + " " + function.since());
                     }
-                    NativeLibraries library = type == Ibv.class ? NativeLibraries.VERBS : NativeLibraries.CM;
                     boolean known = library.symbol(function.name()).isPresent()
                             || library.symbol("_" + function.name()).isPresent(); // of a macro or an inline function
                     if (function.isPresent() != known) {

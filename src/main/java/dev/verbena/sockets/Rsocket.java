@@ -1,9 +1,16 @@
-package dev.verbena.internal;
+package dev.verbena.sockets;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.Errno;
+import dev.verbena.internal.LinkedHandle;
+import dev.verbena.internal.NativeLibraries;
+import dev.verbena.internal.PollSet;
+import dev.verbena.internal.SystemCall;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
@@ -13,29 +20,32 @@ import java.lang.invoke.MethodHandle;
  * <p>Functions that take a user's memory have a handle of their own: a downcall with a {@code MemorySegment} keeps the
  * memory alive until C returns. The segment is an argument after the last one of C, which does not see it, and the address
  * is another: so a part of a segment needs no slice, which is an object.
+ *
+ * <p>{@code rpoll} only looks, and never waits: all threads that wait in it wake whenever one of them has an event. And in
+ * rdma-core 44, each {@code rpoll} whose time is over leaves a count behind, after which all of them spin.
  */
-public final class Rsocket {
-    public static final CFunction SOCKET = function("rsocket");
-    public static final CFunction BIND = function("rbind");
-    public static final CFunction LISTEN = function("rlisten");
-    public static final CFunction ACCEPT = function("raccept");
-    public static final CFunction CONNECT = function("rconnect");
-    public static final CFunction SHUTDOWN = function("rshutdown");
-    public static final CFunction CLOSE = function("rclose");
-    public static final CFunction RECEIVE = function("rrecv");
-    public static final CFunction SEND = function("rsend");
-    public static final CFunction POLL = function("rpoll");
-    public static final CFunction GET_PEER_NAME = function("rgetpeername");
-    public static final CFunction GET_SOCKET_NAME = function("rgetsockname");
-    public static final CFunction SET_OPTION = function("rsetsockopt");
-    public static final CFunction GET_OPTION = function("rgetsockopt");
-    public static final CFunction CONTROL = function("rfcntl");
-    public static final CFunction MAP = function("riomap");
-    public static final CFunction UNMAP = function("riounmap");
-    public static final CFunction PLACE = function("riowrite");
+final class Rsocket {
+    static final CFunction SOCKET = function("rsocket");
+    static final CFunction BIND = function("rbind");
+    static final CFunction LISTEN = function("rlisten");
+    static final CFunction ACCEPT = function("raccept");
+    static final CFunction CONNECT = function("rconnect");
+    static final CFunction SHUTDOWN = function("rshutdown");
+    static final CFunction CLOSE = function("rclose");
+    static final CFunction RECEIVE = function("rrecv");
+    static final CFunction SEND = function("rsend");
+    static final CFunction POLL = function("rpoll");
+    static final CFunction GET_PEER_NAME = function("rgetpeername");
+    static final CFunction GET_SOCKET_NAME = function("rgetsockname");
+    static final CFunction SET_OPTION = function("rsetsockopt");
+    static final CFunction GET_OPTION = function("rgetsockopt");
+    static final CFunction CONTROL = function("rfcntl");
+    static final CFunction MAP = function("riomap");
+    static final CFunction UNMAP = function("riounmap");
+    static final CFunction PLACE = function("riowrite");
 
     /** The type of all rsockets ({@code SOCK_STREAM}). */
-    public static final int STREAM = 1;
+    static final int STREAM = 1;
 
     private static final int PEEK = 2;
     private static final int DO_NOT_WAIT = 0x40;
@@ -56,12 +66,12 @@ public final class Rsocket {
     private Rsocket() {}
 
     /** Opens a stream rsocket ({@code rsocket}). */
-    public static int open(int family) {
+    static int open(int family) {
         return (int) SOCKET.call(family, STREAM, 0);
     }
 
     /** Finds and links what transfers data, before the first socket is opened. */
-    public static void prepare() {
+    static void prepare() {
         RECEIVE.address();
         SEND.address();
         PLACE.address();
@@ -79,7 +89,7 @@ public final class Rsocket {
      * @param wait whether to poll for some microseconds and arm the completion channel if there are none: see
      *     {@code HiddenDescriptor.completionChannel}
      */
-    public static long receive(int socket, MemorySegment to, long at, long length, boolean wait) {
+    static long receive(int socket, MemorySegment to, long at, long length, boolean wait) {
         try {
             long result = (long) Transfer.HANDLE.invokeExact(
                     Transfer.RECEIVE_FUNCTION,
@@ -101,12 +111,27 @@ public final class Rsocket {
     }
 
     /** Makes functions of C fail with {@code EAGAIN} where they would wait; or makes them wait. Returns 0, or -1. */
-    public static int setNonBlocking(int socket, boolean on) {
+    static int setNonBlocking(int socket, boolean on) {
         return (int) CONTROL.call(socket, SystemCall.SET_FLAGS, on ? SystemCall.NON_BLOCKING : 0);
     }
 
+    /** Returns the events that a socket has now ({@code rpoll}). */
+    static int look(int socket, int events) {
+        try (Arena scratch = Arena.ofConfined()) {
+            PollSet one = new PollSet(1, scratch);
+            one.set(0, socket, events);
+            look(one, 1);
+            return one.reported(0);
+        }
+    }
+
+    /** Notes the events that each socket of a set has now ({@code rpoll}). */
+    static void look(PollSet sockets, int size) {
+        POLL.call(sockets.address(), size, 0);
+    }
+
     /** Announces what was mapped, with a placement of no bytes. Returns 0, or -1. */
-    public static int announce(int socket) {
+    static int announce(int socket) {
         return (int) PLACE.call(socket, 0, 0, 0, DO_NOT_WAIT);
     }
 
@@ -114,12 +139,12 @@ public final class Rsocket {
      * Arms the completion channel of a connected rsocket, and takes its events, if nothing can be read ({@code rrecv} of no
      * bytes). Returns false if there is something to read, or the stream has ended: the channel is not armed then.
      */
-    public static boolean arm(int socket) {
+    static boolean arm(int socket) {
         return RECEIVE.call(socket, 0, 0, PEEK) < 0 && CFunction.errno() == Errno.EAGAIN;
     }
 
     /** Copies bytes that were received, and leaves them ({@code MSG_PEEK}). Returns their number, or -1. */
-    public static long peek(int socket, MemorySegment to, long length) {
+    static long peek(int socket, MemorySegment to, long length) {
         return RECEIVE.call(socket, to.address(), length, PEEK | DO_NOT_WAIT);
     }
 
@@ -128,7 +153,7 @@ public final class Rsocket {
      *
      * @param wait as for {@link #receive}
      */
-    public static long send(int socket, MemorySegment from, long at, long length, boolean wait) {
+    static long send(int socket, MemorySegment from, long at, long length, boolean wait) {
         try {
             long result = (long) Transfer.HANDLE.invokeExact(
                     Transfer.SEND_FUNCTION,
@@ -152,7 +177,7 @@ public final class Rsocket {
      *
      * @param wait as for {@link #receive}
      */
-    public static long place(int socket, MemorySegment from, long length, long offset, boolean wait) {
+    static long place(int socket, MemorySegment from, long length, long offset, boolean wait) {
         try {
             long result = (long) Transfer.HANDLE.invokeExact(
                     Transfer.PLACE_FUNCTION,

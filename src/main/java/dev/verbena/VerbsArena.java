@@ -2,7 +2,6 @@ package dev.verbena;
 
 import dev.verbena.internal.LockedMemory;
 import dev.verbena.internal.lifetime.ArenaLifetime;
-import dev.verbena.internal.lifetime.ConfinedMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;

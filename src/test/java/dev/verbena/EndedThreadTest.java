@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.verbena.internal.lifetime.ConfinedMemory;
 import dev.verbena.support.Await;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.OtherThread;
@@ -144,6 +143,18 @@ class EndedThreadTest {
         ChildJvm.with("--enable-native-access=ALL-UNNAMED")
                 .runOnClassPath(AbandonedArenas.class)
                 .successfulOutput();
+    }
+
+    /** Memory that is too much for the machine: the check comes before the allocation. */
+    @Test
+    void confinedMemoryChecksItsThreadBeforeItAllocates() {
+        long huge = 1L << 50;
+        Arena arena = new ConfinedMemory();
+        assertThatThrownBy(() -> OtherThread.call(() -> arena.allocate(huge, 8)))
+                .isInstanceOf(WrongThreadException.class);
+        assertThatThrownBy(() -> arena.allocate(huge, 8)).isInstanceOf(OutOfMemoryError.class);
+        arena.close();
+        assertThatIllegalStateException().isThrownBy(() -> arena.allocate(huge, 8));
     }
 
     @Test

@@ -11,7 +11,6 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Await;
 import dev.verbena.support.OtherThread;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
@@ -121,18 +120,6 @@ class LifetimeTest {
                     .withMessage("The lifetime belongs to another object: first");
             assertThat(ArenaLifetime.of(arena).objects()).isEmpty();
         }
-    }
-
-    /** Memory that is too much for the machine: the check comes before the allocation. */
-    @Test
-    void confinedMemoryChecksItsThreadBeforeItAllocates() {
-        long huge = 1L << 50;
-        Arena arena = new ConfinedMemory();
-        assertThatThrownBy(() -> OtherThread.call(() -> arena.allocate(huge, 8)))
-                .isInstanceOf(WrongThreadException.class);
-        assertThatThrownBy(() -> arena.allocate(huge, 8)).isInstanceOf(OutOfMemoryError.class);
-        arena.close();
-        assertThatIllegalStateException().isThrownBy(() -> arena.allocate(huge, 8));
     }
 
     // Objects that are being made

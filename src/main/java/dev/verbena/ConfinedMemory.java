@@ -1,4 +1,4 @@
-package dev.verbena.internal.lifetime;
+package dev.verbena;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The JDK lets no other thread close a confined arena, and never frees the arena's memory once its thread has ended. So
  * the memory comes from a second arena, which no segment shows, and which any thread can close.
  */
-public final class ConfinedMemory implements Arena {
+final class ConfinedMemory implements Arena {
     private final Thread owner = Thread.currentThread();
     private final Arena access = Arena.ofConfined();
     private @Nullable Arena blocks;

@@ -3,8 +3,8 @@ package strangers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.link.BiasedLock;
 import dev.verbena.net.Channel;
 import dev.verbena.net.Node;
 import dev.verbena.net.NodeOptions;

@@ -16,8 +16,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Locks that one line makes are one lock here, except among themselves. The locks of objects are named after the class of
  * the object.
  */
-final class LockOrder {
-    static final boolean ON = Boolean.getBoolean("dev.verbena.lockOrder");
+public final class LockOrder {
+    /** True if orders are noted. */
+    public static final boolean ON = Boolean.getBoolean("dev.verbena.lockOrder");
 
     private static final Set<String> MAKERS = Set.of("LockOrder", "Mutex", "BiasedLock", "ArenaLifetime", "VerbsArena");
 

@@ -183,7 +183,7 @@ public final class Mutex implements AutoCloseable {
     }
 
     /** Returns true if the calling thread has this lock, has taken it once, and no other thread waits for it. */
-    boolean isHeldOnceAlone() {
+    public boolean isHeldOnceAlone() {
         return state.turns() == 1 && !state.hasQueuedThreads();
     }
 

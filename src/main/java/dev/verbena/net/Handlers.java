@@ -1,7 +1,7 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Mutex;
+import dev.verbena.internal.link.BiasedLock;
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 

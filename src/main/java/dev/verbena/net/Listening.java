@@ -1,6 +1,6 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.BiasedLock;
+import dev.verbena.internal.link.BiasedLock;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,8 +1,8 @@
 package dev.verbena.net;
 
-import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Fields;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.BiasedLock;
 import dev.verbena.internal.link.Link;
 import dev.verbena.internal.wire.Totals;
 import dev.verbena.internal.wire.Wire;

@@ -1,9 +1,9 @@
 package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.lifetime.ArenaLifetime;
+import dev.verbena.internal.link.BiasedLock;
 import dev.verbena.internal.link.Carrier;
 import dev.verbena.internal.link.Link;
 import dev.verbena.internal.link.LinkOwner;

@@ -2,11 +2,11 @@ package dev.verbena.net;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.IpAddresses;
 import dev.verbena.internal.Recorder;
 import dev.verbena.internal.Waiters;
+import dev.verbena.internal.link.BiasedLock;
 import dev.verbena.internal.link.Link;
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.net.SessionState.Event;

@@ -1,7 +1,6 @@
 package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.BiasedLock;
 import dev.verbena.verbs.WorkStatus;
 import java.lang.foreign.MemorySegment;
 import java.util.UUID;

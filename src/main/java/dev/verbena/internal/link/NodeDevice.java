@@ -1,7 +1,6 @@
 package dev.verbena.internal.link;
 
 import dev.verbena.VerbsArena;
-import dev.verbena.internal.BiasedLock;
 import dev.verbena.internal.wire.EndCode;
 import dev.verbena.internal.wire.FirstVersion;
 import dev.verbena.verbs.CompletionQueue;

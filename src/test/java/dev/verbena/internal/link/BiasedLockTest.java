@@ -1,4 +1,4 @@
-package dev.verbena.internal;
+package dev.verbena.internal.link;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,5 +1,11 @@
-package dev.verbena.internal;
+package dev.verbena.internal.link;
 
+import dev.verbena.internal.Backoff;
+import dev.verbena.internal.Barrier;
+import dev.verbena.internal.Fields;
+import dev.verbena.internal.LockOrder;
+import dev.verbena.internal.Mutex;
+import dev.verbena.internal.StackRoom;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;

@@ -8,15 +8,6 @@ public final class WireTime {
     private static final long ACK_UNIT_NANOS = 4_096;
     private static final Duration LONGEST_ACK = acknowledgement(MAX_CODE);
 
-    private static final long RNR_UNIT_NANOS = 10_000;
-    /** The minimal RNR timers in units of 10 us, by code: code 0 is the longest, the others ascend. */
-    private static final int[] RNR_UNITS = {
-        65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096,
-        6144, 8192, 12288, 16384, 24576, 32768, 49152
-    };
-
-    private static final Duration LONGEST_RNR = receiverNotReady(0);
-
     private WireTime() {}
 
     /**
@@ -73,34 +64,6 @@ public final class WireTime {
             throw new IllegalArgumentException(what + " must be from 0 to " + longest + ", got " + duration);
         }
         return (int) ((duration.toNanos() + 999) / 1_000);
-    }
-
-    /**
-     * Returns the code of a minimal RNR timer, rounded up to the next entry of InfiniBand's table.
-     *
-     * @throws IllegalArgumentException if the timer is negative or longer than 655.36 ms
-     */
-    public static int receiverNotReadyCode(Duration timer) {
-        if (timer.isNegative() || timer.compareTo(LONGEST_RNR) > 0) {
-            throw new IllegalArgumentException(
-                    "minimal RNR timer must be from 0 to " + LONGEST_RNR + " (655.36 ms), got " + timer);
-        }
-        long nanos = timer.toNanos();
-        for (int code = 1; code <= MAX_CODE; code++) {
-            if (nanos <= RNR_UNITS[code] * RNR_UNIT_NANOS) {
-                return code;
-            }
-        }
-        return 0;
-    }
-
-    /**
-     * Returns the minimal RNR timer of a code.
-     *
-     * @param code from 0 to 31
-     */
-    public static Duration receiverNotReady(int code) {
-        return Duration.ofNanos(RNR_UNITS[code] * RNR_UNIT_NANOS);
     }
 
     /**

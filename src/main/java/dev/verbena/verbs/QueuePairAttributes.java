@@ -547,7 +547,7 @@ public final class QueuePairAttributes {
      * @throws IllegalArgumentException if the duration is negative or too long
      */
     public QueuePairAttributes minRnrTimer(Duration value) {
-        return minRnrTimerCode(WireTime.receiverNotReadyCode(value));
+        return minRnrTimerCode(RnrTimer.code(value));
     }
 
     /**
@@ -556,7 +556,7 @@ public final class QueuePairAttributes {
      * @return the duration, 0.01 to 655.36 ms
      */
     public Duration minRnrTimer() {
-        return WireTime.receiverNotReady(minRnrTimerCode());
+        return RnrTimer.of(minRnrTimerCode());
     }
 
     /**

@@ -67,59 +67,8 @@ class WireTimeTest {
                 .isThrownBy(() -> WireTime.microseconds("period", Duration.ofNanos(-1), 10));
     }
 
-    @ParameterizedTest
-    @CsvSource({
-        "0, 1",
-        "1, 1",
-        "10000, 1",
-        "10001, 2",
-        "40001, 5",
-        "60000, 5",
-        "60001, 6",
-        "640000, 12",
-        "640001, 13",
-        "491520000, 31",
-        "491520001, 0",
-        "655360000, 0"
-    })
-    void receiverNotReadyRoundsUpToTheNextCode(long nanos, int code) {
-        assertThat(WireTime.receiverNotReadyCode(Duration.ofNanos(nanos))).isEqualTo(code);
-    }
-
     @Test
-    void receiverNotReadyCodesComeBackFromTheirDurations() {
-        for (int code = 0; code <= 31; code++) {
-            assertThat(WireTime.receiverNotReadyCode(WireTime.receiverNotReady(code)))
-                    .isEqualTo(code);
-        }
-    }
-
-    @Test
-    void receiverNotReadyRefusesNegativeAndTooLongDurations() {
-        assertThatIllegalArgumentException().isThrownBy(() -> WireTime.receiverNotReadyCode(Duration.ofNanos(-1)));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> WireTime.receiverNotReadyCode(
-                        WireTime.receiverNotReady(0).plus(NANO)))
-                .withMessageContaining("655.36 ms");
-    }
-
-    /** The table of the InfiniBand specification, volume 1, 9.7.5.2.8, in hundredths of a millisecond. */
-    @Test
-    void receiverNotReadyTimersAreThoseOfTheSpecification() {
-        int[] expected = {
-            65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
-            4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152
-        };
-        for (int code = 0; code < expected.length; code++) {
-            assertThat(WireTime.receiverNotReady(code)).isEqualTo(Duration.ofNanos(expected[code] * 10_000L));
-        }
-    }
-
-    @Test
-    void messagesNameTheLimits() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> WireTime.receiverNotReadyCode(Duration.ofSeconds(1)))
-                .withMessage("minimal RNR timer must be from 0 to PT0.65536S (655.36 ms), got PT1S");
+    void messageNamesTheLimits() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> WireTime.microseconds("period", Duration.ofSeconds(1), 65_535))
                 .withMessage("period must be from 0 to PT0.065535S, got PT1S");

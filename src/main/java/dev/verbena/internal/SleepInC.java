@@ -1,10 +1,7 @@
 package dev.verbena.internal;
 
-import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
-import java.nio.channels.spi.AbstractSelectableChannel;
-import java.nio.channels.spi.AbstractSelector;
-import java.util.Set;
+import java.nio.channels.AsynchronousCloseException;
+import java.nio.channels.spi.AbstractInterruptibleChannel;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +12,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class SleepInC {
     private final WakeUp wakeUp = new WakeUp();
-    private final Interruption interruption = new Interruption(wakeUp);
+
+    /** Closed once an interrupt has come. The next sleep needs another one then. */
+    private Interruption interruption = new Interruption(wakeUp);
 
     /** The descriptors of this place and of one beside it: of each place, the one that wakes, and the one with events. */
     private final PollSet entries = new PollSet(4);
@@ -61,6 +60,9 @@ final class SleepInC {
         }
         int count = 0;
         if (interruptible) {
+            if (!interruption.isOpen()) {
+                interruption = new Interruption(wakeUp);
+            }
             interruption.begins();
         }
         try {
@@ -101,13 +103,11 @@ final class SleepInC {
         return "sleep at descriptor " + descriptor;
     }
 
-    /** The part of a selector that has {@link Thread#interrupt} wake its thread: no other class of the JDK offers this. */
-    private static final class Interruption extends AbstractSelector {
+    /** Has {@link Thread#interrupt} wake a thread: the JDK then closes the channel at which the thread sleeps, once. */
+    private static final class Interruption extends AbstractInterruptibleChannel {
         private final WakeUp wakeUp;
 
-        @SuppressWarnings("NullAway") // no method of the JDK's class needs the provider
         Interruption(WakeUp wakeUp) {
-            super(null);
             this.wakeUp = wakeUp;
         }
 
@@ -116,46 +116,16 @@ final class SleepInC {
         }
 
         void ends() {
-            end();
+            try {
+                end(true);
+            } catch (AsynchronousCloseException interrupted) {
+                // the thread stays interrupted, which its caller sees
+            }
         }
 
         @Override
-        public Selector wakeup() {
+        protected void implCloseChannel() {
             wakeUp.signal();
-            return this;
-        }
-
-        @Override
-        protected void implCloseSelector() {}
-
-        @Override
-        protected @Nullable SelectionKey register(AbstractSelectableChannel channel, int events, Object attachment) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public Set<SelectionKey> keys() {
-            return Set.of();
-        }
-
-        @Override
-        public Set<SelectionKey> selectedKeys() {
-            return Set.of();
-        }
-
-        @Override
-        public int selectNow() {
-            return 0;
-        }
-
-        @Override
-        public int select(long timeout) {
-            return 0;
-        }
-
-        @Override
-        public int select() {
-            return 0;
         }
     }
 }

@@ -109,6 +109,22 @@ class SleepInCTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
+    /** An interrupt closes what wakes the thread: the next sleep must have another one. */
+    @Test
+    void everyInterruptEndsASleep() throws Exception {
+        for (int i = 0; i < 3; i++) {
+            OtherThread<Void> sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
+            sleeper.thread().interrupt();
+            sleeper.join();
+            place.clear();
+            OtherThread.run(() -> {
+                Thread.currentThread().interrupt();
+                place.sleep(null, true, FOR_EVER);
+            });
+            place.clear();
+        }
+    }
+
     /** An interrupt after a sleep must not wake the next one. */
     @Test
     void interruptAfterTheSleepSignalsNothing() throws Exception {

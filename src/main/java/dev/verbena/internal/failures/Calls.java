@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * hint stands for the usual one.
  */
 public final class Calls {
+    private static final @Nullable IntFunction<String> NO_HINTS = null;
+
     private Calls() {}
 
     /** Returns words for several arguments, which are separated by commas. */
@@ -36,12 +38,15 @@ public final class Calls {
      * @throws VerbsException if the function fails
      */
     public static void run(CFunction function, Object arguments, long... values) {
-        checkResult(function, arguments, null, call(function, arguments, null, values));
+        run(function, arguments, NO_HINTS, values);
     }
 
     /** Does the same as {@link #run(CFunction, Object, long...)}, with hints. */
-    public static void run(CFunction function, Object arguments, IntFunction<String> hints, long... values) {
-        checkResult(function, arguments, hints, call(function, arguments, hints, values));
+    public static void run(CFunction function, Object arguments, @Nullable IntFunction<String> hints, long... values) {
+        int result = (int) call(function, arguments, hints, values);
+        if (result != 0) {
+            throw failed(function, Failures.errnoOf(result), arguments, hints);
+        }
     }
 
     /**
@@ -51,12 +56,12 @@ public final class Calls {
      * @throws VerbsException if the function fails
      */
     public static long pointer(CFunction function, Object arguments, long... values) {
-        return checkPointer(function, arguments, null, call(function, arguments, null, values));
+        return pointer(function, arguments, NO_HINTS, values);
     }
 
     /** Does the same as {@link #pointer(CFunction, Object, long...)}, with one hint for all errors. */
     public static long pointer(CFunction function, Object arguments, String hint, long... values) {
-        long result = call(function, arguments, null, values);
+        long result = call(function, arguments, NO_HINTS, values);
         if (result == 0) {
             throw Failures.failure(function.name(), CFunction.errno(), arguments.toString(), hint);
         }
@@ -64,8 +69,13 @@ public final class Calls {
     }
 
     /** Does the same as {@link #pointer(CFunction, Object, long...)}, with hints. */
-    public static long pointer(CFunction function, Object arguments, IntFunction<String> hints, long... values) {
-        return checkPointer(function, arguments, hints, call(function, arguments, hints, values));
+    public static long pointer(
+            CFunction function, Object arguments, @Nullable IntFunction<String> hints, long... values) {
+        long result = call(function, arguments, hints, values);
+        if (result == 0) {
+            throw failed(function, CFunction.errno(), arguments, hints);
+        }
+        return result;
     }
 
     /**
@@ -75,33 +85,15 @@ public final class Calls {
      * @throws VerbsException if the function fails
      */
     public static int number(CFunction function, Object arguments, long... values) {
-        return checkNumber(function, arguments, null, (int) call(function, arguments, null, values));
+        return number(function, arguments, NO_HINTS, values);
     }
 
     /** Does the same as {@link #number(CFunction, Object, long...)}, with hints. */
-    public static int number(CFunction function, Object arguments, IntFunction<String> hints, long... values) {
-        return checkNumber(function, arguments, hints, (int) call(function, arguments, hints, values));
-    }
-
-    private static int checkNumber(
-            CFunction function, Object arguments, @Nullable IntFunction<String> hints, int result) {
+    public static int number(
+            CFunction function, Object arguments, @Nullable IntFunction<String> hints, long... values) {
+        int result = (int) call(function, arguments, hints, values);
         if (result < 0) {
             throw failed(function, Failures.errnoOf(result), arguments, hints);
-        }
-        return result;
-    }
-
-    private static void checkResult(
-            CFunction function, Object arguments, @Nullable IntFunction<String> hints, long result) {
-        if ((int) result != 0) {
-            throw failed(function, Failures.errnoOf((int) result), arguments, hints);
-        }
-    }
-
-    private static long checkPointer(
-            CFunction function, Object arguments, @Nullable IntFunction<String> hints, long result) {
-        if (result == 0) {
-            throw failed(function, CFunction.errno(), arguments, hints);
         }
         return result;
     }

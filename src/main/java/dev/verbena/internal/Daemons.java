@@ -1,5 +1,6 @@
 package dev.verbena.internal;
 
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SynchronousQueue;
@@ -37,23 +38,16 @@ public final class Daemons {
 
     /** Returns a pool that has a thread for each task, which ends when it has had nothing to do for a while. */
     public static ExecutorService pool(String job) {
-        return new ThreadPoolExecutor(
-                0,
-                Integer.MAX_VALUE,
-                IDLE_SECONDS,
-                TimeUnit.SECONDS,
-                new SynchronousQueue<>(),
-                named(job).factory());
+        return executor(job, Integer.MAX_VALUE, new SynchronousQueue<>());
     }
 
     /** Returns a thread for tasks, one after the other. It ends when it has had nothing to do for a while. */
     public static ExecutorService single(String job) {
+        return executor(job, 1, new LinkedBlockingQueue<>());
+    }
+
+    private static ExecutorService executor(String job, int most, BlockingQueue<Runnable> tasks) {
         return new ThreadPoolExecutor(
-                0,
-                1,
-                IDLE_SECONDS,
-                TimeUnit.SECONDS,
-                new LinkedBlockingQueue<>(),
-                named(job).factory());
+                0, most, IDLE_SECONDS, TimeUnit.SECONDS, tasks, named(job).factory());
     }
 }

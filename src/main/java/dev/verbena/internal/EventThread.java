@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All threads may watch descriptors and end watches at once.
  */
-public final class EventThread {
+final class EventThread {
     private static final Mutex LOCK = new Mutex();
     private static @Nullable EventThread running;
 
@@ -38,7 +38,7 @@ public final class EventThread {
     private volatile int ticking;
 
     /** The callbacks of a watch. They must not run user code, and must not block except where the watch says so. */
-    public interface Handler {
+    interface Handler {
         /** Handles a descriptor that can be read, or that has an error which reading reports. Throwing ends the watch. */
         void readable();
 
@@ -64,7 +64,7 @@ public final class EventThread {
     }
 
     /** A watched descriptor and its handler. */
-    public final class Watch extends Chain.Link<Watch> {
+    final class Watch extends Chain.Link<Watch> {
         private final int descriptor;
         private final boolean apart;
         private final long key;
@@ -78,7 +78,7 @@ public final class EventThread {
         }
 
         /** Asks for the next event of a descriptor whose event was handed on. */
-        public void again() {
+        void again() {
             try (var _ = LOCK.held()) {
                 if (watches.containsKey(key)) {
                     poll.change(descriptor, Epoll.READABLE | Epoll.ONCE, key);
@@ -117,7 +117,7 @@ public final class EventThread {
         }
 
         /** Ends the watch. The handler may be called once more meanwhile. The descriptor must still be open. */
-        public void close() {
+        void close() {
             try (var _ = LOCK.held()) {
                 if (watches.remove(key) != null) {
                     oldestFirst.remove(this);
@@ -162,7 +162,7 @@ public final class EventThread {
      *     watched again when the handler returns
      * @throws SystemCallException if {@code epoll} refuses the descriptor
      */
-    public static Watch watch(int descriptor, boolean apart, Handler handler) {
+    static Watch watch(int descriptor, boolean apart, Handler handler) {
         try (var _ = LOCK.held()) {
             if (running == null) {
                 running = start();

@@ -9,7 +9,7 @@ import java.lang.foreign.ValueLayout;
  *
  * <p>All threads may signal. One thread clears the signal. Neither the signal nor its end allocates.
  */
-public final class WakeUp {
+final class WakeUp {
     private static final int CLOSE_ON_EXEC_NON_BLOCKING = 02004000;
 
     /** The number to write, and the place to read it to. */
@@ -21,18 +21,18 @@ public final class WakeUp {
     private boolean closed;
 
     /** Opens the descriptor. */
-    public WakeUp() {
+    WakeUp() {
         memory.set(ValueLayout.JAVA_LONG, 0, 1);
         event = SystemCall.EVENTFD.call(0, CLOSE_ON_EXEC_NON_BLOCKING, 0, 0);
     }
 
     /** Returns the descriptor that {@link #signal} makes readable. */
-    public int event() {
+    int event() {
         return event;
     }
 
     /** Makes the event descriptor readable. Does nothing after {@link #close}. */
-    public void signal() {
+    void signal() {
         try (var _ = lock.held()) {
             if (!signalled && !closed) {
                 SystemCall.WRITE.call(event, memory.address(), Long.BYTES, 0);
@@ -42,7 +42,7 @@ public final class WakeUp {
     }
 
     /** Makes the event descriptor unreadable, and returns whether it was signalled. */
-    public boolean clear() {
+    boolean clear() {
         try (var _ = lock.held()) {
             boolean was = signalled;
             if (was && !closed) {
@@ -54,7 +54,7 @@ public final class WakeUp {
     }
 
     /** Closes the descriptor. No thread may wait for it any more. */
-    public void close() {
+    void close() {
         try (var _ = lock.held()) {
             if (!closed) {
                 closed = true;

@@ -160,6 +160,9 @@ class HealOnWireTest {
                 change(peer, fault.place, fault.begin);
                 awaitMillis(fault.millis);
                 change(peer, fault.place, fault.end);
+                if (i % 100 == 99) {
+                    System.out.println(fault + ": " + (i + 1)); // a run without a line counts as hung
+                }
             }
             traffic.watch();
             long ended = System.nanoTime();

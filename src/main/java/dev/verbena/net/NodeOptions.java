@@ -270,8 +270,9 @@ public final class NodeOptions extends Options<NodeOptions> {
      * received, until another peer needs its place.
      *
      * <p>Once there are as many, a peer that was refused gives way to the next one; or else the oldest peer that has connected
-     * and not greeted, of the address that has the most of them. Over TCP, peers that have not greeted do not count, as they
-     * cost little. Of these, a node keeps eight times as many. Peers that go on with a channel have places of their own.
+     * and not greeted, of the address that has the most of them. Over TCP, peers that have not greeted, or are refused by their
+     * greeting, do not count, as they cost little. Of the first, a node keeps eight times as many. Peers that go on with a
+     * channel have places of their own.
      *
      * @param changed 0 to 65535
      * @return a changed copy

@@ -14,23 +14,12 @@ import org.junit.jupiter.api.Test;
 class FullStackTest {
     @Test
     void threadsWhoseStackOverflowedHarmNoOthers() {
-        run(
-                "-XX:TieredStopAtLevel=4",
-                "queues",
-                "30",
-                "callers",
-                "6",
-                "handlers",
-                "6",
-                "progress",
-                "4",
-                "progress-tcp",
-                "4");
+        run("-XX:TieredStopAtLevel=4", "queues 30 callers 6 handlers 6 progress 4 progress-tcp 4");
     }
 
     @Test
     void closesNearTheEndOfTheStackDoNotWaitForEver() {
-        run("-Xint", "closers", "30");
+        run("-Xint", "closers 30");
     }
 
     /** Classes that the JDK could not link or initialise for lack of stack can stay broken as long as the process lives. */
@@ -39,20 +28,12 @@ class FullStackTest {
         assertThat(output("-XX:TieredStopAtLevel=4", FirstMakers.class)).contains("all made");
     }
 
-    private static void run(String mode, String... arguments) {
-        assertThat(output(mode, FullStack.class, arguments)).contains("all closed");
+    private static void run(String mode, String arguments) {
+        assertThat(output(mode, FullStack.class, arguments.split(" "))).contains("all closed");
     }
 
     private static String output(String mode, Class<?> program, String... arguments) {
-        String library = System.getProperty("dev.verbena.libibverbs");
-        return ChildJvm.with(
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-XX:MaxJavaStackTraceDepth=8",
-                        mode,
-                        "-Ddev.verbena.fenced=true",
-                        "-Ddev.verbena.closeLimit=500",
-                        "-Ddev.verbena.libibverbs=" + library,
-                        "-Ddev.verbena.librdmacm=" + library)
+        return ChildJvm.onTheProvider("-XX:MaxJavaStackTraceDepth=8", mode, "-Ddev.verbena.closeLimit=500")
                 .optimizing()
                 .runOnClassPath(program, arguments)
                 .successfulOutput();

@@ -10,7 +10,6 @@ import dev.verbena.net.NodeOptions;
 import dev.verbena.net.Transfer;
 import dev.verbena.net.Transport;
 import dev.verbena.support.ChildJvm;
-import dev.verbena.support.ListDevices;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
@@ -21,6 +20,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import strangers.ListDevices;
 
 /** What a program sees when the libraries are missing or may not be called. */
 class RdmaUnavailableTest {

@@ -9,7 +9,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.tools.Peer;
 import dev.verbena.tools.perf.Cmtime;
 import dev.verbena.verbs.AccessFlag;

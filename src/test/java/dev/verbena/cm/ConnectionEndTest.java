@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.support.Resources;
 import java.io.IOException;
 import java.util.List;

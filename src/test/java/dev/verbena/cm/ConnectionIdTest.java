@@ -16,7 +16,7 @@ import dev.verbena.support.CmAddress;
 import dev.verbena.support.Covers;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.AddressHandle;

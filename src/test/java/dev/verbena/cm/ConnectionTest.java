@@ -16,7 +16,7 @@ import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
 import dev.verbena.support.IwarpToo;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.support.Resources;
 import dev.verbena.support.Twin;
 import dev.verbena.tools.Peer;

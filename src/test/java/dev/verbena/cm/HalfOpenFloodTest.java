@@ -8,7 +8,6 @@ import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.LongTest;
 import dev.verbena.support.OpenFileLimit;
-import dev.verbena.support.ResidentMemory;
 import dev.verbena.support.Resources;
 import dev.verbena.verbs.QueueCapabilities;
 import java.net.InetSocketAddress;
@@ -64,7 +63,11 @@ class HalfOpenFloodTest {
                     pairs = Math.max(pairs, Resources.queuePairs());
                     System.out.printf(
                             "%d peers in %.0f s, %d queue pairs, %d KiB resident, %d files%n",
-                            i, (System.nanoTime() - began) / 1e9, pairs, ResidentMemory.kib(), OpenFileLimit.count());
+                            i,
+                            (System.nanoTime() - began) / 1e9,
+                            pairs,
+                            Resources.residentKib(),
+                            OpenFileLimit.count());
                 }
             }
             long rejected =

@@ -9,11 +9,10 @@ import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.support.Await;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.CmTime;
 import dev.verbena.support.LongTest;
 import dev.verbena.support.OpenFileLimit;
-import dev.verbena.support.ResidentMemory;
 import dev.verbena.support.Resources;
+import dev.verbena.tools.CmTime;
 import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.QueuePairState;
 import java.net.InetSocketAddress;
@@ -62,7 +61,7 @@ class HeldConnectionsTest {
     /** The process at a point in time. */
     private record Sample(int made, int held, long residentKib, long files) {
         static Sample of(int made, int held) throws java.io.IOException {
-            return new Sample(made, held, ResidentMemory.kib(), OpenFileLimit.count());
+            return new Sample(made, held, Resources.residentKib(), OpenFileLimit.count());
         }
     }
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.VerbsArena;
 import dev.verbena.support.LongTest;
 import dev.verbena.support.OpenFileLimit;
-import dev.verbena.support.ResidentMemory;
 import dev.verbena.support.Resources;
 import dev.verbena.verbs.Context;
 import java.time.Duration;
@@ -57,7 +56,7 @@ class LossyTrafficTest {
                             .join(Math.min(
                                     REPORT.toMillis(),
                                     Math.max(1, TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime()))));
-                    memory.add(ResidentMemory.kib());
+                    memory.add(Resources.residentKib());
                     files.add(OpenFileLimit.count());
                     System.out.printf(
                             "%s, %d packets lost, %d KiB resident, %d files%n",

@@ -16,7 +16,7 @@ import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.support.OpenFileLimit;
 import dev.verbena.tools.Listening;
 import dev.verbena.verbs.AccessFlag;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.Await;
-import dev.verbena.support.ResidentMemory;
+import dev.verbena.support.Resources;
 import dev.verbena.support.VethWire;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -54,7 +54,7 @@ class HealFlaps {
             System.out.println("flaps: " + seconds + ", reconnects: "
                     + channel.statistics().reconnects() + ", messages to the server and calls: "
                     + accepted.statistics().received() + ", to the client: "
-                    + channel.statistics().received() + ", calls: " + calls + ", resident: " + ResidentMemory.kib()
+                    + channel.statistics().received() + ", calls: " + calls + ", resident: " + Resources.residentKib()
                     + " KiB");
         }
     }

@@ -1,8 +1,8 @@
 package dev.verbena.net;
 
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.CmTime;
 import dev.verbena.support.LongTest;
+import dev.verbena.tools.CmTime;
 import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 

@@ -10,7 +10,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;

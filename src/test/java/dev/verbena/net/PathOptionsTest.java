@@ -11,7 +11,7 @@ import dev.verbena.internal.link.Link;
 import dev.verbena.internal.link.TcpCarrier;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.QueuePairAttributes;

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.Rdma;
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.HttpOverRdma;
 import dev.verbena.support.Slow;
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,6 +19,7 @@ import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import strangers.HttpOverRdma;
 
 /**
  * A program that knows nothing of RDMA, in a jar of its own, with the provider's flag; and {@code curl} as a client. {@link

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.ChildJvm;
 import dev.verbena.support.CmAddress;
-import dev.verbena.support.HttpOverRdma;
 import dev.verbena.support.LongTest;
 import org.junit.jupiter.api.Test;
+import strangers.HttpOverRdma;
 
 /** TLS of the JDK over RDMA. To make a key and a certificate takes more than a minute in an emulated guest. */
 @LongTest

@@ -47,6 +47,14 @@ public final class ChildJvm {
         return new ChildJvm(List.of()).option(options);
     }
 
+    /** Uses the provider for tests as this JVM does, and denies other native access. */
+    public static ChildJvm onTheProvider(String... options) {
+        String provider = System.getProperty("dev.verbena.libibverbs");
+        return with(DENY, "--enable-native-access=ALL-UNNAMED", "-Ddev.verbena.fenced=true")
+                .option("-Ddev.verbena.libibverbs=" + provider, "-Ddev.verbena.librdmacm=" + provider)
+                .option(options);
+    }
+
     /** Starts the JVM by another command, such as {@code setpriv}. */
     public static ChildJvm startedBy(String... prefix) {
         return new ChildJvm(List.of(prefix));

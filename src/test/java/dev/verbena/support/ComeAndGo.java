@@ -49,9 +49,9 @@ public final class ComeAndGo {
 
     private static void measure(Cycles cycles, String... arguments) throws Exception {
         cycles.run(Integer.parseInt(arguments[1]));
-        long before = ResidentMemory.kib();
+        long before = Resources.residentKib();
         cycles.run(Integer.parseInt(arguments[2]));
-        System.out.println("grown " + (ResidentMemory.kib() - before));
+        System.out.println("grown " + (Resources.residentKib() - before));
     }
 
     /**

@@ -1,7 +1,5 @@
 package dev.verbena.support;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import dev.verbena.verbs.Context;
@@ -14,6 +12,8 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
+import java.lang.ref.Reference;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -29,8 +29,8 @@ public final class Fenced {
 
     private Fenced() {}
 
-    private static MemorySegment name(String function) {
-        return NAMES.computeIfAbsent(function, Arena.global()::allocateFrom);
+    private static long name(String function) {
+        return NAMES.computeIfAbsent(function, Arena.global()::allocateFrom).address();
     }
 
     /** Returns true if this JVM runs on the provider for tests. */
@@ -40,11 +40,7 @@ public final class Fenced {
 
     /** Makes the nth call of a function from now on, counted from 1, fail with an error number. */
     public static void fail(String function, int nth, int errno) {
-        try {
-            Functions.FAIL.invokeExact(name(function), nth, errno);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.FAIL, name(function), nth, errno);
     }
 
     /** Makes the nth call of any function from now on fail, but for those that look for news or take memory back. */
@@ -62,68 +58,40 @@ public final class Fenced {
     }
 
     private static void failAny(long nth, int errno, int sides) {
-        try {
-            Functions.FAIL_ANY.invokeExact(nth, errno, sides);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.FAIL_ANY, nth, errno, sides);
     }
 
     /** Returns the name of the function that the fault of any function has hit; empty before. */
     public static String hit() {
-        try {
-            MemorySegment name = (MemorySegment) Functions.HIT.invokeExact();
-            return name.address() == 0 ? "" : name.reinterpret(64).getString(0);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        long name = call(Function.HIT, 0, 0, 0);
+        return name == 0 ? "" : at(name, 64).getString(0);
     }
 
     /** Makes each call of a function wait before it does its work; 0 ends that. */
     public static void delay(String function, long micros) {
-        try {
-            Functions.DELAY.invokeExact(name(function), micros);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.DELAY, name(function), micros, 0);
     }
 
     /** Makes all functions that make an object fail for want of memory, or ends that. */
     public static void outOfMemory(boolean on) {
-        try {
-            Functions.OUT_OF_MEMORY.invokeExact(on ? 1 : 0);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.OUT_OF_MEMORY, on ? 1 : 0, 0, 0);
     }
 
     /** Raises an asynchronous event of a queue pair, with a number of {@code enum ibv_event_type}. */
     public static void raise(Context context, int type, QueuePair pair) {
-        try {
-            int result = (int) Functions.RAISE.invokeExact(VerbsAccess.get().address(context), type, pair.number());
-            assert result == 0 : "no such queue pair";
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        int result = (int) call(Function.RAISE, VerbsAccess.get().address(context), type, pair.number());
+        assert result == 0 : "no such queue pair";
     }
 
     /** Raises an asynchronous event of port 1, with a number of {@code enum ibv_event_type}. */
     public static void raise(Context context, int type) {
-        try {
-            int result = (int) Functions.RAISE.invokeExact(VerbsAccess.get().address(context), type, 0);
-            assert result == 0 : "no such context";
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        int result = (int) call(Function.RAISE, VerbsAccess.get().address(context), type, 0);
+        assert result == 0 : "no such context";
     }
 
     /** Raises an asynchronous event of any element: the address of an object in C, or the number of a port. */
     public static void raise(Context context, int type, long element) {
-        try {
-            Functions.RAISE_OF.invokeExact(VerbsAccess.get().address(context), type, element);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.RAISE_OF, VerbsAccess.get().address(context), type, element);
     }
 
     /**
@@ -131,20 +99,12 @@ public final class Fenced {
      * call that is stopped for half a minute goes on, and is a violation.
      */
     public static void stop(String function) {
-        named(Functions.STOP, function);
+        call(Function.STOP, name(function), 0, 0);
     }
 
     /** Lets calls of a function go on. */
     public static void goOn(String function) {
-        named(Functions.GO_ON, function);
-    }
-
-    private static void named(MethodHandle handle, String function) {
-        try {
-            handle.invokeExact(name(function));
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.GO_ON, name(function), 0, 0);
     }
 
     /** Waits until calls of a stopped function have come. */
@@ -154,24 +114,12 @@ public final class Fenced {
 
     /** Returns the number of calls of a stopped function that have come. */
     public static int stopped(String function) {
-        return count(Functions.WAITING, function);
+        return (int) call(Function.WAITING, name(function), 0, 0);
     }
 
     /** Returns the number of calls of a function since {@link #calm}. */
     public static long calls(String function) {
-        try {
-            return (long) Functions.CALLS.invokeExact(name(function));
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
-    }
-
-    private static int count(MethodHandle handle, String function) {
-        try {
-            return (int) handle.invokeExact(name(function));
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        return call(Function.CALLS, name(function), 0, 0);
     }
 
     /**
@@ -180,30 +128,23 @@ public final class Fenced {
      */
     public static MemorySegment given(String function) {
         MemorySegment into = Arena.ofAuto().allocate(1024, Long.BYTES);
-        try {
-            return into.asSlice(0, (long) Functions.GIVEN.invokeExact(name(function), into, into.byteSize()));
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        return into.asSlice(0, call(Function.GIVEN, name(function), into.address(), into.byteSize()));
     }
 
     /** Sets the answer to a query, a struct of C, until {@link #calm}: see {@code copy_answer} in src/test/c. */
     public static void answer(String function, MemorySegment struct) {
-        try {
-            Functions.ANSWER.invokeExact(name(function), struct, struct.byteSize());
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.ANSWER, name(function), struct.address(), struct.byteSize());
+        Reference.reachabilityFence(struct);
     }
 
     /** Sets the folder that the device has in {@code sysfs} until the device goes; empty for none, as at first. */
     public static void devicePath(String path) {
-        named(Functions.DEVICE_PATH, path);
+        call(Function.DEVICE_PATH, name(path), 0, 0);
     }
 
     /** Sets the device's folder below {@code /sys/class/infiniband}, where an adapter has a driver; empty as at first. */
     public static void adapterPath(String path) {
-        named(Functions.ADAPTER_PATH, path);
+        call(Function.ADAPTER_PATH, name(path), 0, 0);
     }
 
     /**
@@ -212,49 +153,31 @@ public final class Fenced {
      * @param number 0, or 1 for the device of the addresses 10.9.8.0/24
      */
     public static void removeDevice(int number) {
-        try {
-            Functions.REMOVE_DEVICE.invokeExact(number);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.REMOVE_DEVICE, number, 0, 0);
     }
 
     /** Takes back all faults and answers, and sets the counts of calls to 0. */
     public static void calm() {
-        try {
-            Functions.CALM.invokeExact();
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.CALM, 0, 0, 0);
     }
 
     /** Returns the number of C objects of all kinds that exist. */
     public static int liveObjects() {
-        try {
-            return (int) Functions.LIVE.invokeExact(-1);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        return (int) call(Function.LIVE, -1, 0, 0);
     }
 
     /** Returns the kinds of C objects that exist, with their numbers. */
     public static String left() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment text = arena.allocate(LEFT_BYTES);
-            Functions.LEFT.invokeExact(text, text.byteSize());
+            call(Function.LEFT, text.address(), text.byteSize(), 0);
             return text.getString(0);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
         }
     }
 
     /** Returns the number of things seen so far that must never happen. */
     public static int violations() {
-        try {
-            return (int) Functions.VIOLATIONS.invokeExact();
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        return (int) call(Function.VIOLATIONS, 0, 0, 0);
     }
 
     /** Returns what a program leaves behind that ends now: the number of C objects and of violations. */
@@ -276,11 +199,7 @@ public final class Fenced {
 
     /** Gives the next queue pair a number, which a closed one may have had. Later ones get the following numbers. */
     public static void nextNumber(int number) {
-        try {
-            Functions.NUMBER.invokeExact(number);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        call(Function.NUMBER, number, 0, 0);
     }
 
     /**
@@ -294,12 +213,9 @@ public final class Fenced {
             throw new IllegalStateException("An earlier test has left objects of the device: " + left());
         }
         try (Arena arena = Arena.ofConfined()) {
-            int result = (int) Functions.DRIVER.invokeExact(arena.allocateFrom(name));
-            if (result != 0) {
+            if ((int) call(Function.DRIVER, arena.allocateFrom(name).address(), 0, 0) != 0) {
                 throw new AssertionError("no driver " + name);
             }
-        } catch (Throwable t) {
-            throw new AssertionError(t);
         }
     }
 
@@ -332,21 +248,12 @@ public final class Fenced {
 
     /** Returns a description of the first violation. */
     public static String firstViolation() {
-        try {
-            MemorySegment text = (MemorySegment) Functions.FIRST.invokeExact();
-            return text.reinterpret(512).getString(0);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        return at(call(Function.FIRST_VIOLATION, 0, 0, 0), 512).getString(0);
     }
 
     /** Returns the number of sends that found no receive at the peer. */
     public static long receiverNotReady() {
-        try {
-            return (long) Functions.RNR.invokeExact();
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        return call(Function.RNR, 0, 0, 0);
     }
 
     /**
@@ -354,11 +261,7 @@ public final class Fenced {
      * {@code ibv_create_cq_ex.comp_mask}: see src/test/c/fenced_seen.c. All bits are set if there was no such call.
      */
     public static long noted(String attribute) {
-        try {
-            return (long) Functions.NOTED.invokeExact(name(attribute));
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        return call(Function.NOTED, name(attribute), 0, 0);
     }
 
     /**
@@ -368,66 +271,63 @@ public final class Fenced {
      * @param nth 1 for the last one, 2 for the one before
      */
     public static MemorySegment posted(int nth) {
-        try {
-            MemorySegment request = (MemorySegment) Functions.POSTED.invokeExact(nth);
-            return request.reinterpret(1024);
-        } catch (Throwable t) {
-            throw new AssertionError(t);
-        }
+        return at(call(Function.POSTED, nth, 0, 0), 1024);
     }
 
     /** Returns the offset of a part of {@link #posted}: 0 pieces, 1 data, 2 queue, 3 extended. */
     public static long offsetInPosted(int part) {
+        return call(Function.POSTED_OFFSET, part, 0, 0);
+    }
+
+    private static MemorySegment at(long address, long bytes) {
+        return MemorySegment.ofAddress(address).reinterpret(bytes);
+    }
+
+    /** Calls a function. Each argument has a register of its own, whatever its type is in C: see {@code CFunction}. */
+    private static long call(Function function, long first, long second, long third) {
         try {
-            return (long) Functions.OFFSET.invokeExact(part);
+            return (long) Function.HANDLE.invokeExact(function.address, first, second, third);
         } catch (Throwable t) {
             throw new AssertionError(t);
         }
     }
 
-    private static final class Functions {
-        private static final SymbolLookup LIBRARY =
-                SymbolLookup.libraryLookup(System.getProperty("dev.verbena.libibverbs"), Arena.global());
-        private static final MethodHandle FAIL =
-                link("fenced_fail", FunctionDescriptor.ofVoid(ADDRESS, JAVA_INT, JAVA_INT));
-        private static final MethodHandle FAIL_ANY =
-                link("fenced_fail_any", FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT, JAVA_INT));
-        private static final MethodHandle HIT = link("fenced_hit", FunctionDescriptor.of(ADDRESS));
-        private static final MethodHandle DELAY = link("fenced_delay", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG));
-        private static final MethodHandle STOP = link("fenced_stop", FunctionDescriptor.ofVoid(ADDRESS));
-        private static final MethodHandle GO_ON = link("fenced_go_on", FunctionDescriptor.ofVoid(ADDRESS));
-        private static final MethodHandle WAITING = link("fenced_waiting", FunctionDescriptor.of(JAVA_INT, ADDRESS));
-        private static final MethodHandle CALLS = link("fenced_calls", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
-        private static final MethodHandle DEVICE_PATH = link("fenced_device_path", FunctionDescriptor.ofVoid(ADDRESS));
-        private static final MethodHandle ADAPTER_PATH =
-                link("fenced_adapter_path", FunctionDescriptor.ofVoid(ADDRESS));
-        private static final MethodHandle REMOVE_DEVICE =
-                link("fenced_remove_device", FunctionDescriptor.ofVoid(JAVA_INT));
-        private static final MethodHandle CALM = link("fenced_calm", FunctionDescriptor.ofVoid());
-        private static final MethodHandle RAISE_OF =
-                link("fenced_raise_of", FunctionDescriptor.ofVoid(JAVA_LONG, JAVA_INT, JAVA_LONG));
-        private static final MethodHandle GIVEN =
-                link("fenced_given", FunctionDescriptor.of(JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG));
-        private static final MethodHandle ANSWER =
-                link("fenced_answer", FunctionDescriptor.ofVoid(ADDRESS, ADDRESS, JAVA_LONG));
-        private static final MethodHandle DRIVER = link("fenced_driver", FunctionDescriptor.of(JAVA_INT, ADDRESS));
-        private static final MethodHandle NUMBER = link("fenced_number", FunctionDescriptor.ofVoid(JAVA_INT));
-        private static final MethodHandle LIVE = link("fenced_live", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
-        private static final MethodHandle LEFT = link("fenced_left", FunctionDescriptor.ofVoid(ADDRESS, JAVA_LONG));
-        private static final MethodHandle VIOLATIONS = link("fenced_violations", FunctionDescriptor.of(JAVA_INT));
-        private static final MethodHandle FIRST = link("fenced_first_violation", FunctionDescriptor.of(ADDRESS));
-        private static final MethodHandle OUT_OF_MEMORY =
-                link("fenced_out_of_memory", FunctionDescriptor.ofVoid(JAVA_INT));
-        private static final MethodHandle RAISE =
-                link("fenced_raise", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT));
-        private static final MethodHandle NOTED = link("fenced_noted", FunctionDescriptor.of(JAVA_LONG, ADDRESS));
-        private static final MethodHandle POSTED = link("fenced_posted", FunctionDescriptor.of(ADDRESS, JAVA_INT));
-        private static final MethodHandle OFFSET =
-                link("fenced_posted_offset", FunctionDescriptor.of(JAVA_LONG, JAVA_INT));
-        private static final MethodHandle RNR = link("fenced_rnr", FunctionDescriptor.of(JAVA_LONG));
+    /** The controls in C. */
+    private enum Function {
+        ADAPTER_PATH,
+        ANSWER,
+        CALLS,
+        CALM,
+        DELAY,
+        DEVICE_PATH,
+        DRIVER,
+        FAIL,
+        FAIL_ANY,
+        FIRST_VIOLATION,
+        GIVEN,
+        GO_ON,
+        HIT,
+        LEFT,
+        LIVE,
+        NOTED,
+        NUMBER,
+        OUT_OF_MEMORY,
+        POSTED,
+        POSTED_OFFSET,
+        RAISE,
+        RAISE_OF,
+        REMOVE_DEVICE,
+        RNR,
+        STOP,
+        VIOLATIONS,
+        WAITING;
 
-        private static MethodHandle link(String name, FunctionDescriptor shape) {
-            return Linker.nativeLinker().downcallHandle(LIBRARY.find(name).orElseThrow(), shape);
-        }
+        static final MethodHandle HANDLE =
+                Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG));
+
+        final MemorySegment address = SymbolLookup.libraryLookup(
+                        System.getProperty("dev.verbena.libibverbs"), Arena.global())
+                .find("fenced_" + name().toLowerCase(Locale.ROOT))
+                .orElseThrow();
     }
 }

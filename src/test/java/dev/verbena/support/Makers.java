@@ -18,7 +18,7 @@ import dev.verbena.verbs.MemoryWindow;
 import dev.verbena.verbs.ParentDomainOptions;
 import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
-import dev.verbena.verbs.QueuePairOptions;
+import dev.verbena.verbs.QueuePairOptions.OfferedOperation;
 import dev.verbena.verbs.RegionOptions;
 import dev.verbena.verbs.SharedReceiveQueue;
 import dev.verbena.verbs.ThreadDomain;
@@ -79,194 +79,171 @@ public final class Makers implements AutoCloseable {
                         "context",
                         "ibv_open_device",
                         null,
-                        (it, arena) -> TestDevice.get().open(arena)),
+                        (it, in) -> TestDevice.get().open(in)),
                 new Maker(
                         "imported context",
                         "ibv_import_device",
                         null,
-                        (it, arena) -> Context.importDevice(it.context().commandDescriptor(), arena)),
-                new Maker(
-                        "protection domain",
-                        "ibv_alloc_pd",
-                        Makers::context,
-                        (it, arena) -> it.context().allocateProtectionDomain(arena)),
+                        (it, in) -> Context.importDevice(it.context().commandDescriptor(), in)),
+                of("protection domain", "ibv_alloc_pd", Makers::context, Context::allocateProtectionDomain),
                 new Maker(
                         "imported protection domain",
                         "ibv_import_pd",
                         Makers::context,
-                        (it, arena) -> it.context()
-                                .importProtectionDomain(it.elsewhere().handle(), arena)),
+                        (it, in) -> it.context()
+                                .importProtectionDomain(it.elsewhere().handle(), in)),
                 new Maker(
                         "parent domain",
                         "ibv_alloc_parent_domain",
                         Makers::threads,
-                        (it, arena) -> it.domain()
+                        (it, in) -> it.domain()
                                 .allocateParentDomain(
-                                        ParentDomainOptions.defaults().threadDomain(it.threads()), arena)),
-                new Maker(
-                        "thread domain",
-                        "ibv_alloc_td",
-                        Makers::context,
-                        (it, arena) -> it.context().allocateThreadDomain(arena)),
-                new Maker(
-                        "completion channel",
-                        "ibv_create_comp_channel",
-                        Makers::context,
-                        (it, arena) -> it.context().createCompletionChannel(arena)),
-                new Maker(
+                                        ParentDomainOptions.defaults().threadDomain(it.threads()), in)),
+                of("thread domain", "ibv_alloc_td", Makers::context, Context::allocateThreadDomain),
+                of("completion channel", "ibv_create_comp_channel", Makers::context, Context::createCompletionChannel),
+                of(
                         "completion queue",
                         "ibv_create_cq",
                         Makers::context,
-                        (it, arena) -> it.context().createCompletionQueue(4, arena)),
-                new Maker(
+                        (context, in) -> context.createCompletionQueue(4, in)),
+                of(
                         "completion queue with a channel",
                         "ibv_create_cq",
                         Makers::channel,
-                        (it, arena) -> it.context()
+                        (channel, in) -> channel.context()
                                 .createCompletionQueue(
-                                        CompletionQueueOptions.of(4).channel(it.channel()), arena)),
-                new Maker(
+                                        CompletionQueueOptions.of(4).channel(channel), in)),
+                of(
                         "extended completion queue",
                         "ibv_create_cq_ex",
                         Makers::context,
-                        (it, arena) -> it.context()
-                                .createCompletionQueue(
-                                        CompletionQueueOptions.of(4).fields(CompletionField.standard()), arena)),
+                        (context, in) -> context.createCompletionQueue(
+                                CompletionQueueOptions.of(4).fields(CompletionField.standard()), in)),
                 new Maker(
                         "queue pair",
                         "ibv_create_qp",
                         Makers::domain,
-                        (it, arena) -> it.domain().createQueuePair(QueuePair.rc(it.queue()), arena)),
+                        (it, in) -> it.domain().createQueuePair(QueuePair.rc(it.queue()), in)),
                 new Maker(
                         "queue pair for datagrams",
                         "ibv_create_qp",
                         Makers::queue,
-                        (it, arena) -> it.domain().createQueuePair(QueuePair.ud(it.queue()), arena)),
+                        (it, in) -> it.domain().createQueuePair(QueuePair.ud(it.queue()), in)),
                 new Maker(
                         "extended queue pair",
                         "ibv_create_qp_ex",
                         Makers::domain,
-                        (it, arena) -> it.domain()
-                                .createQueuePair(
-                                        QueuePair.rc(it.queue())
-                                                .operations(QueuePairOptions.OfferedOperation.RDMA_WRITE),
-                                        arena)),
-                new Maker(
+                        (it, in) -> it.domain()
+                                .createQueuePair(QueuePair.rc(it.queue()).operations(OfferedOperation.RDMA_WRITE), in)),
+                of(
                         "shared receive queue",
                         "ibv_create_srq",
                         Makers::domain,
-                        (it, arena) -> it.domain().createSharedReceiveQueue(SharedReceiveQueue.basic(), arena)),
+                        (domain, in) -> domain.createSharedReceiveQueue(SharedReceiveQueue.basic(), in)),
                 new Maker(
                         "shared receive queue of an XRC domain",
                         "ibv_create_srq_ex",
                         Makers::xrc,
-                        (it, arena) -> it.domain()
-                                .createSharedReceiveQueue(SharedReceiveQueue.xrc(it.xrc(), it.queue()), arena)),
-                new Maker(
+                        (it, in) ->
+                                it.domain().createSharedReceiveQueue(SharedReceiveQueue.xrc(it.xrc(), it.queue()), in)),
+                of(
                         "memory region",
                         "ibv_reg_mr_iova2",
                         Makers::domain,
-                        (it, arena) -> it.domain().register(MEMORY, WRITES, arena)),
-                new Maker(
-                        "null region",
-                        "ibv_alloc_null_mr",
-                        Makers::domain,
-                        (it, arena) -> it.domain().allocateNullRegion(arena)),
+                        (domain, in) -> domain.register(MEMORY, WRITES, in)),
+                of("null region", "ibv_alloc_null_mr", Makers::domain, ProtectionDomain::allocateNullRegion),
                 new Maker(
                         "region of device memory",
                         "ibv_reg_dm_mr",
                         Makers::deviceMemory,
-                        (it, arena) -> it.elsewhere()
+                        (it, in) -> it.elsewhere()
                                 .register(
                                         RegionOptions.of(it.deviceMemory(), 0, 64)
                                                 .access(WRITES),
-                                        arena)),
+                                        in)),
                 new Maker(
                         "imported region",
                         "ibv_import_mr",
                         Makers::domain,
-                        (it, arena) -> it.domain().importRegion(it.region().handle(), 0, arena)),
-                new Maker(
+                        (it, in) -> it.domain().importRegion(it.region().handle(), 0, in)),
+                of(
                         "address space",
                         "ibv_reg_mr_iova2",
                         Makers::domain,
-                        (it, arena) -> it.domain().registerAddressSpace(WRITES, arena)),
-                new Maker(
+                        (domain, in) -> domain.registerAddressSpace(WRITES, in)),
+                of(
                         "memory window",
                         "ibv_alloc_mw",
                         Makers::domain,
-                        (it, arena) -> it.domain().allocateMemoryWindow(MemoryWindow.Type.TYPE_2, arena)),
+                        (domain, in) -> domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2, in)),
                 new Maker(
                         "address handle",
                         "ibv_create_ah",
                         Makers::domain,
-                        (it, arena) -> it.domain()
-                                .createAddressHandle(it.raw().pathTo(it.raw().endpoint()), arena)),
-                new Maker(
+                        (it, in) -> it.domain()
+                                .createAddressHandle(it.raw().pathTo(it.raw().endpoint()), in)),
+                of(
                         "device memory",
                         "ibv_alloc_dm",
                         Makers::context,
-                        (it, arena) -> it.context().allocateDeviceMemory(64, 8, arena)),
+                        (context, in) -> context.allocateDeviceMemory(64, 8, in)),
                 new Maker(
                         "imported device memory",
                         "ibv_import_dm",
                         Makers::context,
-                        (it, arena) -> it.context()
-                                .importDeviceMemory(it.deviceMemory().handle(), 64, arena)),
-                new Maker(
+                        (it, in) -> it.context()
+                                .importDeviceMemory(it.deviceMemory().handle(), 64, in)),
+                of(
                         "XRC domain",
                         "ibv_open_xrcd",
                         Makers::context,
-                        (it, arena) -> it.context().openXrcDomain(Path.of("/"), arena)),
+                        (context, in) -> context.openXrcDomain(Path.of("/"), in)),
                 new Maker(
                         "work queue",
                         "ibv_create_wq",
                         Makers::queue,
-                        (it, arena) -> it.domain().createWorkQueue(WorkQueueOptions.of(it.queue(), 4), arena)),
+                        (it, in) -> it.domain().createWorkQueue(WorkQueueOptions.of(it.queue(), 4), in)),
                 new Maker(
                         "indirection table",
                         "ibv_create_rwq_ind_table",
                         Makers::workQueue,
-                        (it, arena) -> it.context().createIndirectionTable(List.of(it.workQueue()), arena)),
-                new Maker(
+                        (it, in) -> it.context().createIndirectionTable(List.of(it.workQueue()), in)),
+                of(
                         "flow",
                         "ibv_create_flow",
                         Makers::raw,
-                        (it, arena) -> it.raw().createFlow(FlowRule.of(FlowMatch.ethernet()), arena)),
-                new Maker(
-                        "counters",
-                        "ibv_create_counters",
-                        Makers::context,
-                        (it, arena) -> it.context().createCounters(arena)),
-                new Maker(
+                        (raw, in) -> raw.createFlow(FlowRule.of(FlowMatch.ethernet()), in)),
+                of("counters", "ibv_create_counters", Makers::context, Context::createCounters),
+                of(
                         "completion counter",
                         "ibv_create_comp_cntr",
                         Makers::context,
-                        (it, arena) ->
-                                it.context().createCompletionCounter(CompletionCounter.Unit.WORK_REQUESTS, arena)),
-                new Maker(
+                        (context, in) -> context.createCompletionCounter(CompletionCounter.Unit.WORK_REQUESTS, in)),
+                of(
                         "DMA handle",
                         "ibv_alloc_dmah",
                         Makers::context,
-                        (it, arena) -> it.context().allocateDmaHandle(DmaHints.none(), arena)),
-                new Maker(
-                        "driver's buffer",
-                        "ibv_alloc_buf",
-                        Makers::domain,
-                        (it, arena) -> it.domain().allocateBuffer(64, arena)),
+                        (context, in) -> context.allocateDmaHandle(DmaHints.none(), in)),
+                of("driver's buffer", "ibv_alloc_buf", Makers::domain, (domain, in) -> domain.allocateBuffer(64, in)),
                 new Maker(
                         "region of a driver's buffer",
                         "ibv_reg_buf_mr",
                         Makers::buffer,
-                        (it, arena) -> it.domain()
-                                .register(RegionOptions.of(it.buffer(), 0, 64).access(WRITES), arena)),
+                        (it, in) -> it.domain()
+                                .register(RegionOptions.of(it.buffer(), 0, 64).access(WRITES), in)),
                 new Maker(
                         "region with hints",
                         "ibv_reg_mr_ex",
                         Makers::hints,
-                        (it, arena) -> it.elsewhere()
+                        (it, in) -> it.elsewhere()
                                 .register(
-                                        RegionOptions.of(MEMORY).access(WRITES).hints(it.hints()), arena)));
+                                        RegionOptions.of(MEMORY).access(WRITES).hints(it.hints()), in)));
+    }
+
+    /** Returns a maker that needs nothing but the parent. */
+    private static <P extends VerbsObject> Maker of(
+            String name, String function, Function<Makers, P> parent, BiFunction<P, VerbsArena, VerbsObject> maker) {
+        return new Maker(name, function, parent::apply, (it, in) -> maker.apply(parent.apply(it), in));
     }
 
     private <T extends VerbsObject> T the(Class<T> type, Function<VerbsArena, T> maker) {

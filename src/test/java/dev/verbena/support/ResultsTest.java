@@ -28,7 +28,7 @@ class ResultsTest {
                                         selectClass(Outcomes.FailsAsAWhole.class),
                                         selectClass(Outcomes.LeftOut.class))
                                 .build(),
-                        new Results(folder));
+                        new RunTests.Results(folder));
         assertThat(Files.readAllLines(folder.resolve("results")))
                 .map(line -> line.replace(Outcomes.class.getName() + "$", ""))
                 .containsExactlyInAnyOrder(

@@ -125,6 +125,12 @@ public final class Specimens implements AutoCloseable {
     private static final Map<String, Function<Specimens, ?>> ARGUMENTS_OF_IDS = new HashMap<>();
     private static final Map<Class<?>, Function<Specimens, ?>> CLOSED_ARGUMENTS = new LinkedHashMap<>();
 
+    /** Makes a specimen in an arena, or for another one. */
+    @FunctionalInterface
+    public interface Maker<O, T> {
+        T make(Specimens it, O in) throws Exception;
+    }
+
     /**
      * A recipe for a specimen.
      *
@@ -133,7 +139,7 @@ public final class Specimens implements AutoCloseable {
      * @param rare whether there are devices without it
      */
     public record Recipe<T>(
-            String name, Class<T> type, @Nullable Recipe<?> owner, boolean rare, Function<Specimens, T> maker) {
+            String name, Class<T> type, @Nullable Recipe<?> owner, boolean rare, Maker<VerbsArena, T> maker) {
         /** Closes the specimen or its owner. */
         public Recipe<?> object() {
             return owner == null ? this : owner;
@@ -148,235 +154,182 @@ public final class Specimens implements AutoCloseable {
     // The verbs objects
 
     private static final Recipe<Context> CONTEXT =
-            object("Context", Context.class, it -> TestDevice.get().open(it.arenaOfThis()));
-    private static final Recipe<ProtectionDomain> DOMAIN = object(
-            "ProtectionDomain",
-            ProtectionDomain.class,
-            it -> it.the(CONTEXT).allocateProtectionDomain(it.arenaOfThis()));
-    private static final Recipe<CompletionQueue> QUEUE = object(
-            "CompletionQueue",
-            CompletionQueue.class,
-            it -> it.the(CONTEXT).createCompletionQueue(16, it.arenaOfThis()));
+            object(Context.class, (it, in) -> TestDevice.get().open(in));
+    private static final Recipe<ProtectionDomain> DOMAIN =
+            object(ProtectionDomain.class, (it, in) -> it.the(CONTEXT).allocateProtectionDomain(in));
+    private static final Recipe<CompletionQueue> QUEUE =
+            object(CompletionQueue.class, (it, in) -> it.the(CONTEXT).createCompletionQueue(16, in));
     private static final Recipe<CompletionQueue> EXTENDED_QUEUE = object(
-            "CompletionQueue, extended",
             CompletionQueue.class,
-            it -> it.the(CONTEXT)
-                    .createCompletionQueue(
-                            CompletionQueueOptions.of(16).fields(CompletionField.standard()), it.arenaOfThis()));
-    private static final Recipe<CompletionChannel> CHANNEL = object(
-            "CompletionChannel",
-            CompletionChannel.class,
-            it -> it.the(CONTEXT).createCompletionChannel(it.arenaOfThis()));
+            "extended",
+            (it, in) -> it.the(CONTEXT)
+                    .createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()), in));
+    private static final Recipe<CompletionChannel> CHANNEL =
+            object(CompletionChannel.class, (it, in) -> it.the(CONTEXT).createCompletionChannel(in));
     private static final Recipe<MemoryRegion> REGION = object(
-            "MemoryRegion",
             MemoryRegion.class,
-            it -> it.the(DOMAIN)
-                    .register(
-                            MEMORY,
-                            List.of(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND),
-                            it.arenaOfThis()));
-    private static final Recipe<MemoryWindow> WINDOW = object(
-            "MemoryWindow",
-            MemoryWindow.class,
-            it -> it.the(DOMAIN).allocateMemoryWindow(MemoryWindow.Type.TYPE_2, it.arenaOfThis()));
-    private static final Recipe<QueuePair> PAIR = object(
-            "QueuePair, connected with itself",
-            QueuePair.class,
-            it -> it.connected(QueuePair.rc(it.the(QUEUE)), it.arenaOfThis()));
-    private static final Recipe<QueuePair> COUNTED_PAIR =
-            object("QueuePair, with counted sends", QueuePair.class, it -> {
-                QueuePair pair = it.connected(QueuePair.rc(it.the(QUEUE)), it.arenaOfThis());
-                SendSlots.of(pair);
-                return pair;
-            });
+            (it, in) -> it.the(DOMAIN)
+                    .register(MEMORY, List.of(LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, REMOTE_ATOMIC, MW_BIND), in));
+    private static final Recipe<MemoryWindow> WINDOW =
+            object(MemoryWindow.class, (it, in) -> it.the(DOMAIN).allocateMemoryWindow(MemoryWindow.Type.TYPE_2, in));
+    private static final Recipe<QueuePair> PAIR =
+            object(QueuePair.class, "connected with itself", (it, in) -> it.connected(QueuePair.rc(it.the(QUEUE)), in));
+    private static final Recipe<QueuePair> COUNTED_PAIR = object(QueuePair.class, "with counted sends", (it, in) -> {
+        QueuePair pair = it.connected(QueuePair.rc(it.the(QUEUE)), in);
+        SendSlots.of(pair);
+        return pair;
+    });
     private static final Recipe<QueuePair> NEW_PAIR = object(
-            "QueuePair, new",
             QueuePair.class,
-            it -> it.the(DOMAIN).createQueuePair(QueuePair.rc(it.the(QUEUE)).inlineSize(64), it.arenaOfThis()));
+            "new",
+            (it, in) ->
+                    it.the(DOMAIN).createQueuePair(QueuePair.rc(it.the(QUEUE)).inlineSize(64), in));
     private static final Recipe<QueuePair> DATAGRAM_PAIR =
-            object("QueuePair, for datagrams", QueuePair.class, it -> it.datagramPair(it.the(QUEUE), it.arenaOfThis()));
+            object(QueuePair.class, "for datagrams", (it, in) -> it.datagramPair(it.the(QUEUE), in));
     private static final Recipe<SharedReceiveQueue> SHARED = object(
-            "SharedReceiveQueue",
             SharedReceiveQueue.class,
-            it -> it.the(DOMAIN)
-                    .createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4), it.arenaOfThis()));
+            (it, in) -> it.the(DOMAIN)
+                    .createSharedReceiveQueue(SharedReceiveQueue.basic().depth(4), in));
     private static final Recipe<AddressHandle> PATH = object(
-            "AddressHandle",
-            AddressHandle.class,
-            it -> it.the(DOMAIN).createAddressHandle(it.sample(AddressVector.class), it.arenaOfThis()));
+            AddressHandle.class, (it, in) -> it.the(DOMAIN).createAddressHandle(it.sample(AddressVector.class), in));
 
     // Objects of the connection manager, which has its own contexts
 
     private static final Recipe<EventChannel> CM_CHANNEL =
-            object("EventChannel", EventChannel.class, it -> EventChannel.create(it.arenaOfThis()));
+            object(EventChannel.class, (it, in) -> EventChannel.create(in));
     private static final Recipe<ConnectionId> CM_ID =
-            object("ConnectionId", ConnectionId.class, it -> it.boundId(PortSpace.TCP, it.arenaOfThis()));
-    private static final Recipe<ConnectionId> CM_LISTENER =
-            object("ConnectionId, listening", ConnectionId.class, it -> {
-                ConnectionId id = it.boundId(PortSpace.TCP, it.arenaOfThis());
-                id.listen(4);
-                return id;
-            });
+            object(ConnectionId.class, (it, in) -> it.boundId(PortSpace.TCP, in));
+    private static final Recipe<ConnectionId> CM_LISTENER = object(ConnectionId.class, "listening", (it, in) -> {
+        ConnectionId id = it.boundId(PortSpace.TCP, in);
+        id.listen(4);
+        return id;
+    });
     private static final Recipe<ConnectionId> CM_CONNECTION = object(
-            "ConnectionId, of a connection",
-            ConnectionId.class,
-            it -> it.connection(it.arenaOfThis()).id());
+            ConnectionId.class, "of a connection", (it, in) -> it.connection(in).id());
     private static final Recipe<ConnectionId> CM_SERVER = object(
-            "ConnectionId, of a listener",
-            ConnectionId.class,
-            it -> it.listener(it.arenaOfThis()).id());
+            ConnectionId.class, "of a listener", (it, in) -> it.listener(in).id());
     private static final Recipe<ProtectionDomain> CM_DOMAIN = argumentOnly(
-            "ProtectionDomain, of the connection manager",
             ProtectionDomain.class,
-            it -> it.the(CM_ID).context().allocateProtectionDomain(it.arenaOfThis()));
+            "of the connection manager",
+            (it, in) -> it.the(CM_ID).context().allocateProtectionDomain(in));
     private static final Recipe<CompletionQueue> CM_QUEUE = argumentOnly(
-            "CompletionQueue, of the connection manager",
             CompletionQueue.class,
-            it -> it.the(CM_ID).context().createCompletionQueue(4, it.arenaOfThis()));
+            "of the connection manager",
+            (it, in) -> it.the(CM_ID).context().createCompletionQueue(4, in));
     private static final Recipe<QueuePair> CM_PAIR = argumentOnly(
-            "QueuePair, for an id",
             QueuePair.class,
-            it -> it.the(CM_DOMAIN).createQueuePair(QueuePair.rc(it.the(CM_QUEUE)), it.arenaOfThis()));
+            "for an id",
+            (it, in) -> it.the(CM_DOMAIN).createQueuePair(QueuePair.rc(it.the(CM_QUEUE)), in));
     private static final Recipe<MulticastMembership> MEMBERSHIP =
-            object("MulticastMembership", MulticastMembership.class, it -> it.membership(it.arenaOfThis()));
+            object(MulticastMembership.class, (it, in) -> it.membership(in));
 
     static {
-        view("Connection", Connection.class, CM_CONNECTION, it -> it.connection(it.the(CM_CONNECTION)));
-        view("Listener", Listener.class, CM_SERVER, it -> it.listener(it.the(CM_SERVER)));
-        view("ConnectRequest", ConnectRequest.class, CM_LISTENER, it -> it.request(it.the(CM_LISTENER)));
+        view(Connection.class, CM_CONNECTION, (it, id) -> it.connection(id));
+        view(Listener.class, CM_SERVER, (it, id) -> it.listener(id));
+        view(ConnectRequest.class, CM_LISTENER, (it, id) -> it.request(id));
     }
 
-    private static final Recipe<Node> NODE =
-            object("Node", Node.class, it -> Node.open(CmAddress.four(0), it.arenaOfThis()));
+    private static final Recipe<Node> NODE = object(Node.class, (it, in) -> Node.open(CmAddress.four(0), in));
 
-    private static final Recipe<MappedSegment> MAPPED =
-            object("MappedSegment", MappedSegment.class, it -> it.mapped(it.arenaOfThis()));
+    private static final Recipe<MappedSegment> MAPPED = object(MappedSegment.class, (it, in) -> it.mapped(in));
 
     // Registered memory
 
-    private static final Recipe<MemoryRegion> POOLED =
-            argumentOnly("MemoryRegion, of a pool", MemoryRegion.class, it -> {
-                BufferPool pool = BufferPool.of(it.the(DOMAIN), 2, 8, List.of(), it.arenaOfThis());
-                it.byRegion.put(pool.region(), pool);
-                return pool.region();
-            });
-    private static final Recipe<MemoryRegion> CACHED =
-            argumentOnly("MemoryRegion, of a cache", MemoryRegion.class, it -> {
-                RegistrationCache.Use use = RegistrationCache.of(it.the(DOMAIN), 2, List.of(), it.arenaOfThis())
-                        .use(MEMORY);
-                it.byRegion.put(use.region(), use);
-                return use.region();
-            });
+    private static final Recipe<MemoryRegion> POOLED = argumentOnly(MemoryRegion.class, "of a pool", (it, in) -> {
+        BufferPool pool = BufferPool.of(it.the(DOMAIN), 2, 8, List.of(), in);
+        it.byRegion.put(pool.region(), pool);
+        return pool.region();
+    });
+    private static final Recipe<MemoryRegion> CACHED = argumentOnly(MemoryRegion.class, "of a cache", (it, in) -> {
+        RegistrationCache.Use use =
+                RegistrationCache.of(it.the(DOMAIN), 2, List.of(), in).use(MEMORY);
+        it.byRegion.put(use.region(), use);
+        return use.region();
+    });
 
     // Objects that few devices support
 
     private static final Recipe<QueuePair> EXTENDED_PAIR = rare(
-            "QueuePair, extended",
             QueuePair.class,
-            it -> it.connected(
+            "extended",
+            (it, in) -> it.connected(
                     QueuePair.rc(it.the(QUEUE))
                             .operations(
                                     QueuePairOptions.OfferedOperation.RDMA_WRITE,
                                     QueuePairOptions.OfferedOperation.ATOMIC_WRITE),
-                    it.arenaOfThis()));
+                    in));
     private static final Recipe<QueuePair> RAW_PAIR = rare(
-            "QueuePair, for frames",
             QueuePair.class,
-            it -> it.the(DOMAIN).createQueuePair(QueuePair.rawPacket(it.the(QUEUE)), it.arenaOfThis()));
+            "for frames",
+            (it, in) -> it.the(DOMAIN).createQueuePair(QueuePair.rawPacket(it.the(QUEUE)), in));
     private static final Recipe<XrcDomain> XRC =
-            rare("XrcDomain", XrcDomain.class, it -> it.the(CONTEXT).openXrcDomain(Path.of("/"), it.arenaOfThis()));
+            rare(XrcDomain.class, (it, in) -> it.the(CONTEXT).openXrcDomain(Path.of("/"), in));
     private static final Recipe<SharedReceiveQueue> TAGGED = rare(
-            "SharedReceiveQueue, by tag",
             SharedReceiveQueue.class,
-            it -> it.the(DOMAIN)
-                    .createSharedReceiveQueue(SharedReceiveQueue.tagMatching(it.the(QUEUE), 4, 4), it.arenaOfThis()));
-    private static final Recipe<AddressSpace> SPACE = rare(
-            "AddressSpace",
-            AddressSpace.class,
-            it -> it.the(DOMAIN).registerAddressSpace(List.of(LOCAL_WRITE), it.arenaOfThis()));
+            "by tag",
+            (it, in) ->
+                    it.the(DOMAIN).createSharedReceiveQueue(SharedReceiveQueue.tagMatching(it.the(QUEUE), 4, 4), in));
+    private static final Recipe<AddressSpace> SPACE =
+            rare(AddressSpace.class, (it, in) -> it.the(DOMAIN).registerAddressSpace(List.of(LOCAL_WRITE), in));
     private static final Recipe<Counters> COUNTERS =
-            rare("Counters", Counters.class, it -> it.the(CONTEXT).createCounters(it.arenaOfThis()));
-    private static final Recipe<DeviceMemory> DEVICE_MEMORY = rare(
-            "DeviceMemory", DeviceMemory.class, it -> it.the(CONTEXT).allocateDeviceMemory(4096, 64, it.arenaOfThis()));
+            rare(Counters.class, (it, in) -> it.the(CONTEXT).createCounters(in));
+    private static final Recipe<DeviceMemory> DEVICE_MEMORY =
+            rare(DeviceMemory.class, (it, in) -> it.the(CONTEXT).allocateDeviceMemory(4096, 64, in));
     private static final Recipe<DmaHandle> DMA_HANDLE = rare(
-            "DmaHandle",
             DmaHandle.class,
-            it -> it.the(CONTEXT).allocateDmaHandle(DmaHints.none().cpu(0), it.arenaOfThis()));
+            (it, in) -> it.the(CONTEXT).allocateDmaHandle(DmaHints.none().cpu(0), in));
     private static final Recipe<DriverBuffer> DRIVER_BUFFER =
-            rare("DriverBuffer", DriverBuffer.class, it -> it.the(DOMAIN).allocateBuffer(64, it.arenaOfThis()));
+            rare(DriverBuffer.class, (it, in) -> it.the(DOMAIN).allocateBuffer(64, in));
     private static final Recipe<CompletionCounter> COMPLETION_COUNTER = rare(
-            "CompletionCounter",
             CompletionCounter.class,
-            it -> it.the(CONTEXT).createCompletionCounter(CompletionCounter.Unit.BYTES, it.arenaOfThis()));
-    private static final Recipe<Flow> FLOW = rare(
-            "Flow", Flow.class, it -> it.the(RAW_PAIR).createFlow(FlowRule.of(FlowMatch.ethernet()), it.arenaOfThis()));
+            (it, in) -> it.the(CONTEXT).createCompletionCounter(CompletionCounter.Unit.BYTES, in));
+    private static final Recipe<Flow> FLOW =
+            rare(Flow.class, (it, in) -> it.the(RAW_PAIR).createFlow(FlowRule.of(FlowMatch.ethernet()), in));
     private static final Recipe<ThreadDomain> THREADS =
-            rare("ThreadDomain", ThreadDomain.class, it -> it.the(CONTEXT).allocateThreadDomain(it.arenaOfThis()));
+            rare(ThreadDomain.class, (it, in) -> it.the(CONTEXT).allocateThreadDomain(in));
     private static final Recipe<ProtectionDomain> PARENT = rare(
-            "ProtectionDomain, parent",
             ProtectionDomain.class,
-            it -> it.the(DOMAIN)
-                    .allocateParentDomain(
-                            ParentDomainOptions.defaults().threadDomain(it.the(THREADS)), it.arenaOfThis()));
+            "parent",
+            (it, in) -> it.the(DOMAIN)
+                    .allocateParentDomain(ParentDomainOptions.defaults().threadDomain(it.the(THREADS)), in));
     private static final Recipe<WorkQueue> WORK_QUEUE = rare(
-            "WorkQueue",
-            WorkQueue.class,
-            it -> it.the(DOMAIN).createWorkQueue(WorkQueueOptions.of(it.the(QUEUE), 4), it.arenaOfThis()));
+            WorkQueue.class, (it, in) -> it.the(DOMAIN).createWorkQueue(WorkQueueOptions.of(it.the(QUEUE), 4), in));
     private static final Recipe<IndirectionTable> TABLE = rare(
-            "IndirectionTable",
             IndirectionTable.class,
-            it -> it.the(CONTEXT).createIndirectionTable(List.of(it.the(WORK_QUEUE)), it.arenaOfThis()));
+            (it, in) -> it.the(CONTEXT).createIndirectionTable(List.of(it.the(WORK_QUEUE)), in));
 
     // Objects that belong to a verbs object, with a request or a completion
 
     static {
-        view("SendBatch", SendBatch.class, PAIR, it -> it.the(PAIR).sendBatch(8).send(1, it.the(REGION)));
+        view(SendBatch.class, PAIR, (it, pair) -> pair.sendBatch(8).send(1, it.the(REGION)));
         view(
-                "SendBatch, of datagrams",
                 SendBatch.class,
+                "of datagrams",
                 DATAGRAM_PAIR,
-                it -> it.the(DATAGRAM_PAIR).sendBatch(8).send(1, it.the(REGION)).to(it.the(PATH), 1, UD_KEY));
+                (it, pair) -> pair.sendBatch(8).send(1, it.the(REGION)).to(it.the(PATH), 1, UD_KEY));
         view(
-                "SendBatch, extended",
                 SendBatch.class,
+                "extended",
                 EXTENDED_PAIR,
-                it -> it.the(EXTENDED_PAIR)
-                        .sendBatch(8)
+                (it, pair) -> pair.sendBatch(8)
                         .write(1, it.the(REGION), it.the(REGION).remote()));
+        view(ReceiveBatch.class, PAIR, (it, pair) -> pair.receiveBatch(8).receive(1, it.the(REGION)));
         view(
-                "ReceiveBatch",
                 ReceiveBatch.class,
-                PAIR,
-                it -> it.the(PAIR).receiveBatch(8).receive(1, it.the(REGION)));
-        view(
-                "ReceiveBatch, shared",
-                ReceiveBatch.class,
+                "shared",
                 SHARED,
-                it -> it.the(SHARED).receiveBatch(8).receive(1, it.the(REGION)));
-        view(
-                "Completions",
-                Completions.class,
-                QUEUE,
-                it -> it.polled(it.the(QUEUE), it.the(QUEUE).completions(2)));
-        view(
-                "ExtendedCompletions",
-                ExtendedCompletions.class,
-                EXTENDED_QUEUE,
-                it -> it.polled(it.the(EXTENDED_QUEUE), it.the(EXTENDED_QUEUE).extendedCompletions(2)));
-        view("SendSlots", SendSlots.class, COUNTED_PAIR, it -> SendSlots.of(it.the(COUNTED_PAIR)));
-        view("UnsignaledPosts", UnsignaledPosts.class, PAIR, it -> it.the(PAIR).unsignaled());
-        view("AsyncEvents", AsyncEvents.class, CONTEXT, it -> it.the(CONTEXT).events());
-        view("LocalMemory", LocalMemory.class, REGION, it -> it.the(REGION).slice(8, 16));
-        view("BufferPool", BufferPool.class, POOLED, it -> (BufferPool) it.byRegion.get(it.the(POOLED)));
-        view(
-                "RegistrationCache",
-                RegistrationCache.class,
-                DOMAIN,
-                it -> RegistrationCache.of(it.the(DOMAIN), 2, List.of(), it.others));
-        view("RegistrationCache.Use", RegistrationCache.Use.class, CACHED, it ->
-                (RegistrationCache.Use) it.byRegion.get(it.the(CACHED)));
-        view("Export", Export.class, NODE, it -> it.the(NODE).export("table", MEMORY, List.of(REMOTE_READ), it.others));
-        view("TagMatching", TagMatching.class, TAGGED, it -> it.the(TAGGED).tags());
+                (it, shared) -> shared.receiveBatch(8).receive(1, it.the(REGION)));
+        view(Completions.class, QUEUE, (it, queue) -> it.polled(queue, queue.completions(2)));
+        view(ExtendedCompletions.class, EXTENDED_QUEUE, (it, queue) -> it.polled(queue, queue.extendedCompletions(2)));
+        view(SendSlots.class, COUNTED_PAIR, (it, pair) -> SendSlots.of(pair));
+        view(UnsignaledPosts.class, PAIR, (it, pair) -> pair.unsignaled());
+        view(AsyncEvents.class, CONTEXT, (it, context) -> context.events());
+        view(LocalMemory.class, REGION, (it, region) -> region.slice(8, 16));
+        view(BufferPool.class, POOLED, (it, region) -> (BufferPool) it.byRegion.get(region));
+        view(RegistrationCache.class, DOMAIN, (it, domain) -> RegistrationCache.of(domain, 2, List.of(), it.others));
+        view(RegistrationCache.Use.class, CACHED, (it, region) -> (RegistrationCache.Use) it.byRegion.get(region));
+        view(Export.class, NODE, (it, node) -> node.export("table", MEMORY, List.of(REMOTE_READ), it.others));
+        view(TagMatching.class, TAGGED, (it, shared) -> shared.tags());
     }
 
     // Arguments
@@ -460,7 +413,6 @@ public final class Specimens implements AutoCloseable {
     private final VerbsArena others = VerbsArena.ofShared();
     private final Map<Recipe<?>, Object> made = new HashMap<>();
     private final List<VerbsObject> objects = new ArrayList<>();
-    private final List<Recipe<?>> beingMade = new ArrayList<>();
     private final Map<ConnectionId, AutoCloseable> byId = new HashMap<>();
     private final Map<MemoryRegion, Object> byRegion = new HashMap<>();
     private final List<RdmaSocketChannel> sockets = new ArrayList<>();
@@ -481,27 +433,41 @@ public final class Specimens implements AutoCloseable {
         this.ofSpecial = kind.make();
     }
 
-    private static <T extends VerbsObject> Recipe<T> object(String name, Class<T> type, Function<Specimens, T> maker) {
-        return add(new Recipe<>(name, type, null, false, maker));
+    private static <T> Recipe<T> object(Class<T> type, Maker<VerbsArena, T> maker) {
+        return object(type, "", maker);
+    }
+
+    private static <T> Recipe<T> object(Class<T> type, String what, Maker<VerbsArena, T> maker) {
+        return add(type, what, null, false, maker);
+    }
+
+    private static <T> Recipe<T> rare(Class<T> type, Maker<VerbsArena, T> maker) {
+        return rare(type, "", maker);
+    }
+
+    private static <T> Recipe<T> rare(Class<T> type, String what, Maker<VerbsArena, T> maker) {
+        return add(type, what, null, true, maker);
+    }
+
+    private static <T, O> void view(Class<T> type, Recipe<O> owner, Maker<O, T> maker) {
+        view(type, "", owner, maker);
+    }
+
+    private static <T, O> void view(Class<T> type, String what, Recipe<O> owner, Maker<O, T> maker) {
+        add(type, what, owner, owner.rare(), (it, in) -> maker.make(it, it.the(owner)));
+    }
+
+    private static <T> Recipe<T> add(
+            Class<T> type, String what, @Nullable Recipe<?> owner, boolean rare, Maker<VerbsArena, T> maker) {
+        String name = type.getCanonicalName().substring(type.getPackageName().length() + 1);
+        Recipe<T> recipe = new Recipe<>(what.isEmpty() ? name : name + ", " + what, type, owner, rare, maker);
+        RECIPES.add(recipe);
+        return recipe;
     }
 
     /** Makes another specimen of the same kind, for methods that take one as an argument. */
-    private static <T extends VerbsObject> Recipe<T> argumentOnly(
-            String name, Class<T> type, Function<Specimens, T> maker) {
-        return new Recipe<>(name, type, null, false, maker);
-    }
-
-    private static <T extends VerbsObject> Recipe<T> rare(String name, Class<T> type, Function<Specimens, T> maker) {
-        return add(new Recipe<>(name, type, null, true, maker));
-    }
-
-    private static <T> void view(String name, Class<T> type, Recipe<?> owner, Function<Specimens, T> maker) {
-        add(new Recipe<>(name, type, owner, owner.rare(), maker));
-    }
-
-    private static <T> Recipe<T> add(Recipe<T> recipe) {
-        RECIPES.add(recipe);
-        return recipe;
+    private static <T> Recipe<T> argumentOnly(Class<T> type, String what, Maker<VerbsArena, T> maker) {
+        return new Recipe<>(what, type, null, false, maker);
     }
 
     private static <T> void argument(Class<T> type, Function<Specimens, ? extends T> maker) {
@@ -546,20 +512,17 @@ public final class Specimens implements AutoCloseable {
 
     /** Makes a new specimen of a recipe. */
     private <T> T fresh(Recipe<T> recipe) {
-        beingMade.add(recipe);
         try {
-            T fresh = recipe.maker().apply(this);
+            T fresh = recipe.maker().make(this, recipe == special ? ofSpecial : others);
             if (fresh instanceof VerbsObject object) {
                 objects.add(object);
             }
             return fresh;
-        } finally {
-            beingMade.removeLast();
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new AssertionError(e);
         }
-    }
-
-    private VerbsArena arenaOfThis() {
-        return beingMade.getLast() == special ? ofSpecial : others;
     }
 
     private <T extends VerbsObject> T closed(Recipe<T> recipe) {
@@ -576,7 +539,7 @@ public final class Specimens implements AutoCloseable {
     }
 
     /** Returns memory that the peer of a socket writes to. */
-    private MappedSegment mapped(VerbsArena arena) {
+    private MappedSegment mapped(VerbsArena arena) throws IOException {
         try (ServerSocketChannel server = RdmaSockets.openServerSocketChannel(StandardProtocolFamily.INET)) {
             server.setOption(RdmaSocketOptions.RDMA_IOMAPSIZE, 1).bind(CmAddress.four(0));
             RdmaSocketChannel client = RdmaSockets.openSocketChannel(StandardProtocolFamily.INET);
@@ -585,8 +548,6 @@ public final class Specimens implements AutoCloseable {
             RdmaSocketChannel accepted = (RdmaSocketChannel) server.accept();
             sockets.add(accepted);
             return accepted.map(MEMORY, 0, arena);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 
@@ -631,29 +592,18 @@ public final class Specimens implements AutoCloseable {
         return id;
     }
 
-    private MulticastMembership membership(VerbsArena arena) {
+    private MulticastMembership membership(VerbsArena arena) throws InterruptedException {
         ConnectionId id = track(boundId(PortSpace.UDP, others));
         track(id.createQueuePair(the(CM_DOMAIN), QueuePair.ud(the(CM_QUEUE)), others));
-        try {
-            return id.join(
-                    new InetSocketAddress("239.1.1.7", 0),
-                    MulticastMembership.Kind.FULL_MEMBER,
-                    Loopback.DEADLINE,
-                    arena);
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
+        InetSocketAddress group = new InetSocketAddress("239.1.1.7", 0);
+        return id.join(group, MulticastMembership.Kind.FULL_MEMBER, Loopback.DEADLINE, arena);
     }
 
-    private Connection connection(VerbsArena arena) {
+    private Connection connection(VerbsArena arena) throws InterruptedException {
         ConnectionId listener = the(CM_LISTENER);
-        try {
-            Connection made = Connection.to(listener.localAddress().orElseThrow(), Loopback.DEADLINE, arena);
-            byId.put(made.id(), made);
-            return made;
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
+        Connection made = Connection.to(listener.localAddress().orElseThrow(), Loopback.DEADLINE, arena);
+        byId.put(made.id(), made);
+        return made;
     }
 
     private static FileChannel file() {
@@ -678,14 +628,10 @@ public final class Specimens implements AutoCloseable {
         return (Listener) byId.get(id);
     }
 
-    private ConnectRequest request(ConnectionId listener) {
-        try {
-            Connection peer = Connection.to(listener.localAddress().orElseThrow(), Loopback.DEADLINE, others);
-            peer.id().beginConnect(ConnectionParameters.defaults());
-            return listener.awaitRequest(Loopback.DEADLINE);
-        } catch (InterruptedException e) {
-            throw new AssertionError(e);
-        }
+    private ConnectRequest request(ConnectionId listener) throws InterruptedException {
+        Connection peer = Connection.to(listener.localAddress().orElseThrow(), Loopback.DEADLINE, others);
+        peer.id().beginConnect(ConnectionParameters.defaults());
+        return listener.awaitRequest(Loopback.DEADLINE);
     }
 
     /** Registers an object to be closed with all others. */

@@ -8,19 +8,22 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.DeviceTest;
-import dev.verbena.support.Devinfo;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.device.Port;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -29,25 +32,30 @@ import org.junit.jupiter.api.Test;
  */
 @DeviceTest
 class DeviceQueryTest {
-    private static Devinfo devinfo;
+    /** The first value of each name in the output of {@code ibv_devinfo -v}. */
+    private static final Map<String, String> DEVINFO = new HashMap<>();
 
-    private VerbsArena arena;
-    private Context context;
+    @AutoClose
+    private final VerbsArena arena = VerbsArena.ofConfined();
+
+    private final Context context = TestDevice.get().open(arena);
 
     @BeforeAll
     static void ask() throws IOException {
-        devinfo = Devinfo.of(TestDevice.get().name());
+        Process process = new ProcessBuilder(
+                        "ibv_devinfo", "-v", "-d", TestDevice.get().name())
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        Matcher line = Pattern.compile("(?m)^\\h*(\\w+):\\h+(.*?)\\h*$").matcher(output);
+        while (line.find()) {
+            DEVINFO.putIfAbsent(line.group(1), line.group(2));
+        }
     }
 
-    @BeforeEach
-    void open() {
-        arena = VerbsArena.ofConfined();
-        context = TestDevice.get().open(arena);
-    }
-
-    @AfterEach
-    void close() {
-        arena.close();
+    private static String devinfo(String name) {
+        assertThat(DEVINFO).as("ibv_devinfo").containsKey(name);
+        return DEVINFO.get(name);
     }
 
     private String sysfs(String name) throws IOException {
@@ -59,19 +67,18 @@ class DeviceQueryTest {
     @Test
     void portToStringAgreesWithDevinfo() {
         Port port = context.port(1);
-        assertThat(devinfo.text("link_layer"))
-                .isEqualToIgnoringCase(port.linkLayer().toString());
-        assertThat(devinfo.text("active_width")).startsWith(port.lanes() + "X");
+        assertThat(devinfo("link_layer")).isEqualToIgnoringCase(port.linkLayer().toString());
+        assertThat(devinfo("active_width")).startsWith(port.lanes() + "X");
         assertThat(port.toString())
                 .startsWith("port 1 of " + context.device().name() + ": " + port.state())
-                .contains("MTU " + devinfo.text("active_mtu").split(" ")[0] + " (of "
-                        + devinfo.text("max_mtu").split(" ")[0]);
+                .contains("MTU " + devinfo("active_mtu").split(" ")[0] + " (of "
+                        + devinfo("max_mtu").split(" ")[0]);
     }
 
     @Test
     void identityEqualsThatOfDevinfoAndTheKernel() throws IOException {
         Device device = context.device();
-        assertThat(device.guid()).hasToString(devinfo.text("node_guid")).hasToString(sysfs("node_guid"));
+        assertThat(device.guid()).hasToString(devinfo("node_guid")).hasToString(sysfs("node_guid"));
         assertThat(context.attributes().nodeGuid()).isEqualTo(device.guid());
         assertThat(sysfs("node_type")).startsWith(device.nodeType().code() + ":");
     }
@@ -81,14 +88,11 @@ class DeviceQueryTest {
         Device device = context.device();
         assertThat(device.toString())
                 .startsWith(device.name() + ": ")
-                .contains(devinfo.text("transport").split(" ")[0])
-                .endsWith("GUID " + devinfo.text("node_guid"));
+                .contains(devinfo("transport").split(" ")[0])
+                .endsWith("GUID " + devinfo("node_guid"));
         assertThat(context.toString()).isEqualTo(device + " (open)");
         assertThat(context.attributes().toString())
-                .contains(
-                        "node " + devinfo.text("node_guid"),
-                        devinfo.text("max_qp_wr") + " requests",
-                        devinfo.text("max_cqe"));
+                .contains("node " + devinfo("node_guid"), devinfo("max_qp_wr") + " requests", devinfo("max_cqe"));
     }
 
     @Test

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.support.Loopback;
-import dev.verbena.support.NotOnIwarp;
 import dev.verbena.verbs.device.PortCounters;
 import java.nio.file.Path;
 import java.util.Map;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.IwarpToo;
-import dev.verbena.support.NotOnIwarp;
+import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.tools.Peer;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;

@@ -1,4 +1,4 @@
-package dev.verbena.support;
+package strangers;
 
 import dev.verbena.Rdma;
 import dev.verbena.RdmaUnavailableException;

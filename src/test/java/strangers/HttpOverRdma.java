@@ -1,4 +1,4 @@
-package dev.verbena.support;
+package strangers;
 
 import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsConfigurator;
@@ -142,25 +142,12 @@ public final class HttpOverRdma {
     private static SSLContext tls(String address) throws Exception {
         Path folder = Files.createTempDirectory("verbena");
         Path file = folder.resolve("keys");
-        String[] keytool = {
-            "-genkeypair",
-            "-alias",
-            "server",
-            "-keyalg",
-            "EC",
-            "-dname",
-            "CN=verbena",
-            "-ext",
-            "san=ip:" + address,
-            "-storepass",
-            new String(PASSWORD),
-            "-keystore",
-            file.toString()
-        };
+        String command = "-genkeypair -alias server -keyalg EC -dname CN=verbena -ext san=ip:" + address
+                + " -storepass " + new String(PASSWORD) + " -keystore " + file;
         // The program keytool is this class. Its own JVM would take ten seconds more in a guest.
         Class.forName("sun.security.tools.keytool.Main")
                 .getMethod("main", String[].class)
-                .invoke(null, (Object) keytool);
+                .invoke(null, (Object) command.split(" "));
         KeyStore keys = KeyStore.getInstance(file.toFile(), PASSWORD);
         Files.delete(file);
         Files.delete(folder);

@@ -1,4 +1,4 @@
-package dev.verbena.support;
+package dev.verbena.verbs.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
+import dev.verbena.support.Fenced;
+import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.CompletionQueue;
 import dev.verbena.verbs.Context;
 import dev.verbena.verbs.Device;

@@ -28,17 +28,10 @@ final class Batching {
     private Batching() {}
 
     static void add(World world, Step step) {
-        SendBatchNode batch = world.chooseTool(world.sendBatches, step.a(), step.actor());
-        if (batch == null) {
-            world.skip();
-            return;
-        }
+        SendBatchNode batch = world.needTool(world.sendBatches, step.a(), step.actor());
         PairNode pair = batch.pair;
         Request request = step.d() / 5 % 8 == 0 ? inventBind(world, step, pair) : Traffic.invent(world, step, pair);
-        if (request == null || pair.datagrams && request.operation == Operation.SEND_WITH_INVALIDATE) {
-            world.skip();
-            return;
-        }
+        World.skipIf(request == null || pair.datagrams && request.operation == Operation.SEND_WITH_INVALIDATE);
         PathNode path = request.path;
         request.path = null; // the address is given by a call of its own
         request.signaled = step.b() % 5 != 0;
@@ -58,7 +51,7 @@ final class Batching {
                         + (more == null ? "" : " and " + more));
         Faults faults = batch.faults(step.actor());
         Traffic.check(faults, pair, request);
-        faults.when(batch.requests.size() == batch.batch.capacity(), IllegalStateException.class, batch, " is full");
+        faults.state(batch.requests.size() == batch.batch.capacity(), batch, " is full");
         boolean added = world.run(faults, () -> add(batch.batch, request));
         batch.used(step.actor());
         if (added) {
@@ -74,16 +67,11 @@ final class Batching {
         if (added && more != null) {
             Faults another = batch.faults(step.actor());
             Traffic.check(another, pair.domain, more);
-            another.when(
+            another.bounds(
                     request.remote != null && request.length() + more.length() > request.remote.length(),
-                    IndexOutOfBoundsException.class,
                     more,
                     " is too long");
-            another.when(
-                    pair.datagrams && request.length() + more.length() > 4096,
-                    IndexOutOfBoundsException.class,
-                    more,
-                    " is too long");
+            another.bounds(pair.datagrams && request.length() + more.length() > 4096, more, " is too long");
             if (world.run(another, () -> batch.batch.and(Traffic.local(more)))) {
                 request.pieces.add(more);
             }
@@ -151,38 +139,26 @@ final class Batching {
 
     static void clear(World world, Step step) {
         if (step.b() % 2 == 0) {
-            ReceiveBatchNode batch = world.chooseTool(world.receiveBatches, step.a(), step.actor());
-            if (batch == null) {
-                world.skip();
-                return;
-            }
-            world.say(step, () -> batch + ".clear()");
-            if (world.run(batch.faults(step.actor()), batch.batch::clear)) {
-                batch.requests.clear();
-            }
-            batch.used(step.actor());
-            return;
+            ReceiveBatchNode batch = world.needTool(world.receiveBatches, step.a(), step.actor());
+            clear(world, step, batch, batch.batch::clear, batch.requests);
+        } else {
+            SendBatchNode batch = world.needTool(world.sendBatches, step.a(), step.actor());
+            clear(world, step, batch, batch.batch::clear, batch.requests);
         }
-        SendBatchNode batch = world.chooseTool(world.sendBatches, step.a(), step.actor());
-        if (batch == null) {
-            world.skip();
-            return;
-        }
+    }
+
+    private static void clear(World world, Step step, Node.Tool batch, Runnable call, List<Request> requests) {
         world.say(step, () -> batch + ".clear()");
-        if (world.run(batch.faults(step.actor()), batch.batch::clear)) {
-            batch.requests.clear();
+        if (world.run(batch.faults(step.actor()), call)) {
+            requests.clear();
         }
         batch.used(step.actor());
     }
 
     static void post(World world, Step step) {
-        SendBatchNode batch = world.chooseTool(world.sendBatches, step.a(), step.actor());
-        if (batch == null
-                || batch.requests.isEmpty() && step.b() % 8 != 0
-                || !Traffic.hasRoom(world, batch.pair.sendQueue, batch.requests.size())) {
-            world.skip();
-            return;
-        }
+        SendBatchNode batch = world.needTool(world.sendBatches, step.a(), step.actor());
+        World.skipIf(batch.requests.isEmpty() && step.b() % 8 != 0
+                || !Traffic.hasRoom(world, batch.pair.sendQueue, batch.requests.size()));
         PairNode pair = batch.pair;
         List<Request> requests = batch.requests;
         int room = pair.sendDepth - pair.sends.size();
@@ -193,22 +169,19 @@ final class Batching {
             if (request.path != null) {
                 faults.needs(request.path);
             } else {
-                faults.when(pair.datagrams, IllegalStateException.class, request, " has no destination");
+                faults.state(pair.datagrams, request, " has no destination");
             }
             if (request.window != null) {
-                faults.needs(request.window).needs(request.pieces.get(0).region());
-                faults.when(!windows.add(request.window), IllegalStateException.class, batch, " binds a window twice");
+                faults.needs(request.window, request.pieces.get(0).region());
+                faults.state(!windows.add(request.window), batch, " binds a window twice");
             }
         }
-        faults.when(!requests.isEmpty() && !pair.takesSends(), IllegalStateException.class, pair, " is not connected");
+        faults.state(!requests.isEmpty() && !pair.takesSends(), pair, " is not connected");
         boolean refused = !faults.isEmpty();
         faults.when(requests.size() > room, PostException.class, pair, " has room for " + room);
         int most = refused || pair.extended ? 0 : Math.min(requests.size(), room);
-        if (!refused && !Settling.hasRoom(room, requests.size())
-                || faults.isEmpty() && !Settling.mayPost(world, pair, requests, step.actor())) {
-            world.skip();
-            return;
-        }
+        World.skipIf(!refused && !Settling.hasRoom(room, requests.size())
+                || faults.isEmpty() && !Settling.mayPost(world, pair, requests, step.actor()));
         int before = Settling.state(world);
         int taken = post(world, step, batch, faults, batch.batch::post, requests.size(), most);
         List<Request> copies = new ArrayList<>();
@@ -259,19 +232,16 @@ final class Batching {
     }
 
     static void addReceive(World world, Step step) {
-        ReceiveBatchNode batch = world.chooseTool(world.receiveBatches, step.a(), step.actor());
-        Piece piece = batch == null ? null : Traffic.piece(world, step.b(), step.actor(), batch.domain);
-        if (piece == null) {
-            world.skip();
-            return;
-        }
+        ReceiveBatchNode batch = world.needTool(world.receiveBatches, step.a(), step.actor());
+        Piece piece = Traffic.piece(world, step.b(), step.actor(), batch.domain);
+        World.skipIf(piece == null);
         Request request = new Request(world.id(), Operation.RECEIVE);
         request.pieces.add(piece);
         Piece more = step.c() % 4 != 0 ? null : Traffic.piece(world, step.c(), step.actor(), batch.domain);
         world.say(step, () -> batch + " adds " + request + (more == null ? "" : " and " + more));
         Faults faults = batch.faults(step.actor());
         Traffic.check(faults, batch.domain, piece);
-        faults.when(batch.requests.size() == batch.batch.capacity(), IllegalStateException.class, batch, " is full");
+        faults.state(batch.requests.size() == batch.batch.capacity(), batch, " is full");
         ReceiveBatch target = batch.batch;
         boolean added = world.run(faults, () -> target.receive(request.id, Traffic.local(piece)));
         batch.used(step.actor());
@@ -282,9 +252,8 @@ final class Batching {
         if (more != null) {
             Faults another = batch.faults(step.actor());
             Traffic.check(another, batch.domain, more);
-            another.when(
+            another.state(
                     batch.pair != null && batch.pair.shared != null,
-                    IllegalStateException.class,
                     batch,
                     " is of a queue pair that has no receives of its own");
             if (world.run(another, () -> target.and(Traffic.local(more)))) {
@@ -294,28 +263,23 @@ final class Batching {
     }
 
     static void postReceives(World world, Step step) {
-        ReceiveBatchNode batch = world.chooseTool(world.receiveBatches, step.a(), step.actor());
-        if (batch == null || batch.requests.isEmpty()) {
-            world.skip();
-            return;
-        }
+        ReceiveBatchNode batch = world.needTool(world.receiveBatches, step.a(), step.actor());
+        World.skipIf(batch.requests.isEmpty());
         PairNode pair = batch.pair;
         List<Request> requests = batch.requests;
         Receives receives = batch.receives;
-        if (pair == null
-                ? !Traffic.sharersHaveRoom(world, receives, requests.size())
-                        || !Settling.mayReceive(null, receives, requests.size())
-                : !Traffic.hasRoom(world, pair.receiveQueue, requests.size())
-                        || !Settling.mayReceive(pair, receives, requests.size())) {
-            world.skip();
-            return;
-        }
+        World.skipIf(
+                pair == null
+                        ? !Traffic.sharersHaveRoom(world, receives, requests.size())
+                                || !Settling.mayReceive(null, receives, requests.size())
+                        : !Traffic.hasRoom(world, pair.receiveQueue, requests.size())
+                                || !Settling.mayReceive(pair, receives, requests.size()));
         int room = receives.room();
         world.say(step, () -> batch + ".post() " + requests);
         Faults faults = batch.faults(step.actor());
         if (pair != null) {
-            faults.when(pair.state == QueuePairState.RESET, IllegalStateException.class, pair, " is not connected");
-            faults.when(pair.shared != null, IllegalStateException.class, pair, " shares its receives");
+            faults.state(pair.state == QueuePairState.RESET, pair, " is not connected");
+            faults.state(pair.shared != null, pair, " shares its receives");
         }
         boolean refused = !faults.isEmpty();
         faults.when(requests.size() > room, PostException.class, batch.of, " has room for " + room);

@@ -12,13 +12,9 @@ final class Closing {
     private Closing() {}
 
     static void object(World world, Step step) {
-        Thing thing = world.chooseThing(step.a(), step.actor());
-        if (thing == null
-                || step.b() % 3 == 0 && !(thing.dependents.isEmpty()) // not too many refusals
-                || !Settling.takeAll(world, step.actor())) {
-            world.skip();
-            return;
-        }
+        Thing thing = world.needThing(step.a(), step.actor());
+        // not too many refusals
+        World.skipIf(step.b() % 3 == 0 && !(thing.dependents.isEmpty()) || !Settling.takeAll(world, step.actor()));
         close(world, step, thing);
     }
 
@@ -43,13 +39,10 @@ final class Closing {
     }
 
     static void arena(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        if (arena == null
-                || arena.open && step.b() % 4 != 0 && !arena.things.isEmpty() // else few objects become old
-                || !Settling.takeAll(world, step.actor())) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        // else few objects become old
+        World.skipIf(
+                arena.open && step.b() % 4 != 0 && !arena.things.isEmpty() || !Settling.takeAll(world, step.actor()));
         close(world, step, arena);
     }
 

@@ -43,11 +43,8 @@ final class Connecting {
     // --- making ---
 
     static void channel(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        if (arena == null || World.isFull(world.eventChannels)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        World.skipIf(World.isFull(world.eventChannels));
         String name = world.name("events");
         world.say(step, () -> name + " = EventChannel.create(" + arena + ")");
         EventChannel made = world.call(new Faults(step.actor()).needs(arena), () -> EventChannel.create(arena.arena));
@@ -63,23 +60,14 @@ final class Connecting {
 
     static Faults ofArena(Faults faults, ArenaNode arena, EventChannelNode channel) {
         return faults.needs(arena)
-                .when(
-                        mismatch(arena, channel),
-                        IllegalArgumentException.class,
-                        channel,
-                        " belongs to one thread, and the arena does not");
+                .argument(mismatch(arena, channel), channel, " belongs to one thread, and the arena does not");
     }
 
     static void id(World world, Step step) {
-        EventChannelNode channel = world.choose(world.eventChannels, step.a(), step.actor());
-        ArenaNode arena = channel == null
-                ? null
-                : world.choose(
-                        world.arenas, step.b(), step.actor(), each -> !mismatch(each, channel) || step.c() % 8 == 0);
-        if (arena == null || channel == null || World.isFull(world.ids)) {
-            world.skip();
-            return;
-        }
+        EventChannelNode channel = world.need(world.eventChannels, step.a(), step.actor());
+        ArenaNode arena =
+                world.need(world.arenas, step.b(), step.actor(), each -> !mismatch(each, channel) || step.c() % 8 == 0);
+        World.skipIf(World.isFull(world.ids));
         String name = world.name("id");
         world.say(step, () -> name + " = " + channel + ".createId(TCP, " + arena + ")");
         Faults faults = ofArena(new Faults(step.actor()), arena, channel).needs(channel);
@@ -100,12 +88,9 @@ final class Connecting {
 
     /** Makes a queue pair on one of these ids. */
     static void pair(World world, Step step, List<IdNode> ids) {
-        IdNode id = world.choose(ids, step.a(), step.actor(), each -> mayHavePair(each) && each.pair == null);
-        ArenaNode arena = world.choose(world.arenas, step.b(), step.actor());
-        if (id == null || arena == null || !mayHavePair(id) || World.isFull(world.idPairs)) {
-            world.skip();
-            return;
-        }
+        IdNode id = world.need(ids, step.a(), step.actor(), each -> mayHavePair(each) && each.pair == null);
+        ArenaNode arena = world.need(world.arenas, step.b(), step.actor());
+        World.skipIf(!mayHavePair(id) || World.isFull(world.idPairs));
         world.say(step, () -> id + ".context() and protectionDomain()");
         Faults faults = new Faults(step.actor()).needs(id);
         ContextNode context = context(world, id, world.call(faults, id.id::context));
@@ -119,7 +104,7 @@ final class Connecting {
         String queueName = world.name("queue");
         world.say(step, () -> queueName + " = " + context + ".createCompletionQueue(" + DEPTH + ", " + arena + ")");
         CompletionQueue queue = world.call(
-                new Faults(step.actor()).needs(arena).needs(context),
+                new Faults(step.actor()).needs(arena, context),
                 () -> context.context.createCompletionQueue(CompletionQueueOptions.of(2 * DEPTH), arena.arena));
         if (queue == null) {
             return;
@@ -129,11 +114,8 @@ final class Connecting {
         String name = world.name("idPair");
         world.say(step, () -> name + " = " + id + ".createQueuePair(" + domain + ", " + queueNode + ", " + arena + ")");
         Faults more = new Faults(step.actor())
-                .needs(id)
-                .needs(domain)
-                .needs(queueNode)
-                .needs(arena)
-                .when(id.pair != null, IllegalStateException.class, id, " has a queue pair")
+                .needs(id, domain, queueNode, arena)
+                .state(id.pair != null, id, " has a queue pair")
                 .when(id.end.isForgotten(), VerbsException.class, id, " has no peer any more");
         QueuePair made = world.call(
                 more,
@@ -195,11 +177,8 @@ final class Connecting {
     // --- the client's and the server's side ---
 
     static void listen(World world, Step step) {
-        IdNode id = world.choose(world.ids, step.a(), step.actor(), each -> each.end.phase == Phase.IDLE);
-        if (id == null || id.end.phase != Phase.IDLE) {
-            world.skip();
-            return;
-        }
+        IdNode id = world.need(world.ids, step.a(), step.actor(), each -> each.end.phase == Phase.IDLE);
+        World.skipIf(id.end.phase != Phase.IDLE);
         int backlog = 1 + step.b() % 3;
         world.say(step, () -> id + ".bind(any port), listen(" + backlog + ")");
         Faults faults = new Faults(step.actor()).needs(id);
@@ -213,12 +192,9 @@ final class Connecting {
     }
 
     static void resolve(World world, Step step) {
-        IdNode id = world.choose(world.ids, step.a(), step.actor(), each -> each.end.phase == Phase.IDLE);
+        IdNode id = world.need(world.ids, step.a(), step.actor(), each -> each.end.phase == Phase.IDLE);
         IdNode listener = world.choose(world.ids, step.b() | 1, step.actor(), each -> each.end.address != null);
-        if (id == null || id.end.phase != Phase.IDLE) {
-            world.skip();
-            return;
-        }
+        World.skipIf(id.end.phase != Phase.IDLE);
         boolean nobody = listener == null || listener.end.address == null || step.c() % 16 == 0;
         InetSocketAddress address = nobody ? new InetSocketAddress("10.9.9.1", 9) : listener.end.address;
         world.say(step, () -> id + ".resolveAddress(" + address + "), resolveRoute()");
@@ -239,11 +215,8 @@ final class Connecting {
     }
 
     static void connect(World world, Step step) {
-        IdNode id = world.choose(world.ids, step.a(), step.actor(), each -> each.end.phase == Phase.RESOLVED);
-        if (id == null || id.end.phase != Phase.RESOLVED) {
-            world.skip();
-            return;
-        }
+        IdNode id = world.need(world.ids, step.a(), step.actor(), each -> each.end.phase == Phase.RESOLVED);
+        World.skipIf(id.end.phase != Phase.RESOLVED);
         world.say(step, () -> id + ".beginConnect() to " + id.end.target);
         if (world.run(new Faults(step.actor()).needs(id), () -> id.id.beginConnect(data(step)))) {
             world.note(Peers.connect(world.ids, id));
@@ -278,15 +251,11 @@ final class Connecting {
     }
 
     static void pollChannel(World world, Step step) {
-        EventChannelNode channel = world.choose(
+        EventChannelNode channel = world.need(
                 world.eventChannels,
                 step.a(),
                 step.actor(),
                 each -> !each.order.isEmpty() || !each.inC.isEmpty() || step.b() % 8 == 0);
-        if (channel == null) {
-            world.skip();
-            return;
-        }
         boolean waits = step.c() % 3 == 0;
         world.say(
                 step,
@@ -311,15 +280,11 @@ final class Connecting {
     }
 
     static void pollId(World world, Step step) {
-        IdNode id = world.choose(
+        IdNode id = world.need(
                 world.ids,
                 step.a(),
                 step.actor(),
                 each -> each.open && each.channel.holds(each.end) || step.b() % 8 == 0);
-        if (id == null) {
-            world.skip();
-            return;
-        }
         world.say(step, () -> id + ".pollEvent() of " + id.channel.order + " and then " + id.channel.inC);
         Faults faults = new Faults(step.actor()).needs(id);
         if (faults.isEmpty()) {
@@ -339,11 +304,9 @@ final class Connecting {
 
     // --- requests ---
 
-    private static @Nullable Request request(World world, int operand) {
+    private static Request request(World world, int operand) {
         List<Request> all = world.requests;
-        if (all.isEmpty()) {
-            return null;
-        }
+        World.skipIf(all.isEmpty());
         List<Request> there = all.stream().filter(each -> !each.gone).toList();
         return there.isEmpty() || operand % 16 == 0
                 ? all.get(operand / 16 % all.size())
@@ -351,24 +314,17 @@ final class Connecting {
     }
 
     private static Faults faults(Step step, Request request) {
-        return new Faults(step.actor())
-                .needs(request.listener)
-                .when(request.gone, IllegalStateException.class, request, " is gone");
+        return new Faults(step.actor()).needs(request.listener).state(request.gone, request, " is gone");
     }
 
     static void claim(World world, Step step) {
         Request request = request(world, step.a());
-        ArenaNode arena = request == null
-                ? null
-                : world.choose(
-                        world.arenas,
-                        step.b(),
-                        step.actor(),
-                        each -> !mismatch(each, request.listener.channel) || step.c() % 8 == 0);
-        if (request == null || arena == null || World.isFull(world.ids)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(
+                world.arenas,
+                step.b(),
+                step.actor(),
+                each -> !mismatch(each, request.listener.channel) || step.c() % 8 == 0);
+        World.skipIf(World.isFull(world.ids));
         String name = world.name("id");
         world.say(step, () -> name + " = " + request + ".claim(" + arena + ")");
         Faults faults = ofArena(faults(step, request), arena, request.listener.channel);
@@ -383,10 +339,6 @@ final class Connecting {
 
     static void rejectRequest(World world, Step step) {
         Request request = request(world, step.a());
-        if (request == null) {
-            world.skip();
-            return;
-        }
         world.say(step, () -> request + ".reject()");
         Faults faults = faults(step, request);
         boolean there = faults.isEmpty();
@@ -402,19 +354,15 @@ final class Connecting {
     // --- answers ---
 
     static void accept(World world, Step step) {
-        IdNode id = world.choose(
+        IdNode id = world.need(
                 world.ids,
                 step.a(),
                 step.actor(),
                 each -> each.end.isRequest && !each.end.connected && (each.pair != null || step.b() % 8 == 0));
-        if (id == null) {
-            world.skip();
-            return;
-        }
         world.say(step, () -> id + ".beginAccept()");
         Faults faults = new Faults(step.actor())
                 .needs(id)
-                .when(id.pair == null, IllegalStateException.class, id, " has no queue pair")
+                .state(id.pair == null, id, " has no queue pair")
                 .when(!id.end.canBeAnswered(), VerbsException.class, id, " has nothing to answer");
         if (id.pair != null) {
             faults.mayUse(id.pair); // accepting changes its state
@@ -426,11 +374,7 @@ final class Connecting {
     }
 
     static void reject(World world, Step step) {
-        IdNode id = world.choose(world.ids, step.a(), step.actor(), each -> each.end.isRequest && !each.end.connected);
-        if (id == null) {
-            world.skip();
-            return;
-        }
+        IdNode id = world.need(world.ids, step.a(), step.actor(), each -> each.end.isRequest && !each.end.connected);
         world.say(step, () -> id + ".reject()");
         Faults faults = new Faults(step.actor())
                 .needs(id)
@@ -441,15 +385,12 @@ final class Connecting {
     }
 
     static void establish(World world, Step step) {
-        IdNode id = world.choose(
+        IdNode id = world.need(
                 world.ids,
                 step.a(),
                 step.actor(),
                 each -> each.end.connected && !each.end.isRequest && each.pair == null && !each.end.established);
-        if (id == null || !id.end.connected || id.end.isRequest || id.pair != null || id.end.established) {
-            world.skip();
-            return;
-        }
+        World.skipIf(!id.end.connected || id.end.isRequest || id.pair != null || id.end.established);
         world.say(step, () -> id + ".establish()");
         if (world.run(new Faults(step.actor()).needs(id), id.id::establish)) {
             id.end.established = true;
@@ -459,11 +400,9 @@ final class Connecting {
     }
 
     static void disconnect(World world, Step step) {
-        IdNode id = world.choose(world.ids, step.a(), step.actor(), each -> each.end.connected);
-        if (id == null || id.open && !id.end.connected && id.pair != null) {
-            world.skip(); // C then fails the queue pair of an id without a connection
-            return;
-        }
+        IdNode id = world.need(world.ids, step.a(), step.actor(), each -> each.end.connected);
+        // C then fails the queue pair of an id without a connection
+        World.skipIf(id.open && !id.end.connected && id.pair != null);
         world.say(step, () -> id + ".beginDisconnect()");
         Faults faults = new Faults(step.actor())
                 .needs(id)
@@ -483,33 +422,20 @@ final class Connecting {
 
     /** Moves one of these ids to another channel. */
     static void migrate(World world, Step step, List<IdNode> ids) {
-        IdNode id = world.choose(ids, step.a(), step.actor());
-        EventChannelNode to = id == null
-                ? null
-                : world.choose(
-                        world.eventChannels,
-                        step.b(),
-                        step.actor(),
-                        each -> !mismatch(id.arena, each) || step.c() % 8 == 0);
-        if (id == null || to == null) {
-            world.skip();
-            return;
-        }
+        IdNode id = world.need(ids, step.a(), step.actor());
+        EventChannelNode to = world.need(
+                world.eventChannels, step.b(), step.actor(), each -> !mismatch(id.arena, each) || step.c() % 8 == 0);
         EventChannelNode from = id.channel;
         world.say(step, () -> id + ".migrate(" + to + ") from " + from);
         Faults faults = new Faults(step.actor())
                 .needs(id)
-                .when(
-                        mismatch(id.arena, to),
-                        IllegalArgumentException.class,
-                        to,
-                        " belongs to one thread, and the id does not");
+                .argument(mismatch(id.arena, to), to, " belongs to one thread, and the id does not");
         if (to != from) {
-            faults.needs(to).needs(from);
+            faults.needs(to, from);
         }
         if (faults.isEmpty() && to != from) {
             Peers.take(from);
-            faults.when(id.end.hasUnclaimed(), IllegalStateException.class, id, " has requests");
+            faults.state(id.end.hasUnclaimed(), id, " has requests");
         }
         if (world.run(faults, () -> id.id.migrate(to.channel)) && to != from) {
             id.move(to);
@@ -520,55 +446,43 @@ final class Connecting {
 
     /** Goes from a listener to a connection, as far as what is there allows. */
     static void meet(World world, Step step) {
-        int before = world.skipped();
         Step any = new Step(step.action(), step.actor(), step.a() | 1, step.b() | 1, step.c() | 1, step.d());
-        listen(world, any);
-        id(world, any);
-        resolve(world, any);
+        world.run(Connecting::listen, any);
+        world.run(Connecting::id, any);
+        world.run(Connecting::resolve, any);
         if (step.d() % 3 != 0) {
-            pair(world, any);
+            world.run(Connecting::pair, any);
         }
-        connect(world, any);
-        pollChannel(world, any);
-        claim(world, any);
-        pair(world, any);
-        accept(world, any);
-        pollId(world, any);
-        send(world, any);
-        world.skipped(before);
+        world.run(Connecting::connect, any);
+        world.run(Connecting::pollChannel, any);
+        world.run(Connecting::claim, any);
+        world.run(Connecting::pair, any);
+        world.run(Connecting::accept, any);
+        world.run(Connecting::pollId, any);
+        world.run(Connecting::send, any);
     }
 
     /** Sends a message over a connection, and asks C for the states of the queue pairs. */
     static void send(World world, Step step) {
-        IdPairNode pair = world.choose(
+        IdPairNode pair = world.need(
                 world.idPairs,
                 step.a(),
                 step.actor(),
                 each -> each.state == QueuePairState.RTS && each.id.end.peer != null || step.d() % 8 == 0);
-        if (pair == null) {
-            world.skip();
-            return;
-        }
         world.say(step, () -> pair + ".query() must find " + pair.state);
         QueuePairState asked = world.call(
                 new Faults(step.actor()).needs(pair), () -> pair.pair.query().state());
         World.require(
                 asked == null || asked == pair.state,
                 () -> "query() of " + pair + " must find " + pair.state + " and finds " + asked);
-        if (asked != QueuePairState.RTS) {
-            world.skip();
-            return;
-        }
+        World.skipIf(asked != QueuePairState.RTS);
         Peers.End peer = pair.id.end.peer;
         IdPairNode other = peer == null || peer.id == null ? null : peer.id.pair;
-        if (other == null
+        World.skipIf(other == null
                 || other.state != QueuePairState.RTS
                 || !other.isAccessibleBy(step.actor())
                 || !pair.queue.isAccessibleBy(step.actor())
-                || !other.queue.isAccessibleBy(step.actor())) {
-            world.skip();
-            return;
-        }
+                || !other.queue.isAccessibleBy(step.actor()));
         world.say(step, () -> "a message from " + pair + " to " + other);
         world.run(new Faults(step.actor()), () -> {
             other.pair.query(); // so that it knows its state

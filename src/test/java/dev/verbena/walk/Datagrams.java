@@ -37,18 +37,10 @@ final class Datagrams {
     private Datagrams() {}
 
     static void id(World world, Step step) {
-        EventChannelNode channel = world.choose(world.eventChannels, step.a(), step.actor());
-        ArenaNode arena = channel == null
-                ? null
-                : world.choose(
-                        world.arenas,
-                        step.b(),
-                        step.actor(),
-                        each -> !Connecting.mismatch(each, channel) || step.c() % 8 == 0);
-        if (arena == null || channel == null || World.isFull(world.datagramIds)) {
-            world.skip();
-            return;
-        }
+        EventChannelNode channel = world.need(world.eventChannels, step.a(), step.actor());
+        ArenaNode arena = world.need(
+                world.arenas, step.b(), step.actor(), each -> !Connecting.mismatch(each, channel) || step.c() % 8 == 0);
+        World.skipIf(World.isFull(world.datagramIds));
         String name = world.name("datagramId");
         world.say(step, () -> name + " = " + channel + ".createId(UDP, " + arena + ")");
         Faults faults =
@@ -63,11 +55,8 @@ final class Datagrams {
 
     /** Gives an id its device: by its own address, or by that of a peer or a group. */
     static void place(World world, Step step) {
-        IdNode id = world.choose(world.datagramIds, step.a(), step.actor(), each -> each.end.phase == Phase.IDLE);
-        if (id == null || id.end.phase != Phase.IDLE) {
-            world.skip();
-            return;
-        }
+        IdNode id = world.need(world.datagramIds, step.a(), step.actor(), each -> each.end.phase == Phase.IDLE);
+        World.skipIf(id.end.phase != Phase.IDLE);
         Faults faults = new Faults(step.actor()).needs(id);
         boolean placed;
         if (step.b() % 2 == 0) {
@@ -111,13 +100,10 @@ final class Datagrams {
 
     /** Sends a datagram from one id's queue pair to another's. */
     static void send(World world, Step step) {
-        IdPairNode from = world.choose(world.idPairs, step.a() | 1, step.actor(), each -> isUsable(each, step.actor()));
-        IdPairNode to = world.choose(
+        IdPairNode from = world.need(world.idPairs, step.a() | 1, step.actor(), each -> isUsable(each, step.actor()));
+        IdPairNode to = world.need(
                 world.idPairs, step.b() | 1, step.actor(), each -> each != from && isUsable(each, step.actor()));
-        if (from == null || to == null || from == to || !isUsable(from, step.actor()) || !isUsable(to, step.actor())) {
-            world.skip();
-            return;
-        }
+        World.skipIf(from == to || !isUsable(from, step.actor()) || !isUsable(to, step.actor()));
         world.say(step, () -> "a datagram from " + from + " to " + to);
         world.run(new Faults(step.actor()), () -> {
             from.pair.query(); // so that it knows its state
@@ -150,16 +136,13 @@ final class Datagrams {
 
     /** Joins a group. Now and then the network refuses it, and the id leaves again. */
     static void join(World world, Step step) {
-        IdNode id = world.choose(world.datagramIds, step.a(), step.actor(), each -> each.end.phase == Phase.RESOLVED);
-        ArenaNode arena = world.choose(world.arenas, step.b(), step.actor());
-        if (id == null || arena == null || id.end.phase != Phase.RESOLVED || World.isFull(world.memberships)) {
-            world.skip();
-            return;
-        }
+        IdNode id = world.need(world.datagramIds, step.a(), step.actor(), each -> each.end.phase == Phase.RESOLVED);
+        ArenaNode arena = world.need(world.arenas, step.b(), step.actor());
+        World.skipIf(id.end.phase != Phase.RESOLVED || World.isFull(world.memberships));
         InetSocketAddress group = GROUPS[step.c() % GROUPS.length];
         boolean plain = step.d() % 2 == 0;
         String name = world.name("membership");
-        Faults faults = new Faults(step.actor()).needs(id).needs(arena);
+        Faults faults = new Faults(step.actor()).needs(id, arena);
         if (faults.isEmpty()) {
             Peers.takeThoseOfNow(id.channel);
         }

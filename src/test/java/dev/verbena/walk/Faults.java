@@ -18,14 +18,29 @@ final class Faults {
         this.actor = actor;
     }
 
-    /** The call needs an object that is open and that the thread may use. */
-    Faults needs(Node node) {
-        return mayUse(node).when(!node.open, IllegalStateException.class, node, " is closed");
+    /** The call needs objects that are open and that the thread may use. */
+    Faults needs(Node... nodes) {
+        for (Node node : nodes) {
+            mayUse(node).state(!node.open, node, " is closed");
+        }
+        return this;
     }
 
     /** The call needs an object that the thread may use. */
     Faults mayUse(Node node) {
         return when(!node.isAccessibleBy(actor), WrongThreadException.class, node, " is of another thread");
+    }
+
+    Faults state(boolean applies, Object subject, String reason) {
+        return when(applies, IllegalStateException.class, subject, reason);
+    }
+
+    Faults argument(boolean applies, Object subject, String reason) {
+        return when(applies, IllegalArgumentException.class, subject, reason);
+    }
+
+    Faults bounds(boolean applies, Object subject, String reason) {
+        return when(applies, IndexOutOfBoundsException.class, subject, reason);
     }
 
     Faults when(boolean applies, Class<? extends RuntimeException> type, Object subject, String reason) {

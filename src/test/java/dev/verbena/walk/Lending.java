@@ -32,8 +32,9 @@ final class Lending {
         }
     }
 
-    private static <T> @Nullable T any(List<T> all, int operand) {
-        return all.isEmpty() ? null : all.get(operand % all.size());
+    private static <T> T any(List<T> all, int operand) {
+        World.skipIf(all.isEmpty());
+        return all.get(operand % all.size());
     }
 
     // --- pools ---
@@ -64,12 +65,9 @@ final class Lending {
     }
 
     static void pool(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        if (arena == null || domain == null || arena.blocks.size() > 5 || World.isFull(world.regions)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        World.skipIf(arena.blocks.size() > 5 || World.isFull(world.regions));
         int count = 1 + step.c() % 3;
         int size = SIZES[step.c() / 3 % SIZES.length];
         Set<AccessFlag> access = Making.access(step.d());
@@ -79,7 +77,7 @@ final class Lending {
                 step,
                 () -> name + " of " + regionName + " = BufferPool.of(" + domain + ", " + count + ", " + size + ", "
                         + access + ", " + arena + ")");
-        Faults faults = Making.refused(new Faults(step.actor()).needs(arena).needs(domain), access);
+        Faults faults = Making.refused(new Faults(step.actor()).needs(arena, domain), access);
         BufferPool made = world.call(faults, () -> BufferPool.of(domain.domain, count, size, access, arena.arena));
         if (made == null) {
             return;
@@ -95,10 +93,6 @@ final class Lending {
 
     static void take(World world, Step step) {
         Pool pool = any(world.pools, step.a());
-        if (pool == null) {
-            world.skip();
-            return;
-        }
         world.say(step, () -> pool + ".take() of " + pool.free);
         Faults faults = new Faults(step.actor())
                 .needs(pool.region)
@@ -118,10 +112,6 @@ final class Lending {
 
     static void giveBack(World world, Step step) {
         Pool pool = any(world.pools, step.a());
-        if (pool == null) {
-            world.skip();
-            return;
-        }
         int index = step.b() % pool.pool.size();
         world.say(step, () -> "buffer " + index + " of " + pool + ".close(), free are " + pool.free);
         world.run(new Faults(step.actor()), () -> pool.pool.buffer(index).close()); // twice does nothing
@@ -193,12 +183,8 @@ final class Lending {
     }
 
     static void cache(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a() | 1, step.actor());
-        DomainNode domain = world.choose(world.domains, step.b() | 1, step.actor());
-        if (arena == null || domain == null) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a() | 1, step.actor());
+        DomainNode domain = world.need(world.domains, step.b() | 1, step.actor());
         int max = 1 + step.c() % 3;
         String name = world.name("cache");
         world.say(
@@ -214,14 +200,11 @@ final class Lending {
     static void use(World world, Step step) {
         Cache cache = any(world.caches, step.a());
         Block block = any(world.blocks, step.b());
-        if (cache == null || block == null || !cache.arena.isAccessibleBy(step.actor())) {
-            world.skip();
-            return;
-        }
+        World.skipIf(!cache.arena.isAccessibleBy(step.actor()));
         cache.entries.removeIf(each -> !each.region.open);
         Entry known = cache.of(block);
         world.say(step, () -> cache + ".use(" + block + ")" + (known == null ? ", which registers it" : ""));
-        Faults faults = new Faults(step.actor()).needs(cache.domain).needs(block.arena);
+        Faults faults = new Faults(step.actor()).needs(cache.domain, block.arena);
         boolean evicts = faults.isEmpty() && known == null && cache.entries.size() == cache.max;
         Entry oldest = evicts ? cache.oldest() : null;
         if (known == null) {
@@ -253,11 +236,8 @@ final class Lending {
 
     static void endUse(World world, Step step) {
         Cache cache = any(world.caches, step.a());
-        Entry entry = cache == null ? null : any(cache.entries, step.b());
-        if (entry == null || entry.uses.isEmpty()) {
-            world.skip();
-            return;
-        }
+        Entry entry = any(cache.entries, step.b());
+        World.skipIf(entry.uses.isEmpty());
         world.say(step, () -> "a use of " + entry.region + " in " + cache + " ends");
         RegistrationCache.Use use = entry.uses.removeFirst();
         world.run(new Faults(step.actor()), () -> {
@@ -269,15 +249,11 @@ final class Lending {
     static void forget(World world, Step step) {
         Cache cache = any(world.caches, step.a());
         Block block = any(world.blocks, step.b());
-        if (cache == null || block == null || !cache.arena.isAccessibleBy(step.actor())) {
-            world.skip();
-            return;
-        }
+        World.skipIf(!cache.arena.isAccessibleBy(step.actor()));
         cache.entries.removeIf(each -> !each.region.open);
         Entry known = cache.of(block);
         world.say(step, () -> cache + ".forget(" + block + ")");
-        Faults faults = new Faults(step.actor())
-                .when(known != null && !known.uses.isEmpty(), IllegalStateException.class, block, " is in use");
+        Faults faults = new Faults(step.actor()).state(known != null && !known.uses.isEmpty(), block, " is in use");
         if (world.run(faults, () -> cache.cache.forget(block.segment)) && known != null) {
             cache.entries.remove(known);
             world.died(known.region);

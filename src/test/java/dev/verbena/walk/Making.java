@@ -75,10 +75,7 @@ final class Making {
     private Making() {}
 
     static void arena(World world, Step step) {
-        if (world.arenas.stream().filter(each -> each.open).count() >= ARENAS) {
-            world.skip();
-            return;
-        }
+        World.skipIf(world.arenas.stream().filter(each -> each.open).count() >= ARENAS);
         boolean confined = step.a() % 3 == 0;
         String name = world.name(confined ? "confined" : "shared");
         world.say(step, () -> name + " = " + (confined ? "VerbsArena.ofConfined()" : "VerbsArena.ofShared()"));
@@ -87,11 +84,8 @@ final class Making {
     }
 
     static void context(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        if (arena == null || World.isFull(world.contexts)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        World.skipIf(World.isFull(world.contexts));
         String name = world.name("context");
         world.say(step, () -> name + " = device.open(" + arena + ")");
         Context made = world.call(new Faults(step.actor()).needs(arena), () -> world.device.open(arena.arena));
@@ -101,16 +95,13 @@ final class Making {
     }
 
     static void domain(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        ContextNode context = world.choose(world.contexts, step.b(), step.actor());
-        if (arena == null || context == null || World.isFull(world.domains)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        ContextNode context = world.need(world.contexts, step.b(), step.actor());
+        World.skipIf(World.isFull(world.domains));
         String name = world.name("domain");
         world.say(step, () -> name + " = " + context + ".allocateProtectionDomain(" + arena + ")");
         ProtectionDomain made = world.call(
-                new Faults(step.actor()).needs(arena).needs(context),
+                new Faults(step.actor()).needs(arena, context),
                 () -> context.context.allocateProtectionDomain(arena.arena));
         if (made != null) {
             world.born(world.domains, new DomainNode(name, arena, context, null, made));
@@ -118,16 +109,13 @@ final class Making {
     }
 
     static void parentDomain(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode from = world.choose(world.domains, step.b(), step.actor());
-        if (arena == null || from == null || World.isFull(world.domains)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode from = world.need(world.domains, step.b(), step.actor());
+        World.skipIf(World.isFull(world.domains));
         String name = world.name("parent");
         world.say(step, () -> name + " = " + from + ".allocateParentDomain(" + arena + ")");
         ProtectionDomain made = world.call(
-                new Faults(step.actor()).needs(arena).needs(from).needs(from.root()),
+                new Faults(step.actor()).needs(arena, from, from.root()),
                 () -> from.domain.allocateParentDomain(ParentDomainOptions.defaults(), arena.arena));
         if (made != null) {
             world.born(world.domains, new DomainNode(name, arena, from.context, from.root(), made));
@@ -135,16 +123,13 @@ final class Making {
     }
 
     static void channel(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        ContextNode context = world.choose(world.contexts, step.b(), step.actor());
-        if (arena == null || context == null || World.isFull(world.channels)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        ContextNode context = world.need(world.contexts, step.b(), step.actor());
+        World.skipIf(World.isFull(world.channels));
         String name = world.name("channel");
         world.say(step, () -> name + " = " + context + ".createCompletionChannel(" + arena + ")");
         CompletionChannel made = world.call(
-                new Faults(step.actor()).needs(arena).needs(context),
+                new Faults(step.actor()).needs(arena, context),
                 () -> context.context.createCompletionChannel(arena.arena));
         if (made != null) {
             world.born(world.channels, new ChannelNode(name, arena, context, made));
@@ -152,12 +137,9 @@ final class Making {
     }
 
     static void completionQueue(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        ContextNode context = world.choose(world.contexts, step.b(), step.actor());
-        if (arena == null || context == null || World.isFull(world.queues)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        ContextNode context = world.need(world.contexts, step.b(), step.actor());
+        World.skipIf(World.isFull(world.queues));
         ChannelNode channel = step.d() % 2 == 0
                 ? null
                 : world.choose(world.channels, step.c(), step.actor(), each -> each.context == context);
@@ -178,14 +160,9 @@ final class Making {
                 () -> name + " = " + context + ".createCompletionQueue(" + capacity
                         + (channel == null ? "" : ", " + channel) + (extended ? ", extended" : "") + ", " + arena
                         + ")");
-        Faults faults = new Faults(step.actor()).needs(arena).needs(context);
+        Faults faults = new Faults(step.actor()).needs(arena, context);
         if (channel != null) {
-            faults.needs(channel)
-                    .when(
-                            channel.context != context,
-                            IllegalArgumentException.class,
-                            channel,
-                            " is of another context");
+            faults.needs(channel).argument(channel.context != context, channel, " is of another context");
         }
         CompletionQueue made = world.call(faults, () -> context.context.createCompletionQueue(options, arena.arena));
         if (made != null) {
@@ -194,13 +171,10 @@ final class Making {
     }
 
     static void queuePair(World world, Step step) {
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        if (domain == null || arena == null || World.isFull(world.pairs)) {
-            world.skip();
-            return;
-        }
-        QueueNode sends = world.choose(world.queues, step.c(), step.actor(), each -> each.context == domain.context);
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        World.skipIf(World.isFull(world.pairs));
+        QueueNode sends = world.need(world.queues, step.c(), step.actor(), each -> each.context == domain.context);
         QueueNode receives = step.d() % 3 == 0
                 ? world.choose(world.queues, step.c() / 7, step.actor(), each -> each.context == domain.context)
                 : sends;
@@ -211,10 +185,7 @@ final class Making {
                         step.d() / 12,
                         step.actor(),
                         each -> each.domain.context == domain.context);
-        if (sends == null || receives == null) {
-            world.skip();
-            return;
-        }
+        World.skipIf(receives == null);
         boolean datagrams = step.d() / 36 % 4 == 0;
         boolean unreliable = !datagrams && step.d() / 3888 % 4 == 0 && !Settling.ON_DEVICE;
         boolean extended = step.d() / 144 % 3 == 0;
@@ -241,8 +212,7 @@ final class Making {
                 () -> name + " = " + domain + ".createQueuePair(" + (extended ? "extended " : "")
                         + chosen + ", " + sends + ", " + receives
                         + (shared == null ? "" : ", " + shared) + ", " + arena + ")");
-        Faults faults =
-                new Faults(step.actor()).needs(arena).needs(domain).needs(sends).needs(receives);
+        Faults faults = new Faults(step.actor()).needs(arena, domain, sends, receives);
         foreign(faults, domain, sends, sends.context);
         foreign(faults, domain, receives, receives.context);
         if (shared != null) {
@@ -257,21 +227,18 @@ final class Making {
     }
 
     static Faults foreign(Faults faults, DomainNode domain, Node other, ContextNode context) {
-        return faults.when(context != domain.context, IllegalArgumentException.class, other, " is of another context");
+        return faults.argument(context != domain.context, other, " is of another context");
     }
 
     static void sharedReceiveQueue(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        if (arena == null || domain == null || World.isFull(world.sharedReceives)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        World.skipIf(World.isFull(world.sharedReceives));
         int depth = 4 << step.c() % 3;
         String name = world.name("sharedReceives");
         world.say(step, () -> name + " = " + domain + ".createSharedReceiveQueue(" + depth + ", " + arena + ")");
         SharedReceiveQueue made = world.call(
-                new Faults(step.actor()).needs(arena).needs(domain),
+                new Faults(step.actor()).needs(arena, domain),
                 () -> domain.domain.createSharedReceiveQueue(
                         SharedReceiveQueue.basic().depth(depth).sge(2), arena.arena));
         if (made != null) {
@@ -280,22 +247,16 @@ final class Making {
     }
 
     static void addressHandle(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        PairNode known = world.choose(world.pairs, step.c() | 1, step.actor(), each -> each.datagrams);
-        if (arena == null || domain == null || known == null || !known.open || World.isFull(world.paths)) {
-            world.skip();
-            return;
-        }
-        if (!known.isAccessibleBy(step.actor())) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        PairNode known = world.need(world.pairs, step.c() | 1, step.actor(), each -> each.datagrams);
+        World.skipIf(!known.open || World.isFull(world.paths));
+        World.skipIf(!known.isAccessibleBy(step.actor()));
         AddressVector path = known.pair.pathTo(known.pair.endpoint());
         String name = world.name("path");
         world.say(step, () -> name + " = " + domain + ".createAddressHandle(own address, " + arena + ")");
         AddressHandle made = world.call(
-                new Faults(step.actor()).needs(arena).needs(domain),
+                new Faults(step.actor()).needs(arena, domain),
                 () -> domain.domain.createAddressHandle(path, arena.arena));
         if (made != null) {
             world.born(world.paths, new PathNode(name, arena, domain, made));
@@ -303,11 +264,8 @@ final class Making {
     }
 
     static void memory(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        if (arena == null || arena.blocks.size() > 5) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        World.skipIf(arena.blocks.size() > 5);
         int size = SIZES[step.b() % SIZES.length];
         String name = world.name("memory");
         world.say(step, () -> name + " = " + arena + ".allocate(" + size + ", 8)");
@@ -337,27 +295,19 @@ final class Making {
 
     static Faults refused(Faults faults, Set<AccessFlag> access) {
         boolean writes = access.contains(AccessFlag.REMOTE_WRITE) || access.contains(AccessFlag.REMOTE_ATOMIC);
-        return faults.when(
-                writes && !access.contains(AccessFlag.LOCAL_WRITE),
-                IllegalArgumentException.class,
-                access,
-                " needs LOCAL_WRITE");
+        return faults.argument(writes && !access.contains(AccessFlag.LOCAL_WRITE), access, " needs LOCAL_WRITE");
     }
 
     static void region(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        if (arena == null || domain == null || world.blocks.isEmpty() || World.isFull(world.regions)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        World.skipIf(world.blocks.isEmpty() || World.isFull(world.regions));
         // Wrong threads register now and then.
         Block block = world.blocks.get(step.c() % world.blocks.size());
         Set<AccessFlag> access = access(step.d());
         String name = world.name("region");
         world.say(step, () -> name + " = " + domain + ".register(" + block + ", " + access + ", " + arena + ")");
-        Faults faults =
-                refused(new Faults(step.actor()).needs(arena).needs(domain).needs(block.arena), access);
+        Faults faults = refused(new Faults(step.actor()).needs(arena, domain, block.arena), access);
         MemoryRegion made = world.call(faults, () -> domain.domain.register(block.segment, access, arena.arena));
         if (made != null) {
             world.wire.add(world.born(world.regions, new RegionNode(name, arena, domain, block, made)));
@@ -365,11 +315,7 @@ final class Making {
     }
 
     static void reregistered(World world, Step step) {
-        RegionNode region = world.choose(world.regions, step.a(), step.actor());
-        if (region == null) {
-            world.skip();
-            return;
-        }
+        RegionNode region = world.need(world.regions, step.a(), step.actor());
         DomainNode other = step.b() % 2 == 0
                 ? null
                 : world.choose(world.domains, step.c(), step.actor(), each -> each.context == region.domain.context);
@@ -384,7 +330,7 @@ final class Making {
                 step,
                 () -> name + " = " + region + ".reregister(" + access + (other == null ? "" : ", " + other) + ")");
         Faults faults = refused(new Faults(step.actor()).needs(region).mayUse(region.block.arena), access)
-                .when(!region.remembered.isEmpty(), IllegalStateException.class, region, " has windows");
+                .state(!region.remembered.isEmpty(), region, " has windows");
         if (other == null) {
             faults.mayUse(region.domain);
         } else {
@@ -401,17 +347,14 @@ final class Making {
     }
 
     static void window(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        if (arena == null || domain == null || World.isFull(world.windows)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        World.skipIf(World.isFull(world.windows));
         MemoryWindow.Type type = step.c() % 2 == 0 ? MemoryWindow.Type.TYPE_1 : MemoryWindow.Type.TYPE_2;
         String name = world.name("window");
         world.say(step, () -> name + " = " + domain + ".allocateMemoryWindow(" + type + ", " + arena + ")");
         MemoryWindow made = world.call(
-                new Faults(step.actor()).needs(arena).needs(domain),
+                new Faults(step.actor()).needs(arena, domain),
                 () -> domain.domain.allocateMemoryWindow(type, arena.arena));
         if (made != null) {
             world.wire.add(world.born(world.windows, new WindowNode(name, arena, domain, made)));
@@ -419,11 +362,7 @@ final class Making {
     }
 
     static void sendBatch(World world, Step step) {
-        PairNode pair = world.choose(world.pairs, step.a(), step.actor());
-        if (pair == null) {
-            world.skip();
-            return;
-        }
+        PairNode pair = world.need(world.pairs, step.a(), step.actor());
         int capacity = 1 + step.b() % 6;
         String name = world.name("sends");
         world.say(step, () -> name + " = " + pair + ".sendBatch(" + capacity + ")");
@@ -437,11 +376,7 @@ final class Making {
         int capacity = 1 + step.b() % 6;
         String name = world.name("receives");
         if (step.c() % 4 == 0) {
-            SharedReceivesNode shared = world.choose(world.sharedReceives, step.a(), step.actor());
-            if (shared == null) {
-                world.skip();
-                return;
-            }
+            SharedReceivesNode shared = world.need(world.sharedReceives, step.a(), step.actor());
             world.say(step, () -> name + " = " + shared + ".receiveBatch(" + capacity + ")");
             ReceiveBatch made =
                     world.call(new Faults(step.actor()).needs(shared), () -> shared.queue.receiveBatch(capacity));
@@ -452,11 +387,7 @@ final class Making {
             }
             return;
         }
-        PairNode pair = world.choose(world.pairs, step.a(), step.actor(), each -> each.shared == null);
-        if (pair == null) {
-            world.skip();
-            return;
-        }
+        PairNode pair = world.need(world.pairs, step.a(), step.actor(), each -> each.shared == null);
         world.say(step, () -> name + " = " + pair + ".receiveBatch(" + capacity + ")");
         ReceiveBatch made = world.call(new Faults(step.actor()).needs(pair), () -> pair.pair.receiveBatch(capacity));
         if (made != null) {
@@ -465,19 +396,14 @@ final class Making {
     }
 
     static void cursor(World world, Step step) {
-        QueueNode queue = world.choose(world.queues, step.a(), step.actor());
-        if (queue == null) {
-            world.skip();
-            return;
-        }
+        QueueNode queue = world.need(world.queues, step.a(), step.actor());
         int max = 1 + step.b() % 5;
         boolean extended = (queue.extended || step.c() % 32 == 0) && step.c() % 3 != 0;
         String name = world.name("cursor");
         world.say(
                 step, () -> name + " = " + queue + (extended ? ".extendedCompletions(" : ".completions(") + max + ")");
-        Faults faults = new Faults(step.actor())
-                .needs(queue)
-                .when(extended && !queue.extended, IllegalStateException.class, queue, " is not extended");
+        Faults faults =
+                new Faults(step.actor()).needs(queue).state(extended && !queue.extended, queue, " is not extended");
         Completions made = world.call(
                 faults, () -> extended ? queue.queue.extendedCompletions(max) : queue.queue.completions(max));
         if (made != null) {
@@ -486,11 +412,8 @@ final class Making {
     }
 
     static void touch(World world, Step step) {
-        Thing thing = world.chooseThing(step.a(), step.actor());
-        if (thing == null || thing instanceof Node.EventChannelNode) { // looking there takes events
-            world.skip();
-            return;
-        }
+        Thing thing = world.needThing(step.a(), step.actor());
+        World.skipIf(thing instanceof Node.EventChannelNode); // looking there takes events
         world.say(step, () -> "look at " + thing);
         world.call(new Faults(step.actor()), thing.object::toString);
         world.call(new Faults(step.actor()).needs(thing), thing.touch);

@@ -247,8 +247,9 @@ final class MeetingWalk {
         }
     }
 
-    private <T> @Nullable T any(List<T> all) {
-        return all.isEmpty() ? null : all.get(random.nextInt(all.size()));
+    private <T> T any(List<T> all) {
+        World.skipIf(all.isEmpty());
+        return all.get(random.nextInt(all.size()));
     }
 
     private VerbsArena arena() {
@@ -259,6 +260,15 @@ final class MeetingWalk {
     }
 
     private Void step() throws Exception {
+        try {
+            choose();
+        } catch (World.Skipped nothing) {
+            // Another step comes.
+        }
+        return null;
+    }
+
+    private void choose() throws Exception {
         switch (random.nextInt(32)) {
             case 0 -> listen();
             case 1, 2, 3 -> connect();
@@ -273,7 +283,6 @@ final class MeetingWalk {
             case 30 -> closeServer();
             default -> closeArena();
         }
-        return null;
     }
 
     // --- connections ---
@@ -290,9 +299,7 @@ final class MeetingWalk {
         Listening listening = any(listeners);
         VerbsArena arena = arena();
         VerbsArena others = arena();
-        if (listening == null || ends.size() > 2 * MANY) {
-            return;
-        }
+        World.skipIf(ends.size() > 2 * MANY);
         InetSocketAddress address = listening.address;
         Future<Connection> client = helpers.submit(() -> Connection.open(address, DEADLINE, SMALL, arena));
         if (!listening.open) {
@@ -345,9 +352,7 @@ final class MeetingWalk {
 
     private void send() throws Exception {
         End end = any(ends);
-        if (end == null || !end.open || !end.peer.open || end.peer.arriving.size() + end.peer.early.size() >= WINDOW) {
-            return;
-        }
+        World.skipIf(!end.open || !end.peer.open || end.peer.arriving.size() + end.peer.early.size() >= WINDOW);
         long value = ++number;
         say("send " + value);
         end.memory.segment().set(ValueLayout.JAVA_LONG, WINDOW * Long.BYTES, value);
@@ -377,9 +382,6 @@ final class MeetingWalk {
 
     private void receive() throws Exception {
         End end = any(ends);
-        if (end == null) {
-            return;
-        }
         if (!end.open) {
             say("refused");
             refused(() -> end.connection.awaitCompletion(DEADLINE));
@@ -402,11 +404,9 @@ final class MeetingWalk {
 
     private void closeEnd() {
         End end = any(ends);
-        if (end != null) {
-            say("close");
-            end.connection.close();
-            end.open = false;
-        }
+        say("close");
+        end.connection.close();
+        end.open = false;
     }
 
     // --- nodes ---
@@ -422,9 +422,7 @@ final class MeetingWalk {
     private void meet() throws Exception {
         Station from = any(stations);
         Station to = any(stations);
-        if (from == null || to == null || from == to || lines.size() > 2 * MANY) {
-            return;
-        }
+        World.skipIf(from == to || lines.size() > 2 * MANY);
         if (!from.open) {
             say("refused");
             refused(() -> from.node.connect(to.address, DEADLINE));
@@ -453,9 +451,7 @@ final class MeetingWalk {
 
     private void sendMessage() throws Exception {
         Line line = any(lines);
-        if (line == null || !line.open || !line.peer.open || line.peer.arriving.size() >= UNDER_WAY) {
-            return;
-        }
+        World.skipIf(!line.open || !line.peer.open || line.peer.arriving.size() >= UNDER_WAY);
         long value = ++number;
         say("message " + value);
         Message message = line.channel.message(DEADLINE).length(Long.BYTES);
@@ -466,9 +462,6 @@ final class MeetingWalk {
 
     private void receiveMessage() throws Exception {
         Line line = any(lines);
-        if (line == null) {
-            return;
-        }
         if (!line.open) {
             say("refused");
             refused(() -> line.channel.receive(DEADLINE));
@@ -492,9 +485,6 @@ final class MeetingWalk {
 
     private void closeLine() {
         Line line = any(lines);
-        if (line == null) {
-            return;
-        }
         say("hang up");
         boolean first = line.peer.open;
         line.open = false;
@@ -508,14 +498,14 @@ final class MeetingWalk {
     // --- closing ---
 
     private void closeServer() {
-        Station station = any(stations);
-        Listening listening = any(listeners);
-        if (random.nextBoolean() && station != null) {
+        if (random.nextBoolean()) {
+            Station station = any(stations);
             say("close a node");
             lines.stream().filter(each -> each.station == station).forEach(each -> each.open = false);
             station.open = false;
             station.node.close();
-        } else if (listening != null) {
+        } else {
+            Listening listening = any(listeners);
             say("close a listener");
             listening.open = false;
             listening.listener.close();
@@ -524,9 +514,8 @@ final class MeetingWalk {
 
     private void closeArena() {
         VerbsArena arena = any(arenas);
-        if (arena != null && random.nextInt(4) == 0) {
-            close(arena);
-        }
+        World.skipIf(random.nextInt(4) != 0);
+        close(arena);
     }
 
     private List<Part> parts() {

@@ -29,9 +29,11 @@ import dev.verbena.verbs.address.Gid;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -110,12 +112,14 @@ abstract sealed class Node {
         /** Asks the object for something that only an open object gives. */
         final Callable<?> touch;
 
-        private Thing(String name, ArenaNode arena, VerbsObject object, Callable<?> touch, Node... parents) {
+        /** Makes a node. What is null is no parent. */
+        private Thing(String name, ArenaNode arena, VerbsObject object, Callable<?> touch, @Nullable Node... parents) {
             super(name, arena.owner, object);
             this.arena = arena;
             this.object = object;
             this.touch = touch;
-            this.parents = new ArrayList<>(List.of(parents));
+            this.parents = new ArrayList<>(Arrays.asList(parents));
+            this.parents.removeIf(Objects::isNull);
         }
     }
 
@@ -184,12 +188,7 @@ abstract sealed class Node {
                 boolean extended,
                 int capacity,
                 CompletionQueue queue) {
-            super(
-                    name,
-                    arena,
-                    queue,
-                    queue::capacity,
-                    channel == null ? new Node[] {context} : new Node[] {context, channel});
+            super(name, arena, queue, queue::capacity, context, channel);
             this.context = context;
             this.channel = channel;
             this.extended = extended;
@@ -280,14 +279,7 @@ abstract sealed class Node {
                 QueueNode receiveQueue,
                 @Nullable SharedReceivesNode shared,
                 QueuePair pair) {
-            super(
-                    name,
-                    arena,
-                    pair,
-                    pair::number,
-                    shared == null
-                            ? new Node[] {domain, sendQueue, receiveQueue}
-                            : new Node[] {domain, sendQueue, receiveQueue, shared});
+            super(name, arena, pair, pair::number, domain, sendQueue, receiveQueue, shared);
             this.domain = domain;
             this.sendQueue = sendQueue;
             this.receiveQueue = receiveQueue;
@@ -331,12 +323,7 @@ abstract sealed class Node {
         static final int SLICE_LENGTH = 16;
 
         RegionNode(String name, ArenaNode arena, DomainNode domain, Block block, MemoryRegion region) {
-            super(
-                    name,
-                    arena,
-                    region,
-                    region::length,
-                    block.arena == arena ? new Node[] {domain} : new Node[] {domain, block.arena});
+            super(name, arena, region, region::length, domain, block.arena == arena ? null : block.arena);
             this.domain = domain;
             this.block = block;
             this.region = region;
@@ -458,12 +445,7 @@ abstract sealed class Node {
         final MulticastMembership membership;
 
         MembershipNode(String name, ArenaNode arena, IdNode id, MulticastMembership membership) {
-            super(
-                    name,
-                    arena,
-                    membership,
-                    membership::target,
-                    id.pair == null ? new Node[] {id} : new Node[] {id, id.pair});
+            super(name, arena, membership, membership::target, id, id.pair);
             this.membership = membership;
         }
     }

@@ -56,7 +56,7 @@ final class Rare {
         String name = world.name("queue");
         world.say(step, () -> name + " = " + context + ".createCompletionQueue(" + CAPACITY + ", " + arena + ")");
         CompletionQueue made = world.call(
-                new Faults(step.actor()).needs(arena).needs(context),
+                new Faults(step.actor()).needs(arena, context),
                 () -> context.context.createCompletionQueue(CompletionQueueOptions.of(CAPACITY), arena.arena));
         return made == null
                 ? null
@@ -66,23 +66,17 @@ final class Rare {
     // --- work queues ---
 
     static void workQueue(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        if (arena == null || domain == null || World.isFull(world.workQueues)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        World.skipIf(World.isFull(world.workQueues));
         QueueNode completions = completions(world, step, arena, domain);
-        if (completions == null) {
-            world.skip();
-            return;
-        }
+        World.skipIf(completions == null);
         int depth = 2 << step.d() / 3 % 3;
         String name = world.name("workQueue");
         world.say(
                 step,
                 () -> name + " = " + domain + ".createWorkQueue(" + completions + ", " + depth + ", " + arena + ")");
-        Faults faults = new Faults(step.actor()).needs(arena).needs(domain).needs(completions);
+        Faults faults = new Faults(step.actor()).needs(arena, domain, completions);
         WorkQueue made = world.call(
                 Making.foreign(faults, domain, completions, completions.context),
                 () -> domain.domain.createWorkQueue(WorkQueueOptions.of(completions.queue, depth), arena.arena));
@@ -93,11 +87,8 @@ final class Rare {
 
     /** Changes the state of a work queue. One that fails flushes its receives, which are taken at once. */
     static void modify(World world, Step step) {
-        WorkQueueNode queue = world.choose(world.workQueues, step.a(), step.actor());
-        if (queue == null || !queue.completions.isAccessibleBy(step.actor())) {
-            world.skip();
-            return;
-        }
+        WorkQueueNode queue = world.need(world.workQueues, step.a(), step.actor());
+        World.skipIf(!queue.completions.isAccessibleBy(step.actor()));
         WorkQueue.State to = STATES[step.b() % STATES.length];
         world.say(step, () -> queue + ".modify(" + to + ") with the receives " + queue.pending);
         if (!world.run(new Faults(step.actor()).needs(queue), () -> queue.queue.modify(to))) {
@@ -124,11 +115,7 @@ final class Rare {
 
     static void receive(World world, Step step) {
         WorkQueueNode queue =
-                world.choose(world.workQueues, step.a(), step.actor(), each -> each.state == WorkQueue.State.READY);
-        if (queue == null) {
-            world.skip();
-            return;
-        }
+                world.need(world.workQueues, step.a(), step.actor(), each -> each.state == WorkQueue.State.READY);
         RegionNode region = step.b() % 2 == 0
                 ? null
                 : world.choose(world.regions, step.c(), step.actor(), each -> each.domain == queue.domain);
@@ -138,7 +125,7 @@ final class Rare {
         world.say(step, () -> queue + ".postReceive(" + id + (pieces.length == 0 ? "" : ", " + region) + ")");
         Faults faults = new Faults(step.actor())
                 .needs(queue)
-                .when(queue.state != WorkQueue.State.READY, IllegalStateException.class, queue, " is in " + queue.state)
+                .state(queue.state != WorkQueue.State.READY, queue, " is in " + queue.state)
                 .when(queue.pending.size() == queue.depth, VerbsException.class, queue, " is full");
         if (pieces.length > 0 && region != null) {
             faults.needs(region);
@@ -149,12 +136,9 @@ final class Rare {
     }
 
     static void table(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        WorkQueueNode first = world.choose(world.workQueues, step.b(), step.actor());
-        if (arena == null || first == null || World.isFull(world.tables)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        WorkQueueNode first = world.need(world.workQueues, step.b(), step.actor());
+        World.skipIf(World.isFull(world.tables));
         ContextNode context = first.domain.context;
         List<WorkQueueNode> entries = new ArrayList<>(List.of(first));
         int size = 1 << step.d() % 3;
@@ -165,14 +149,9 @@ final class Rare {
         }
         String name = world.name("table");
         world.say(step, () -> name + " = " + context + ".createIndirectionTable(" + entries + ", " + arena + ")");
-        Faults faults = new Faults(step.actor()).needs(arena).needs(context);
+        Faults faults = new Faults(step.actor()).needs(arena, context);
         for (WorkQueueNode entry : entries) {
-            faults.needs(entry)
-                    .when(
-                            entry.domain.context != context,
-                            IllegalArgumentException.class,
-                            entry,
-                            " is of another context");
+            faults.needs(entry).argument(entry.domain.context != context, entry, " is of another context");
         }
         IndirectionTable made = world.call(
                 faults,
@@ -187,43 +166,32 @@ final class Rare {
     // --- XRC ---
 
     static void xrcDomain(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        ContextNode context = world.choose(world.contexts, step.b(), step.actor());
-        if (arena == null || context == null || World.isFull(world.xrcDomains)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        ContextNode context = world.need(world.contexts, step.b(), step.actor());
+        World.skipIf(World.isFull(world.xrcDomains));
         String name = world.name("xrcDomain");
         world.say(step, () -> name + " = " + context + ".openXrcDomain(" + arena + ")");
         XrcDomain made = world.call(
-                new Faults(step.actor()).needs(arena).needs(context), () -> context.context.openXrcDomain(arena.arena));
+                new Faults(step.actor()).needs(arena, context), () -> context.context.openXrcDomain(arena.arena));
         if (made != null) {
             world.born(world.xrcDomains, new XrcDomainNode(name, arena, context, made));
         }
     }
 
     static void xrcReceives(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        if (arena == null || domain == null || World.isFull(world.xrcReceives)) {
-            world.skip();
-            return;
-        }
-        XrcDomainNode of =
-                world.choose(world.xrcDomains, step.c(), step.actor(), each -> each.context == domain.context);
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        World.skipIf(World.isFull(world.xrcReceives));
+        XrcDomainNode of = world.need(world.xrcDomains, step.c(), step.actor(), each -> each.context == domain.context);
         QueueNode completions = of == null ? null : completions(world, step, arena, domain);
-        if (of == null || completions == null) {
-            world.skip();
-            return;
-        }
+        World.skipIf(completions == null);
         int depth = 2 << step.d() / 3 % 3;
         String name = world.name("xrcReceives");
         world.say(
                 step,
                 () -> name + " = " + domain + ".createSharedReceiveQueue(xrc(" + of + ", " + completions + "), " + arena
                         + ")");
-        Faults faults =
-                new Faults(step.actor()).needs(arena).needs(domain).needs(of).needs(completions);
+        Faults faults = new Faults(step.actor()).needs(arena, domain, of, completions);
         Making.foreign(faults, domain, of, of.context);
         SharedReceiveQueue made = world.call(
                 Making.foreign(faults, domain, completions, completions.context),
@@ -235,11 +203,7 @@ final class Rare {
     }
 
     static void xrcReceive(World world, Step step) {
-        XrcReceivesNode queue = world.choose(world.xrcReceives, step.a(), step.actor());
-        if (queue == null) {
-            world.skip();
-            return;
-        }
+        XrcReceivesNode queue = world.need(world.xrcReceives, step.a(), step.actor());
         world.say(step, () -> queue + ".receiveBatch(1).receive().post()");
         Faults faults = new Faults(step.actor())
                 .needs(queue)
@@ -253,25 +217,19 @@ final class Rare {
 
     /** Makes a queue pair of an XRC domain, or with a table. */
     static void halfPair(World world, Step step) {
-        ArenaNode arena = world.choose(world.arenas, step.a(), step.actor());
-        DomainNode domain = world.choose(world.domains, step.b(), step.actor());
-        if (arena == null || domain == null || World.isFull(world.halfPairs)) {
-            world.skip();
-            return;
-        }
+        ArenaNode arena = world.need(world.arenas, step.a(), step.actor());
+        DomainNode domain = world.need(world.domains, step.b(), step.actor());
+        World.skipIf(World.isFull(world.halfPairs));
         int kind = step.d() % 3;
         Thing other = switch (kind) {
             case 0 -> world.choose(world.xrcDomains, step.c(), step.actor(), each -> each.context == domain.context);
             case 1 -> world.choose(world.tables, step.c(), step.actor(), each -> each.context == domain.context);
             default -> completions(world, step, arena, domain);
         };
-        if (other == null) {
-            world.skip();
-            return;
-        }
+        World.skipIf(other == null);
         String name = world.name("halfPair");
         world.say(step, () -> name + " = " + domain + ".createQueuePair(" + other + ", " + arena + ")");
-        Faults faults = new Faults(step.actor()).needs(arena).needs(domain).needs(other);
+        Faults faults = new Faults(step.actor()).needs(arena, domain, other);
         QueuePairOptions options = switch (other) {
             case XrcDomainNode xrc -> {
                 Making.foreign(faults, domain, xrc, xrc.context);
@@ -297,18 +255,12 @@ final class Rare {
     // --- groups ---
 
     private static Faults ofPair(Step step, PairNode pair) {
-        return new Faults(step.actor())
-                .needs(pair)
-                .when(!pair.datagrams, IllegalStateException.class, pair, " is not for datagrams");
+        return new Faults(step.actor()).needs(pair).state(!pair.datagrams, pair, " is not for datagrams");
     }
 
     /** Attaches a queue pair to a group. To attach it again changes nothing. */
     static void attach(World world, Step step) {
-        PairNode pair = world.choose(world.pairs, step.a(), step.actor(), each -> each.datagrams);
-        if (pair == null) {
-            world.skip();
-            return;
-        }
+        PairNode pair = world.need(world.pairs, step.a(), step.actor(), each -> each.datagrams);
         Gid group = GROUPS[step.b() % GROUPS.length];
         world.say(step, () -> pair + ".attachMulticast(" + group + ")");
         if (world.run(ofPair(step, pair), () -> pair.pair.attachMulticast(group))) {
@@ -319,11 +271,7 @@ final class Rare {
 
     static void detach(World world, Step step) {
         PairNode pair =
-                world.choose(world.pairs, step.a(), step.actor(), each -> !each.groups.isEmpty() || step.c() % 8 == 0);
-        if (pair == null) {
-            world.skip();
-            return;
-        }
+                world.need(world.pairs, step.a(), step.actor(), each -> !each.groups.isEmpty() || step.c() % 8 == 0);
         Gid group = GROUPS[step.b() % GROUPS.length];
         world.say(step, () -> pair + ".detachMulticast(" + group + ") of " + pair.groups);
         Faults faults = ofPair(step, pair)

@@ -30,11 +30,7 @@ final class Taking {
 
     static void poll(World world, Step step) {
         QueueNode queue =
-                world.choose(world.queues, step.a(), step.actor(), each -> !each.done.isEmpty() || step.b() % 8 == 0);
-        if (queue == null) {
-            world.skip();
-            return;
-        }
+                world.need(world.queues, step.a(), step.actor(), each -> !each.done.isEmpty() || step.b() % 8 == 0);
         boolean waits = step.c() % 4 == 0;
         Done expected = queue.done.peek();
         if (Settling.ON_DEVICE && expected != null && queue.open && queue.isAccessibleBy(step.actor())) {
@@ -61,11 +57,8 @@ final class Taking {
     }
 
     static void pollCursor(World world, Step step) {
-        CursorNode cursor = world.chooseTool(world.cursors, step.a(), step.actor());
-        if (cursor == null || cursor.queue.done.isEmpty() && step.b() % 8 != 0) {
-            world.skip();
-            return;
-        }
+        CursorNode cursor = world.needTool(world.cursors, step.a(), step.actor());
+        World.skipIf(cursor.queue.done.isEmpty() && step.b() % 8 != 0);
         QueueNode queue = cursor.queue;
         int expected = Math.min(cursor.max, queue.done.size());
         int read = step.c() % 5 == 0 && !Settling.ON_DEVICE ? step.c() / 5 % (expected + 1) : expected;
@@ -113,11 +106,8 @@ final class Taking {
     }
 
     static void nextOfCursor(World world, Step step) {
-        CursorNode cursor = world.chooseTool(world.cursors, step.a() | 1, step.actor());
-        if (cursor == null || cursor.claimant != step.actor()) {
-            world.skip();
-            return;
-        }
+        CursorNode cursor = world.needTool(world.cursors, step.a() | 1, step.actor());
+        World.skipIf(cursor.claimant != step.actor());
         world.say(step, () -> cursor + ".next() of " + cursor.unread);
         next(cursor);
     }
@@ -203,27 +193,17 @@ final class Taking {
 
     static void requestNotification(World world, Step step) {
         QueueNode queue =
-                world.choose(world.queues, step.a(), step.actor(), each -> each.channel != null || step.b() % 8 == 0);
-        if (queue == null) {
-            world.skip();
-            return;
-        }
+                world.need(world.queues, step.a(), step.actor(), each -> each.channel != null || step.b() % 8 == 0);
         boolean solicited = step.c() % 2 == 0;
         world.say(step, () -> queue + ".requestNotification(" + solicited + ")");
-        Faults faults = new Faults(step.actor())
-                .needs(queue)
-                .when(queue.channel == null, IllegalStateException.class, queue, " has no channel");
+        Faults faults = new Faults(step.actor()).needs(queue).state(queue.channel == null, queue, " has no channel");
         if (world.run(faults, () -> queue.queue.requestNotification(solicited)) && queue.asked != 1) {
             queue.asked = solicited ? 2 : 1;
         }
     }
 
     static void pollChannel(World world, Step step) {
-        ChannelNode channel = world.choose(world.channels, step.a(), step.actor());
-        if (channel == null) {
-            world.skip();
-            return;
-        }
+        ChannelNode channel = world.need(world.channels, step.a(), step.actor());
         world.say(step, () -> channel + ".poll() with events of " + channel.events + ", ready " + channel.ready);
         Optional<CompletionQueue> taken =
                 world.call(new Faults(step.actor()).needs(channel), () -> Optional.ofNullable(channel.channel.poll()));
@@ -240,15 +220,11 @@ final class Taking {
 
     /** Lets the provider raise an asynchronous event. */
     static void raise(World world, Step step) {
-        PairNode pair = world.choose(world.pairs, step.a() | 1, step.actor());
-        if (pair == null
-                || !pair.open
+        PairNode pair = world.need(world.pairs, step.a() | 1, step.actor());
+        World.skipIf(!pair.open
                 || !pair.isAccessibleBy(step.actor())
                 || !pair.domain.context.isAccessibleBy(step.actor())
-                || pair.domain.context.raised.size() >= MOST_EVENTS) {
-            world.skip();
-            return;
-        }
+                || pair.domain.context.raised.size() >= MOST_EVENTS);
         ContextNode context = pair.domain.context;
         AsyncEvent.Type type = RAISED[step.b() % RAISED.length];
         boolean ofPort = type == AsyncEvent.Type.PORT_ACTIVE;
@@ -262,12 +238,8 @@ final class Taking {
     }
 
     static void pollEvents(World world, Step step) {
-        ContextNode context = world.choose(
-                world.contexts, step.a(), step.actor(), each -> !each.raised.isEmpty() || step.b() % 8 == 0);
-        if (context == null) {
-            world.skip();
-            return;
-        }
+        ContextNode context =
+                world.need(world.contexts, step.a(), step.actor(), each -> !each.raised.isEmpty() || step.b() % 8 == 0);
         world.say(step, () -> context + ".events().poll() of " + context.raised);
         Optional<AsyncEvent> taken = world.call(
                 new Faults(step.actor()).needs(context),
@@ -293,12 +265,9 @@ final class Taking {
     }
 
     static void resize(World world, Step step) {
-        QueueNode queue = world.choose(world.queues, step.a(), step.actor());
+        QueueNode queue = world.need(world.queues, step.a(), step.actor());
         int capacity = SIZES[step.b() % SIZES.length];
-        if (queue == null || world.wire.outstanding(queue) > capacity) {
-            world.skip();
-            return;
-        }
+        World.skipIf(world.wire.outstanding(queue) > capacity);
         world.say(step, () -> queue + ".resize(" + capacity + ")");
         if (world.run(new Faults(step.actor()).needs(queue), () -> queue.queue.resize(capacity))) {
             queue.capacity = capacity;

@@ -45,24 +45,17 @@ final class Traffic {
     // --- states ---
 
     static void connect(World world, Step step) {
-        PairNode pair = world.choose(world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.RESET);
-        if (pair == null) {
-            world.skip();
-            return;
-        }
+        PairNode pair = world.need(world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.RESET);
         if (pair.datagrams) {
             ready(world, step, pair);
             return;
         }
-        PairNode peer = world.choose(
+        PairNode peer = world.need(
                 world.pairs,
                 step.b(),
                 step.actor(),
                 each -> each != pair && isAlike(pair, each) && each.state == QueuePairState.RESET);
-        if (peer == null || peer == pair || !isAlike(pair, peer)) {
-            world.skip();
-            return;
-        }
+        World.skipIf(peer == pair || !isAlike(pair, peer));
         join(world, step, pair, peer);
         if (step.c() % 8 != 0) { // now and then the peer stays unconnected
             join(world, step, peer, pair);
@@ -76,9 +69,8 @@ final class Traffic {
     private static void join(World world, Step step, PairNode pair, PairNode peer) {
         world.say(step, () -> pair + ".connect(" + peer + ".endpoint())");
         Faults faults = new Faults(step.actor())
-                .needs(pair)
-                .needs(peer)
-                .when(pair.state != QueuePairState.RESET, IllegalStateException.class, pair, " is in use");
+                .needs(pair, peer)
+                .state(pair.state != QueuePairState.RESET, pair, " is in use");
         if (world.run(faults, () -> pair.pair.connect(peer.pair.endpoint()))) {
             if (pair.unreliable) {
                 world.note("unreliable connection");
@@ -94,9 +86,8 @@ final class Traffic {
     private static void ready(World world, Step step, PairNode pair) {
         int qkey = step.b() % 8 == 0 ? OTHER_QKEY : QKEY;
         world.say(step, () -> pair + ".toReady(0x" + Integer.toHexString(qkey) + ")");
-        Faults faults = new Faults(step.actor())
-                .needs(pair)
-                .when(pair.state != QueuePairState.RESET, IllegalStateException.class, pair, " is in use");
+        Faults faults =
+                new Faults(step.actor()).needs(pair).state(pair.state != QueuePairState.RESET, pair, " is in use");
         if (world.run(faults, () -> pair.pair.toReady(qkey))) {
             pair.qkey = qkey;
             world.wire.modify(pair, QueuePairState.INIT);
@@ -106,12 +97,9 @@ final class Traffic {
     }
 
     static void reset(World world, Step step) {
-        PairNode pair = world.choose(
+        PairNode pair = world.need(
                 world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.ERR || step.b() % 8 == 0);
-        if (pair == null || !Settling.takeAll(world, step.actor())) {
-            world.skip();
-            return;
-        }
+        World.skipIf(!Settling.takeAll(world, step.actor()));
         world.say(step, () -> pair + ".reset()");
         if (world.run(new Faults(step.actor()).needs(pair), pair.pair::reset)) {
             world.wire.modify(pair, QueuePairState.RESET);
@@ -119,19 +107,12 @@ final class Traffic {
     }
 
     static void fail(World world, Step step) {
-        PairNode pair = world.choose(world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.RTS);
-        if (pair == null || !Settling.takeAll(world, step.actor())) {
-            world.skip();
-            return;
-        }
+        PairNode pair = world.need(world.pairs, step.a(), step.actor(), each -> each.state == QueuePairState.RTS);
+        World.skipIf(!Settling.takeAll(world, step.actor()));
         world.say(step, () -> pair + ".fail()");
         Faults faults = new Faults(step.actor())
                 .needs(pair)
-                .when(
-                        pair.state == QueuePairState.RESET,
-                        IllegalArgumentException.class,
-                        pair,
-                        " can't go from RESET to ERR");
+                .argument(pair.state == QueuePairState.RESET, pair, " can't go from RESET to ERR");
         if (world.run(faults, pair.pair::fail)) {
             world.wire.modify(pair, QueuePairState.ERR);
             pair.failureKnown = true;
@@ -139,11 +120,7 @@ final class Traffic {
     }
 
     static void query(World world, Step step) {
-        PairNode pair = world.choose(world.pairs, step.a(), step.actor());
-        if (pair == null) {
-            world.skip();
-            return;
-        }
+        PairNode pair = world.need(world.pairs, step.a(), step.actor());
         world.say(step, () -> pair + ".state() and query(), must be " + pair.state);
         Faults faults = new Faults(step.actor()).needs(pair);
         QueuePairState state = world.call(faults, pair.pair::state);
@@ -304,28 +281,21 @@ final class Traffic {
             case RDMA_READ, FETCH_AND_ADD, COMPARE_AND_SWAP -> !pair.datagrams && !pair.unreliable;
             default -> !pair.datagrams;
         };
-        faults.when(!offered, IllegalStateException.class, pair, " has no " + request.operation);
+        faults.state(!offered, pair, " has no " + request.operation);
         request.pieces.forEach(piece -> check(faults, pair.domain, piece));
         if (request.inline != null) {
-            faults.when(
-                    request.inline.length > pair.inlineSize, IndexOutOfBoundsException.class, pair, " inlines less");
+            faults.bounds(request.inline.length > pair.inlineSize, pair, " inlines less");
         }
         if (request.remote != null) {
-            faults.when(
+            faults.bounds(
                     !request.isAtomic() && request.length() > request.remote.length(),
-                    IndexOutOfBoundsException.class,
                     request,
                     " is longer than the remote memory");
-            faults.when(
+            faults.bounds(
                     request.isAtomic() && request.remote.length() < Long.BYTES,
-                    IndexOutOfBoundsException.class,
                     request,
                     " has no room for an atomic operation");
-            faults.when(
-                    request.isAtomic() && (request.remote.address() & 7) != 0,
-                    IllegalArgumentException.class,
-                    request,
-                    " is not aligned");
+            faults.argument(request.isAtomic() && (request.remote.address() & 7) != 0, request, " is not aligned");
         }
         if (request.path != null) {
             check(faults, pair, request.path);
@@ -333,7 +303,7 @@ final class Traffic {
         if (request.window != null) {
             faults.needs(request.window);
             foreign(faults, pair.domain, request.window, request.window.domain);
-            faults.when(!request.window.second, IllegalArgumentException.class, request.window, " is of TYPE_1");
+            faults.argument(!request.window.second, request.window, " is of TYPE_1");
         }
         if (request.operation == Operation.BIND_MW) {
             checkCover(faults, request);
@@ -341,7 +311,7 @@ final class Traffic {
     }
 
     static void check(Faults faults, PairNode pair, PathNode path) {
-        faults.when(!pair.datagrams, IllegalStateException.class, pair, " is connected");
+        faults.state(!pair.datagrams, pair, " is connected");
         faults.needs(path);
         foreign(faults, pair.domain, path, path.domain);
     }
@@ -355,21 +325,13 @@ final class Traffic {
         Piece part = request.pieces.get(0);
         boolean writes =
                 request.access.contains(AccessFlag.REMOTE_WRITE) || request.access.contains(AccessFlag.REMOTE_ATOMIC);
-        faults.when(part.length() == 0, IllegalArgumentException.class, part, " is empty")
-                .when(
-                        !part.region().access.contains(AccessFlag.MW_BIND),
-                        IllegalArgumentException.class,
-                        part,
-                        " lacks MW_BIND")
-                .when(
-                        writes && !part.region().access.contains(AccessFlag.LOCAL_WRITE),
-                        IllegalArgumentException.class,
-                        part,
-                        " lacks LOCAL_WRITE");
+        faults.argument(part.length() == 0, part, " is empty")
+                .argument(!part.region().access.contains(AccessFlag.MW_BIND), part, " lacks MW_BIND")
+                .argument(writes && !part.region().access.contains(AccessFlag.LOCAL_WRITE), part, " lacks LOCAL_WRITE");
     }
 
     private static void foreign(Faults faults, DomainNode domain, Node other, DomainNode of) {
-        faults.when(of.root() != domain.root(), IllegalArgumentException.class, other, " is of another domain");
+        faults.argument(of.root() != domain.root(), other, " is of another domain");
     }
 
     /** Returns true if the completion queues of a queue pair hold the completions of so many more requests. */
@@ -378,12 +340,9 @@ final class Traffic {
     }
 
     static void send(World world, Step step) {
-        for (int i = 0; i < Settling.TRIES; i++) {
-            if (send(world, Settling.vary(step, i), i)) {
-                return;
-            }
+        for (int i = 0; !send(world, Settling.vary(step, i), i); i++) {
+            World.skipIf(i + 1 == Settling.TRIES);
         }
-        world.skip();
     }
 
     /** Posts a request; returns false if there is nothing to work with. */
@@ -399,12 +358,8 @@ final class Traffic {
         }
         Faults faults = new Faults(step.actor()).needs(pair);
         check(faults, pair, request);
-        faults.when(!pair.takesSends(), IllegalStateException.class, pair, " is not connected")
-                .when(
-                        pair.datagrams && request.path == null,
-                        IllegalStateException.class,
-                        request,
-                        " has no destination")
+        faults.state(!pair.takesSends(), pair, " is not connected")
+                .state(pair.datagrams && request.path == null, request, " has no destination")
                 .when(pair.sends.size() >= pair.sendDepth, PostException.class, pair, " is full");
         if (request.inline != null && request.operation == Operation.SEND_WITH_IMMEDIATE // only a batch has this
                 || faults.isEmpty() && !Settling.mayPost(world, pair, List.of(request), step.actor())) {
@@ -475,20 +430,17 @@ final class Traffic {
                 return;
             }
         }
-        PairNode pair = world.choose(
+        PairNode pair = world.need(
                 world.pairs, step.a(), step.actor(), each -> each.shared == null && each.state != QueuePairState.RESET);
-        Piece piece = pair == null ? null : piece(world, step.b(), step.actor(), pair.domain);
-        if (piece == null || !hasRoom(world, pair.receiveQueue, 1) || !Settling.mayReceive(pair, pair.own, 1)) {
-            world.skip();
-            return;
-        }
+        Piece piece = piece(world, step.b(), step.actor(), pair.domain);
+        World.skipIf(piece == null || !hasRoom(world, pair.receiveQueue, 1) || !Settling.mayReceive(pair, pair.own, 1));
         Request request = new Request(world.id(), Operation.RECEIVE);
         request.pieces.add(piece);
         world.say(step, () -> pair + " posts " + request);
         Faults faults = new Faults(step.actor()).needs(pair);
         check(faults, pair.domain, piece);
-        faults.when(pair.shared != null, IllegalStateException.class, pair, " shares its receives")
-                .when(pair.state == QueuePairState.RESET, IllegalStateException.class, pair, " is not connected")
+        faults.state(pair.shared != null, pair, " shares its receives")
+                .state(pair.state == QueuePairState.RESET, pair, " is not connected")
                 .when(pair.own.room() == 0, PostException.class, pair, " is full");
         if (world.run(faults, () -> pair.pair.postReceive(request.id, local(piece)))) {
             world.wire.postReceives(pair, pair.own, List.of(request.posted(pair.epoch)));
@@ -504,12 +456,9 @@ final class Traffic {
 
     private static void receiveShared(World world, Step step, SharedReceivesNode shared) {
         Piece piece = piece(world, step.b(), step.actor(), shared.domain);
-        if (piece == null
+        World.skipIf(piece == null
                 || !sharersHaveRoom(world, shared.receives, 1)
-                || !Settling.mayReceive(null, shared.receives, 1)) {
-            world.skip();
-            return;
-        }
+                || !Settling.mayReceive(null, shared.receives, 1));
         Request request = new Request(world.id(), Operation.RECEIVE);
         request.pieces.add(piece);
         world.say(step, () -> shared + " posts " + request);
@@ -524,16 +473,12 @@ final class Traffic {
     // --- windows ---
 
     static void bind(World world, Step step) {
-        PairNode pair = world.choose(
+        PairNode pair = world.need(
                 world.pairs, step.a(), step.actor(), each -> !each.datagrams && each.state == QueuePairState.RTS);
-        WindowNode window = pair == null
-                ? null
-                : world.choose(world.windows, step.b(), step.actor(), each -> each.domain.root() == pair.domain.root());
-        Piece piece = pair == null ? null : piece(world, step.c(), step.actor(), pair.domain);
-        if (window == null || piece == null || !hasRoom(world, pair.sendQueue, 1)) {
-            world.skip();
-            return;
-        }
+        WindowNode window =
+                world.need(world.windows, step.b(), step.actor(), each -> each.domain.root() == pair.domain.root());
+        Piece piece = piece(world, step.c(), step.actor(), pair.domain);
+        World.skipIf(piece == null || !hasRoom(world, pair.sendQueue, 1));
         Request request = new Request(world.id(), Operation.BIND_MW);
         request.window = window;
         request.pieces.add(piece);
@@ -543,10 +488,9 @@ final class Traffic {
         request.epoch = pair.epoch;
         world.say(step, () -> pair + " posts " + request);
         Faults faults = new Faults(step.actor())
-                .needs(pair)
-                .needs(window)
-                .when(pair.datagrams, IllegalStateException.class, pair, " has no windows")
-                .when(!pair.takesSends(), IllegalStateException.class, pair, " is not connected");
+                .needs(pair, window)
+                .state(pair.datagrams, pair, " has no windows")
+                .state(!pair.takesSends(), pair, " is not connected");
         check(faults, pair.domain, piece);
         foreign(faults, pair.domain, window, window.domain);
         checkCover(faults, request);
@@ -586,31 +530,25 @@ final class Traffic {
     }
 
     static void unbind(World world, Step step) {
-        PairNode pair = world.choose(
+        PairNode pair = world.need(
                 world.pairs, step.a(), step.actor(), each -> !each.datagrams && each.state == QueuePairState.RTS);
-        WindowNode window = pair == null
-                ? null
-                : world.choose(
-                        world.windows,
-                        step.b(),
-                        step.actor(),
-                        each -> each.domain.root() == pair.domain.root() && each.wanted != null && !each.second);
-        if (window == null || !hasRoom(world, pair.sendQueue, 1)) {
-            world.skip();
-            return;
-        }
+        WindowNode window = world.need(
+                world.windows,
+                step.b(),
+                step.actor(),
+                each -> each.domain.root() == pair.domain.root() && each.wanted != null && !each.second);
+        World.skipIf(!hasRoom(world, pair.sendQueue, 1));
         Request request = new Request(world.id(), Operation.BIND_MW);
         request.epoch = pair.epoch;
         world.say(step, () -> pair + ".postUnbind(#" + request.id + ", " + window + ")");
         RegionNode region = window.wanted;
         Faults faults = new Faults(step.actor())
-                .needs(pair)
-                .needs(window)
-                .when(pair.datagrams, IllegalStateException.class, pair, " has no windows")
-                .when(!pair.takesSends(), IllegalStateException.class, pair, " is not connected")
+                .needs(pair, window)
+                .state(pair.datagrams, pair, " has no windows")
+                .state(!pair.takesSends(), pair, " is not connected")
                 .when(pair.state == QueuePairState.ERR, PostException.class, pair, " has failed")
-                .when(window.second, IllegalArgumentException.class, window, " is of TYPE_2")
-                .when(region == null, IllegalStateException.class, window, " is not bound");
+                .argument(window.second, window, " is of TYPE_2")
+                .state(region == null, window, " is not bound");
         foreign(faults, pair.domain, window, window.domain);
         if (region != null) {
             faults.needs(region);
@@ -624,11 +562,7 @@ final class Traffic {
     }
 
     static void fill(World world, Step step) {
-        RegionNode region = world.choose(world.regions, step.a(), step.actor());
-        if (region == null) {
-            world.skip();
-            return;
-        }
+        RegionNode region = world.need(world.regions, step.a(), step.actor());
         byte value = (byte) step.b();
         world.say(step, () -> region + ".fill(" + value + ")");
         if (world.run(new Faults(step.actor()).needs(region), () -> region.region.fill(value))) {

@@ -35,6 +35,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
@@ -143,7 +144,9 @@ final class World {
 
     void run(Step step) {
         steps++;
-        step.action().body.run(this, step);
+        if (!run(step.action().body, step)) {
+            skipped++;
+        }
         check(telling || steps % CHECK_ALL_EVERY == 0);
     }
 
@@ -161,14 +164,35 @@ final class World {
         }
     }
 
-    /** Notes that a step does nothing. */
-    void skip() {
-        skipped++;
+    /** Carries out a step or a part of one. Returns false if it found nothing to work with. */
+    boolean run(Action.Body body, Step step) {
+        try {
+            body.run(this, step);
+            return true;
+        } catch (Skipped nothing) {
+            return false;
+        }
     }
 
-    /** Takes back what a step of several parts has noted since then: parts that find nothing are part of the plan. */
-    void skipped(int before) {
-        skipped = before;
+    /** Ends a step that finds nothing to work with. */
+    static final class Skipped extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        private Skipped() {
+            super(null, null, false, false);
+        }
+    }
+
+    /** Ends the step if something speaks against it. */
+    static void skipIf(boolean something) {
+        if (something) {
+            throw new Skipped();
+        }
+    }
+
+    private static <T> T orSkip(@Nullable T chosen) {
+        skipIf(chosen == null);
+        return Objects.requireNonNull(chosen);
     }
 
     /** Notes that a rare event has happened, so that a test can tell that walks come so far. */
@@ -261,7 +285,20 @@ final class World {
         return choose(all, operand, actor, each -> true);
     }
 
-    <T extends Tool> @Nullable T chooseTool(List<T> all, int operand, int actor) {
+    /** Chooses a node, or ends the step if there is none. */
+    <N extends Node> N need(List<N> all, int operand, int actor, Predicate<N> fits) {
+        return orSkip(choose(all, operand, actor, fits));
+    }
+
+    <N extends Node> N need(List<N> all, int operand, int actor) {
+        return need(all, operand, actor, each -> true);
+    }
+
+    <T extends Tool> T needTool(List<T> all, int operand, int actor) {
+        return orSkip(chooseTool(all, operand, actor));
+    }
+
+    private <T extends Tool> @Nullable T chooseTool(List<T> all, int operand, int actor) {
         if (all.isEmpty()) {
             return null;
         }
@@ -286,12 +323,11 @@ final class World {
     }
 
     /** Returns an open or a lately closed object. */
-    @Nullable
-    Thing chooseThing(int operand, int actor) {
+    Thing needThing(int operand, int actor) {
         if ((operand & 31) == 0 && !closedThings.isEmpty()) {
             return closedThings.get((operand >>> 5) % closedThings.size());
         }
-        return choose(things, operand, actor);
+        return need(things, operand, actor);
     }
 
     // --- bookkeeping ---

@@ -7,6 +7,10 @@ import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 import dev.verbena.VerbsArena;
 import dev.verbena.verbs.MemoryRegion;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Future;
 
 /** A listener of a shared arena, and threads that accept and wait. */
@@ -30,6 +34,22 @@ final class AcceptingListener extends Workers {
         Future<Connection> accepted = start(() -> listener.accept(DEADLINE, options, arena));
         Connection client = Connection.open(listener.address(), DEADLINE, arena);
         return new Ends(client, end(accepted));
+    }
+
+    /** Connects clients that come at once, and returns the peers that the listener has accepted. */
+    Set<Object> connectedAtOnce(int clients) throws Exception {
+        List<Future<Connection>> accepted = new ArrayList<>();
+        List<Future<Connection>> opened = new ArrayList<>();
+        for (int i = 0; i < clients; i++) {
+            accepted.add(start(() -> listener.accept(DEADLINE)));
+            opened.add(start(() -> Connection.open(listener.address(), DEADLINE, arena)));
+        }
+        Set<Object> peers = new HashSet<>();
+        for (int i = 0; i < clients; i++) {
+            end(opened.get(i));
+            peers.add(end(accepted.get(i)).peer());
+        }
+        return peers;
     }
 
     /** Returns a client whose request waits to be taken. */

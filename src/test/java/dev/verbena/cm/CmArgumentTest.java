@@ -16,7 +16,7 @@ import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairState;
 import java.net.InetSocketAddress;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,19 +25,15 @@ import org.junit.jupiter.api.Test;
 class CmArgumentTest {
     private static final ConnectionParameters DEFAULTS = ConnectionParameters.defaults();
 
-    private AcceptingListener ends;
+    @AutoClose
+    private final AcceptingListener ends = new AcceptingListener(FencedIds.OWN);
+
     private Listener listener;
 
     @BeforeEach
     void open() throws Exception {
-        ends = new AcceptingListener(FencedIds.OWN);
         listener = ends.listener;
         listener.id().context(); // made once
-    }
-
-    @AfterEach
-    void close() {
-        ends.close();
     }
 
     private static void assertRefused(ThrowingCallable... calls) {

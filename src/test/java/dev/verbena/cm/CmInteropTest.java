@@ -30,7 +30,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -55,18 +55,15 @@ class CmInteropTest {
     private final String host = any.getAddress().getHostAddress();
     private final int port = PORT.getAndIncrement();
     private final Map<ConnectionId, End> ends = new LinkedHashMap<>();
-    private VerbsArena arena;
+
+    @AutoClose
+    private final VerbsArena arena = VerbsArena.ofConfined();
+
     private EventChannel channel;
 
     @BeforeEach
     void open() {
-        arena = VerbsArena.ofConfined();
         channel = EventChannel.create(arena);
-    }
-
-    @AfterEach
-    void close() {
-        arena.close();
     }
 
     private ConnectionId listening(PortSpace space, int port, int backlog) {

@@ -20,7 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -29,7 +29,10 @@ abstract class ConnectionEnds {
     static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
     private final InetSocketAddress own;
+
+    @AutoClose
     AcceptingListener ends;
+
     Listener listener;
 
     ConnectionEnds(InetSocketAddress own) {
@@ -41,11 +44,6 @@ abstract class ConnectionEnds {
         ends = new AcceptingListener(own);
         listener = ends.listener;
         listener.id().context(); // made once
-    }
-
-    @AfterEach
-    void close() {
-        ends.close();
     }
 
     AcceptingListener.Ends connected() throws Exception {

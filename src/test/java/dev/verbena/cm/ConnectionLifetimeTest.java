@@ -176,20 +176,6 @@ class ConnectionLifetimeTest extends ConnectionEnds {
     }
 
     @Test
-    void awaitCompletionEndsWhenThePeerDisconnects() throws Exception {
-        AcceptingListener.Ends both = connected();
-        both.server().queuePair().postReceive(1, buffer(both.server()));
-        Future<WorkCompletion> waiting = waiting(both.server());
-        both.client().close();
-        assertThatThrownBy(() -> end(waiting)).cause().isInstanceOfSatisfying(ConnectionException.class, ended -> {
-            assertThat(ended.event()).isEqualTo(CmEvent.Type.DISCONNECTED);
-            assertThat(ended.peer()).isEqualTo(both.server().peer());
-        });
-        assertThat(both.server().isOpen()).isFalse();
-        assertThat(both.server().queuePair().state()).isEqualTo(QueuePairState.ERR);
-    }
-
-    @Test
     void endIsSeenAfterTheIdHasMoved() throws Exception {
         AcceptingListener.Ends both = connected();
         both.server().id().migrate(EventChannel.create(ends.arena));
@@ -209,10 +195,11 @@ class ConnectionLifetimeTest extends ConnectionEnds {
 
     /** Nothing is posted, so that no completion can end the waits. */
     @Test
-    void waitsOfTheQueueAndItsCursorsEndWithTheConnection() throws Exception {
+    void allWaitsForCompletionsEndWithTheConnection() throws Exception {
         AcceptingListener.Ends both = connected();
         Connection server = both.server();
         List<Future<?>> waiting = List.of(
+                waiting(server),
                 ends.asleep(() -> server.completionQueue().await(FOR_EVER)),
                 ends.asleep(() -> server.completionQueue().awaitSolicited(FOR_EVER)),
                 ends.asleep(() -> server.completionQueue().completions(4).await(FOR_EVER)),
@@ -224,6 +211,8 @@ class ConnectionLifetimeTest extends ConnectionEnds {
                 assertThat(ended.peer()).isEqualTo(server.peer());
             });
         }
+        assertThat(server.isOpen()).isFalse();
+        assertThat(server.queuePair().state()).isEqualTo(QueuePairState.ERR);
     }
 
     @Test

@@ -18,7 +18,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Tests objects that connections share. */
@@ -26,16 +26,13 @@ import org.junit.jupiter.api.Test;
 class ConnectionResourcesTest {
     private static final int CLIENTS = 2;
 
+    @AutoClose
     private final AcceptingListener ends = new AcceptingListener(CmAddress.four(0));
+
     private final VerbsArena arena = ends.arena;
     private final Listener listener = ends.listener;
     private final List<Connection> clients = new ArrayList<>();
     private final List<Connection> servers = new ArrayList<>();
-
-    @AfterEach
-    void close() {
-        ends.close();
-    }
 
     private void connect(ConnectionResources options) throws Exception {
         for (int i = 0; i < CLIENTS; i++) {

@@ -4,7 +4,6 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
 import static dev.verbena.verbs.AccessFlag.REMOTE_WRITE;
-import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -27,14 +26,8 @@ import dev.verbena.verbs.RemoteMemory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -45,27 +38,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ConnectionTest {
     private static final Duration SHORT = Duration.ofMillis(200);
 
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-    private VerbsArena arena;
-    private InetSocketAddress any;
+    @AutoClose
+    private final AcceptingListener ends = new AcceptingListener(CmAddress.four(0));
 
-    @BeforeEach
-    void open() {
-        arena = VerbsArena.ofShared();
-        any = CmAddress.four(0);
-    }
-
-    @AfterEach
-    void close() {
-        threads.shutdownNow();
-        arena.close();
-    }
-
-    private AcceptingListener.Ends connected(Listener listener) throws Exception {
-        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
-        Connection client = Connection.open(listener.address(), DEADLINE, arena);
-        return new AcceptingListener.Ends(client, accepted.get(DEADLINE.toSeconds(), SECONDS));
-    }
+    private final VerbsArena arena = ends.arena;
+    private final Listener listener = ends.listener;
 
     private static void sendAndReceive(Connection from, Connection to) throws InterruptedException {
         try (MemoryRegion source = from.register(from.id().arena().allocate(64), LOCAL_WRITE);
@@ -79,9 +56,8 @@ class ConnectionTest {
         }
     }
 
-    private void serveOne(InetSocketAddress address) throws Exception {
-        Listener listener = Listener.open(address, arena);
-        AcceptingListener.Ends both = connected(listener);
+    private static void serveOne(AcceptingListener ends) throws Exception {
+        AcceptingListener.Ends both = ends.connected();
         Connection client = both.client();
         Connection server = both.server();
         assertThat(client.queuePair().state()).isEqualTo(QueuePairState.RTS);
@@ -92,13 +68,13 @@ class ConnectionTest {
         client.close();
         assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);
         server.close();
-        listener.close();
+        ends.listener.close();
     }
 
     @Test
     @Twin("test_rdmacm.CMTestCase.test_rdmacm_async_traffic")
     void connectionExchangesMessages() throws Exception {
-        serveOne(any);
+        serveOne(ends);
     }
 
     private interface Exchange {
@@ -106,7 +82,7 @@ class ConnectionTest {
     }
 
     private void exchange(Exchange how, AccessFlag allowed, int from, int to) throws Exception {
-        AcceptingListener.Ends both = connected(Listener.open(any, arena));
+        AcceptingListener.Ends both = ends.connected();
         Connection client = both.client();
         Connection server = both.server();
         MemoryRegion[] buffers = {
@@ -132,20 +108,22 @@ class ConnectionTest {
 
     @Test
     void connectionWorksOverIpv6() throws Exception {
-        serveOne(CmAddress.six(0));
+        try (AcceptingListener six = new AcceptingListener(CmAddress.six(0))) {
+            serveOne(six);
+        }
     }
 
     @Test
     void listenerOnAnyAddressReportsTheActualOne() throws Exception {
-        Listener listener = Listener.open(new InetSocketAddress(0), arena);
-        Future<Connection> accepted = threads.submit(() -> listener.accept(DEADLINE));
-        Connection.open(CmAddress.four(listener.address().getPort()), DEADLINE, arena);
-        assertThat(accepted.get(DEADLINE.toSeconds(), SECONDS)
+        Listener everywhere = Listener.open(new InetSocketAddress(0), arena);
+        Future<Connection> accepted = ends.start(() -> everywhere.accept(DEADLINE));
+        Connection.open(CmAddress.four(everywhere.address().getPort()), DEADLINE, arena);
+        assertThat(AcceptingListener.end(accepted)
                         .id()
                         .localAddress()
                         .orElseThrow()
                         .getAddress())
-                .isEqualTo(any.getAddress());
+                .isEqualTo(listener.address().getAddress());
     }
 
     @ParameterizedTest
@@ -153,32 +131,30 @@ class ConnectionTest {
     @Fault("cm-rejected")
     @NotOnIwarp("a refusal is an errno, and its data is not padded")
     void rejectionHasReasonAndData(int size) throws Exception {
-        Listener listener = Listener.open(any, arena);
         Connection client = Connection.to(listener.address(), DEADLINE, arena);
-        Future<PrivateData> answer = threads.submit(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
+        Future<PrivateData> answer = ends.start(() -> client.connect(ConnectionParameters.defaults(), DEADLINE));
         listener.awaitConnection(DEADLINE).reject(PrivateData.of("z".repeat(size)));
-        ExecutionException thrown =
-                catchThrowableOfType(ExecutionException.class, () -> answer.get(DEADLINE.toSeconds(), SECONDS));
-        assertThat(thrown.getCause()).isInstanceOfSatisfying(ConnectionException.class, refused -> {
-            assertThat(refused.event()).isEqualTo(CmEvent.Type.REJECTED);
-            assertThat(refused.status()).isEqualTo(28);
-            assertThat(refused.reason()).isEqualTo("the peer's program has rejected the connection");
-            assertThat(refused.peer()).contains(listener.address());
-            assertThat(refused.privateData().text()).isEqualTo("z".repeat(size));
-            assertThat(refused.privateData().size()).isEqualTo(148);
-            if (size > 0) {
-                assertThat(refused).hasMessageContaining("The peer's private data: 148 bytes, \"z");
-            } else {
-                assertThat(refused).hasMessageNotContaining("private data");
-            }
-        });
+        assertThatThrownBy(() -> AcceptingListener.end(answer))
+                .cause()
+                .isInstanceOfSatisfying(ConnectionException.class, refused -> {
+                    assertThat(refused.event()).isEqualTo(CmEvent.Type.REJECTED);
+                    assertThat(refused.status()).isEqualTo(28);
+                    assertThat(refused.reason()).isEqualTo("the peer's program has rejected the connection");
+                    assertThat(refused.peer()).contains(listener.address());
+                    assertThat(refused.privateData().text()).isEqualTo("z".repeat(size));
+                    assertThat(refused.privateData().size()).isEqualTo(148);
+                    if (size > 0) {
+                        assertThat(refused).hasMessageContaining("The peer's private data: 148 bytes, \"z");
+                    } else {
+                        assertThat(refused).hasMessageNotContaining("private data");
+                    }
+                });
     }
 
     @Test
     @Fault("cm-no-listener")
     @NotOnIwarp("a refusal is an errno")
     void connectWithoutListenerIsRejected() throws Exception {
-        Listener listener = Listener.open(any, arena);
         InetSocketAddress address = listener.address();
         listener.close();
         ConnectionException refused =
@@ -195,7 +171,7 @@ class ConnectionTest {
     @Test
     @Fault("cm-no-address")
     void connectToAnUnusedAddressEndsAtItsTimeout() throws Exception {
-        byte[] absent = any.getAddress().getAddress();
+        byte[] absent = listener.address().getAddress().getAddress();
         absent[3] = (byte) 177;
         InetSocketAddress nobody = new InetSocketAddress(InetAddress.getByAddress(absent), 7471);
         assertThatThrownBy(() -> Connection.open(nobody, Duration.ofMillis(500), arena))
@@ -213,7 +189,6 @@ class ConnectionTest {
     @Test
     @Fault("cm-never-accepted")
     void connectWithoutAcceptEndsAtItsTimeout() throws Exception {
-        Listener listener = Listener.open(any, arena);
         assertThatThrownBy(() -> Connection.open(listener.address(), SHORT, arena))
                 .isInstanceOf(VerbsTimeoutException.class)
                 .hasMessageContaining("rdma_connect");
@@ -222,44 +197,30 @@ class ConnectionTest {
 
     @Test
     void listenerServesClientsAtOnce() throws Exception {
-        int count = 4; // ListenerTest has a hundred
-        Listener listener = Listener.open(any, arena);
-        List<Future<Connection>> servers = new ArrayList<>();
-        List<Future<Connection>> clients = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            servers.add(threads.submit(() -> listener.accept(DEADLINE)));
-            clients.add(threads.submit(() -> Connection.open(listener.address(), DEADLINE, arena)));
-        }
-        List<Object> ends = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            clients.get(i).get(DEADLINE.toSeconds(), SECONDS);
-            ends.add(servers.get(i).get(DEADLINE.toSeconds(), SECONDS).id().peerAddress());
-        }
-        assertThat(ends).doesNotHaveDuplicates().hasSize(count);
+        assertThat(ends.connectedAtOnce(4)).hasSize(4); // ListenerTest has a hundred
     }
 
     /** The server is stopped, so that the request waits in the kernel until the server is killed. */
     @Test
     @Fault("cm-server-killed")
     void connectEndsWhenItsServerIsKilled() throws Exception {
-        int port = 17_673;
-        try (Peer.Process server = Peer.c("rping -s -a " + any.getAddress().getHostAddress() + " -p " + port)) {
+        InetSocketAddress address = CmAddress.four(17_673);
+        int port = address.getPort();
+        try (Peer.Process server = Peer.c("rping -s -a " + address.getAddress().getHostAddress() + " -p " + port)) {
             server.awaitListener(port);
             server.stop();
-            Future<Connection> opening = threads.submit(
-                    () -> Connection.open(new InetSocketAddress(any.getAddress(), port), DEADLINE, arena));
+            Future<Connection> opening = ends.start(() -> Connection.open(address, DEADLINE, arena));
             Resources.awaitRequest(port);
             server.kill();
-            assertThatThrownBy(() -> opening.get(DEADLINE.toSeconds(), SECONDS))
-                    .hasCauseInstanceOf(ConnectionException.class);
+            assertThatThrownBy(() -> AcceptingListener.end(opening)).hasCauseInstanceOf(ConnectionException.class);
         }
     }
 
     @Test
     @Fault("cm-client-killed")
     void acceptEndsWhenItsClientIsKilled() throws Exception {
-        Listener listener = Listener.open(any, arena);
-        try (Peer.Process client = Peer.c("rping -c -a " + any.getAddress().getHostAddress() + " -p "
+        try (Peer.Process client = Peer.c("rping -c -a "
+                + listener.address().getAddress().getHostAddress() + " -p "
                 + listener.address().getPort())) {
             Connection peer = listener.awaitConnection(DEADLINE);
             client.kill();
@@ -269,6 +230,6 @@ class ConnectionTest {
                     .isNotInstanceOf(VerbsTimeoutException.class);
             peer.close();
         }
-        connected(listener); // the listener goes on
+        ends.connected(); // the listener goes on
     }
 }

@@ -15,7 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,12 +25,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 @FencedTest
 @Timeout(120)
 class EndFutureTest {
+    @AutoClose
     private final AcceptingListener ends = new AcceptingListener(FencedIds.OWN);
-
-    @AfterEach
-    void close() {
-        ends.close();
-    }
 
     private static <T> T end(CompletableFuture<T> future) throws Exception {
         return future.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);

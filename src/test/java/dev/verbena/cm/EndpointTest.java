@@ -20,8 +20,7 @@ import dev.verbena.verbs.device.QueuePairType;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Addresses that are looked up, and ids that are made for them. */
@@ -30,21 +29,11 @@ import org.junit.jupiter.api.Test;
 class EndpointTest {
     private static final QueueCapabilities SIZES = QueueCapabilities.of(4, 4).inlineSize(16);
 
-    private VerbsArena arena;
-    private EventChannel channel;
-    private String node;
+    @AutoClose
+    private final VerbsArena arena = VerbsArena.ofConfined();
 
-    @BeforeEach
-    void open() {
-        node = CmAddress.four(0).getAddress().getHostAddress();
-        arena = VerbsArena.ofConfined();
-        channel = EventChannel.create(arena);
-    }
-
-    @AfterEach
-    void close() {
-        arena.close();
-    }
+    private final String node = CmAddress.four(0).getAddress().getHostAddress();
+    private final EventChannel channel = EventChannel.create(arena);
 
     private ConnectionId listening() throws InterruptedException {
         AddressInfo here = AddressInfo.find(

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsException;
+import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.lifetime.ArenaLifetime;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import java.net.InetSocketAddress;
@@ -15,7 +17,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.Future;
 import org.assertj.core.api.InstanceOfAssertFactories;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,12 +27,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class FailedStepsTest {
     private static final int LOST = -1;
 
+    @AutoClose
     private final FencedIds ids = new FencedIds();
-
-    @AfterEach
-    void close() {
-        ids.close();
-    }
 
     @Test
     void joinThatFailsLeavesTheGroup() {
@@ -86,11 +84,13 @@ class FailedStepsTest {
         id.bind(FencedIds.OWN);
         id.protectionDomain();
         int before = Fenced.liveObjects();
+        List<VerbsObject> owned = ArenaLifetime.of(ids.arena).objects();
         Fenced.fail(function, nth, Errno.ENOMEM);
         assertThatThrownBy(() -> id.createQueuePair(FencedIds.SIZES))
                 .isInstanceOf(VerbsException.class)
                 .hasMessageContaining("ENOMEM");
         assertThat(Fenced.liveObjects()).isEqualTo(before);
+        assertThat(ArenaLifetime.of(ids.arena).objects()).isEqualTo(owned);
         assertThat(id.createQueuePair(FencedIds.SIZES).isOpen()).isTrue();
         assertThat(id.sendCompletionQueue()).isPresent();
     }

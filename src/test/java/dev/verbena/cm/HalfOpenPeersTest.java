@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Peers that ask to connect and never confirm the answer: the listener's limits, and the peers that do confirm. */
@@ -29,12 +29,8 @@ class HalfOpenPeersTest {
     private static final int FLOOD_OF_A_CHANNEL = 250;
     private static final int HONEST = 5;
 
+    @AutoClose
     private final FencedIds ids = new FencedIds();
-
-    @AfterEach
-    void close() {
-        ids.close();
-    }
 
     private Listener listener(ListenerOptions limits) {
         return Listener.open(FencedIds.OWN, limits, ids.arena);

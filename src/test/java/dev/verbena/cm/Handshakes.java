@@ -2,6 +2,7 @@ package dev.verbena.cm;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
@@ -159,6 +160,9 @@ abstract class Handshakes {
         listener.close();
         if (phase == Phase.CONNECT_BEGUN || phase == Phase.REQUESTED) {
             expect(client, CmEvent.Type.REJECTED);
+        }
+        if (phase == Phase.REQUESTED) {
+            assertThatThrownBy(request::claim).isInstanceOf(IllegalStateException.class);
         }
         for (Phase later : Phase.values()) {
             if (later.compareTo(phase) > 0 && phase.compareTo(Phase.REQUESTED) > 0) {

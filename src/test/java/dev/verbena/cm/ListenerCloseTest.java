@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Listeners with a backlog, and listeners that close while clients arrive. */
@@ -23,12 +23,8 @@ class ListenerCloseTest {
     private static final int ROUNDS = 50;
     private static final int CLIENTS = 3;
 
+    @AutoClose
     private final FencedIds ids = new FencedIds();
-
-    @AfterEach
-    void close() {
-        ids.close();
-    }
 
     private static CmEvent.Type answer(ConnectionId client) throws InterruptedException {
         return client.awaitEvent(DEADLINE).type();

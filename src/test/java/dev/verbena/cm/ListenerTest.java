@@ -18,10 +18,8 @@ import dev.verbena.verbs.QueuePairState;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -29,7 +27,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests each way to take a peer, and to join a group: at once or waiting, with and without an arena, until it ends. */
@@ -38,16 +35,10 @@ class ListenerTest {
     private static final QueueCapabilities SIZES = QueueCapabilities.of(3, 5);
 
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-    private VerbsArena arena;
-    private VerbsArena other;
-    private Listener listener;
-
-    @BeforeEach
-    void open() {
-        arena = VerbsArena.ofShared();
-        other = VerbsArena.ofShared();
-        listener = Listener.open(CmAddress.four(0), arena);
-    }
+    private final AcceptingListener ends = new AcceptingListener(CmAddress.four(0));
+    private final VerbsArena arena = ends.arena;
+    private final VerbsArena other = VerbsArena.ofShared();
+    private final Listener listener = ends.listener;
 
     @AfterEach
     void close() {
@@ -55,7 +46,7 @@ class ListenerTest {
         if (other.scope().isAlive()) {
             other.close();
         }
-        arena.close();
+        ends.close();
     }
 
     private Connection requesting() throws InterruptedException {
@@ -192,18 +183,7 @@ class ListenerTest {
 
     @Test
     void listenerServesAHundredClientsAtOnce() throws Exception {
-        List<Future<Connection>> servers = new ArrayList<>();
-        List<Future<Connection>> clients = new ArrayList<>();
-        for (int i = 0; i < 100; i++) {
-            servers.add(threads.submit(() -> listener.accept(DEADLINE)));
-            clients.add(threads.submit(() -> Connection.open(listener.address(), DEADLINE, arena)));
-        }
-        Set<Object> peers = new HashSet<>();
-        for (int i = 0; i < 100; i++) {
-            clients.get(i).get(DEADLINE.toSeconds(), SECONDS);
-            peers.add(servers.get(i).get(DEADLINE.toSeconds(), SECONDS).peer());
-        }
-        assertThat(peers).hasSize(100);
+        assertThat(ends.connectedAtOnce(100)).hasSize(100);
     }
 
     @Test

@@ -6,12 +6,9 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.CmAddress;
 import dev.verbena.support.ComeAndGo;
 import dev.verbena.support.IwarpToo;
+import dev.verbena.support.OpenFileLimit;
 import dev.verbena.support.Resources;
 import dev.verbena.support.Slow;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -32,18 +29,12 @@ class ManyConnectionsTest {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
             Listener listener = Listener.open(CmAddress.four(0), arena);
             ComeAndGo.connect(listener, WARM_UP);
-            long descriptors = descriptors();
+            long descriptors = OpenFileLimit.count();
             long mapped = Resources.mappedQueues();
             ComeAndGo.connect(listener, CYCLES);
-            assertThat(descriptors()).isBetween(descriptors - OTHERS, descriptors + OTHERS);
+            assertThat(OpenFileLimit.count()).isBetween(descriptors - OTHERS, descriptors + OTHERS);
             assertThat(Resources.mappedQueues()).isBetween(mapped - OTHERS, mapped + OTHERS);
         }
         assertThat(Resources.ofThisProcess()).isEmpty();
-    }
-
-    private static long descriptors() throws IOException {
-        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
-            return open.count();
-        }
     }
 }

@@ -19,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,13 +31,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MigrationRaceTest {
     private static final int ROUNDS = 200;
 
+    @AutoClose
     private final FencedIds ids = new FencedIds();
-    private final EventChannel other = EventChannel.create(ids.arena);
 
-    @AfterEach
-    void close() {
-        ids.close();
-    }
+    private final EventChannel other = EventChannel.create(ids.arena);
 
     /** The channel stays open for long after an id that it could not take was closed. */
     @Test
@@ -82,16 +79,21 @@ class MigrationRaceTest {
         }
     }
 
-    @Test
-    void listenerKeepsItsChannelWhileItHasRequestsThatNoThreadTook() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void listenerKeepsItsChannelWhileItHasRequestsThatNobodyClaimed(boolean taken) throws Exception {
         ConnectionId listener = ids.listener(4);
         ConnectionId client = ids.client(ids.channel, listener);
+        ConnectionId later = ids.client(ids.channel, listener);
         client.beginConnect(ConnectionParameters.defaults());
+        ConnectRequest request = taken ? listener.awaitRequest(DEADLINE) : null;
         assertThatThrownBy(() -> listener.migrate(other))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("requests to connect");
-        listener.awaitRequest(DEADLINE).reject(PrivateData.NONE);
+        (request == null ? listener.awaitRequest(DEADLINE) : request).reject(PrivateData.NONE);
         listener.migrate(other);
+        later.beginConnect(ConnectionParameters.defaults());
+        assertThat(listener.awaitRequest(DEADLINE).claim().channel()).isSameAs(other);
     }
 
     /** Returns a client whose request was rejected, which no thread has been told. */

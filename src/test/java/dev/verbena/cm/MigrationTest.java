@@ -1,59 +1,33 @@
 package dev.verbena.cm;
 
 import static dev.verbena.support.Loopback.DEADLINE;
-import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.ResourceBusyException;
-import dev.verbena.VerbsArena;
-import dev.verbena.support.CmAddress;
 import dev.verbena.support.FencedTest;
-import dev.verbena.verbs.QueuePair;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.FutureTask;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Ids that change their event channel. */
 @FencedTest
 class MigrationTest {
-    private VerbsArena arena;
-    private EventChannel old;
-    private EventChannel other;
-    private ConnectionId listener;
+    @AutoClose
+    private final FencedIds ids = new FencedIds();
 
-    @BeforeEach
-    void open() {
-        arena = VerbsArena.ofShared();
-        old = EventChannel.create(arena);
-        listener = old.createId(PortSpace.TCP);
-        listener.bind(CmAddress.four(0));
-        listener.listen(4);
-    }
-
-    @AfterEach
-    void close() {
-        arena.close();
-    }
+    private final EventChannel other = EventChannel.create(ids.arena);
+    private final ConnectionId listener = ids.listener(4);
+    private final EventChannel old = listener.channel();
 
     private ConnectionId client() throws InterruptedException {
-        ConnectionId client = old.createId(PortSpace.TCP);
-        client.resolveAddress(listener.localAddress().orElseThrow(), DEADLINE);
-        client.resolveRoute(DEADLINE);
-        client.createQueuePair(
-                client.context().allocateProtectionDomain(),
-                QueuePair.rc(client.context().createCompletionQueue(4)));
-        return client;
+        return ids.client(old, listener);
     }
 
     private ConnectionId served(ConnectionId client) throws InterruptedException {
         client.beginConnect(ConnectionParameters.defaults());
         ConnectionId server = listener.awaitRequest(DEADLINE).claim();
-        server.createQueuePair(
-                client.queuePair().orElseThrow().domain(),
-                QueuePair.rc(server.context().createCompletionQueue(4)));
+        server.createQueuePair(FencedIds.SIZES);
         return server;
     }
 
@@ -61,7 +35,6 @@ class MigrationTest {
     void migrateMovesTheDependencyToTheNewChannel() throws Exception {
         ConnectionId client = client();
         ConnectionId server = served(client);
-        other = EventChannel.create(arena);
         client.migrate(other);
         server.migrate(other);
         listener.close();
@@ -78,70 +51,28 @@ class MigrationTest {
     @Test
     void arenaClosesAMigratedIdBeforeItsChannel() throws Exception {
         ConnectionId client = client();
-        other = EventChannel.create(arena);
         client.migrate(other);
         assertThat(client.channel()).isSameAs(other);
     }
 
     @Test
-    void migrateKeepsWaitingThreads() throws Exception {
-        ConnectionId client = client();
-        ConnectionId server = served(client);
-        CountDownLatch starts = new CountDownLatch(1);
-        FutureTask<CmEvent> waiting = new FutureTask<>(() -> {
-            starts.countDown();
-            return client.awaitEvent(DEADLINE);
-        });
-        Thread.startVirtualThread(waiting);
-        assertThat(starts.await(DEADLINE.toSeconds(), SECONDS)).isTrue();
-        other = EventChannel.create(arena);
-        client.migrate(other);
-        server.migrate(other);
-        listener.close();
-        old.close();
-        server.beginAccept(ConnectionParameters.defaults());
-        assertThat(waiting.get(DEADLINE.toSeconds(), SECONDS).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
-    }
-
-    @Test
-    void migrateOfAListenerNeedsClaimedRequests() throws Exception {
-        ConnectionId first = client();
-        ConnectionId second = client();
-        first.beginConnect(ConnectionParameters.defaults());
-        ConnectRequest request = listener.awaitRequest(DEADLINE);
-        other = EventChannel.create(arena);
-        assertThatThrownBy(() -> listener.migrate(other))
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("requests to connect");
-        request.reject(PrivateData.NONE);
-        listener.migrate(other);
-        second.beginConnect(ConnectionParameters.defaults());
-        assertThat(listener.awaitRequest(DEADLINE).claim().channel()).isSameAs(other);
-    }
-
-    @Test
     void migrateIsSafeDuringConnect() throws Exception {
-        other = EventChannel.create(arena);
         for (int round = 0; round < 20; round++) {
             ConnectionId client = client();
             client.beginConnect(ConnectionParameters.defaults());
             client.migrate(other);
             ConnectionId server = listener.awaitRequest(DEADLINE).claim();
             server.migrate(other);
-            server.createQueuePair(
-                    client.queuePair().orElseThrow().domain(),
-                    QueuePair.rc(server.context().createCompletionQueue(4)));
-            FutureTask<Void> moving = new FutureTask<>(() -> {
+            server.createQueuePair(FencedIds.SIZES);
+            Future<?> moving = ids.start(() -> {
                 client.migrate(old);
                 server.migrate(old);
                 client.migrate(other);
-                return null;
             });
-            Thread.startVirtualThread(moving);
             server.beginAccept(ConnectionParameters.defaults());
             assertThat(client.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
             assertThat(server.awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.ESTABLISHED);
-            moving.get(DEADLINE.toSeconds(), SECONDS);
+            FencedIds.end(moving);
             server.beginDisconnect();
             client.disconnect(DEADLINE);
             client.queuePair().orElseThrow().close();
@@ -153,12 +84,11 @@ class MigrationTest {
 
     @Test
     void migrateGivesConnectionsTheirOwnChannels() throws Exception {
-        Listener many = Listener.open(CmAddress.four(0), arena);
-        FutureTask<Connection> accepting = new FutureTask<>(() -> many.accept(DEADLINE));
-        Thread.startVirtualThread(accepting);
-        Connection client = Connection.open(many.address(), DEADLINE, arena);
-        Connection server = accepting.get(DEADLINE.toSeconds(), SECONDS);
-        server.id().migrate(EventChannel.create(arena));
+        Listener many = Listener.open(FencedIds.OWN, ids.arena);
+        Future<Connection> accepting = ids.start(() -> many.accept(DEADLINE));
+        Connection client = Connection.open(many.address(), DEADLINE, ids.arena);
+        Connection server = FencedIds.end(accepting);
+        server.id().migrate(EventChannel.create(ids.arena));
         many.close();
         client.close();
         assertThat(server.id().awaitEvent(DEADLINE).type()).isEqualTo(CmEvent.Type.DISCONNECTED);

@@ -14,8 +14,7 @@ import dev.verbena.verbs.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -26,19 +25,10 @@ class OpenDevicesTest {
     private static final String LIST = "rdma_get_devices";
     private static final int CONNECTIONS = 10;
 
-    private FencedIds ids;
-    private Listener listener;
+    @AutoClose
+    private final FencedIds ids = new FencedIds();
 
-    @BeforeEach
-    void open() {
-        ids = new FencedIds();
-        listener = Listener.open(FencedIds.OWN, ids.arena);
-    }
-
-    @AfterEach
-    void close() {
-        ids.close();
-    }
+    private final Listener listener = Listener.open(FencedIds.OWN, ids.arena);
 
     private Connection to(VerbsArena arena) throws InterruptedException {
         return Connection.to(listener.address(), DEADLINE, arena);

@@ -14,7 +14,7 @@ import dev.verbena.support.IwarpToo;
 import dev.verbena.support.IwarpToo.NotOnIwarp;
 import dev.verbena.support.TestDevice;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -24,12 +24,8 @@ import org.junit.jupiter.api.Test;
 @DeviceTest
 @IwarpToo
 class PrivateDataOnDeviceTest {
+    @AutoClose
     private final PrivateDataRounds rounds = new PrivateDataRounds(!TestDevice.isIwarp());
-
-    @AfterEach
-    void close() {
-        rounds.close();
-    }
 
     @Test
     void privateDataOfRequestsAndRejectionsArrives() throws Exception {

@@ -2,18 +2,14 @@ package dev.verbena.cm;
 
 import dev.verbena.support.FencedTest;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 /** Private data of every size that fits arrives. The provider for tests delivers it as it was sent. */
 @FencedTest
 class PrivateDataTest {
+    @AutoClose
     private final PrivateDataRounds rounds = new PrivateDataRounds(false);
-
-    @AfterEach
-    void close() {
-        rounds.close();
-    }
 
     private static IntStream upTo(int most) {
         return IntStream.rangeClosed(0, most);

@@ -14,7 +14,7 @@ import dev.verbena.verbs.WorkCompletion;
 import java.time.Duration;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -22,12 +22,8 @@ import org.junit.jupiter.api.Timeout;
 @FencedTest
 @Timeout(240)
 class SlowCallsTest {
+    @AutoClose
     private final FencedIds ids = new FencedIds();
-
-    @AfterEach
-    void close() {
-        ids.close();
-    }
 
     /** Waits for a completion that comes after the wait has begun. */
     private static void awaitCompletion() throws Exception {

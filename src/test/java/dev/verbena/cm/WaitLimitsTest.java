@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Named.named;
 
-import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
@@ -16,7 +15,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,12 +27,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class WaitLimitsTest {
     private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
+    @AutoClose
     private final FencedIds ids = new FencedIds();
-
-    @AfterEach
-    void close() {
-        ids.close();
-    }
 
     interface Wait {
         void run(FencedIds ids, Duration timeout) throws InterruptedException;
@@ -136,18 +131,6 @@ class WaitLimitsTest {
         channel.close();
         for (Future<?> each : waits) {
             assertThatThrownBy(() -> FencedIds.end(each)).hasCauseInstanceOf(IllegalStateException.class);
-        }
-    }
-
-    @Test
-    void endpointOfASharedArenaNeedsASharedChannel() throws Exception {
-        AddressInfo info = found();
-        try (VerbsArena confined = VerbsArena.ofConfined()) {
-            EventChannel channel = EventChannel.create(confined);
-            long calls = Fenced.calls("rdma_create_ep");
-            assertThatThrownBy(() -> channel.createEndpoint(info, DEADLINE, ids.arena))
-                    .isInstanceOf(IllegalArgumentException.class);
-            assertThat(Fenced.calls("rdma_create_ep")).isEqualTo(calls);
         }
     }
 

@@ -42,8 +42,8 @@ class ReleaseScriptTest extends StubbedScripts {
     }
 
     private String git(String... words) throws Exception {
-        Ended ended = run(Stream.concat(Stream.of("git"), Stream.of(words)).toArray(String[]::new));
-        assertThat(ended.status()).as(ended.output()).isZero();
+        Ended ended = run(Stream.concat(Stream.of("git"), Stream.of(words)).toArray(String[]::new))
+                .succeeds();
         return ended.output();
     }
 
@@ -67,8 +67,7 @@ class ReleaseScriptTest extends StubbedScripts {
 
     @Test
     void releaseIsTaggedAndTheNextVersionBegins() throws Exception {
-        Ended ended = run("scripts/release", "--version", "0.2.0");
-        assertThat(ended.status()).as(ended.output()).isZero();
+        Ended ended = run("scripts/release", "--version", "0.2.0").succeeds();
         assertThat(ended.output())
                 .contains("Both builds made the same files")
                 .contains(

@@ -47,8 +47,7 @@ class ScriptRunsTest extends StubbedScripts {
         assertThat(test.output()).endsWith("1 passed, 0 failed, 0 skipped\n");
         assertThat(test.status()).isZero();
         assertThat(run("scripts/demo").output()).contains("soft-roce run -- ");
-        Ended bench = run("scripts/bench", "--short");
-        assertThat(bench.status()).as(bench.output()).isZero();
+        run("scripts/bench", "--short").succeeds();
     }
 
     @ParameterizedTest
@@ -98,8 +97,7 @@ class ScriptRunsTest extends StubbedScripts {
         replaceFunctions("packages.sh", "is_root() { true; }");
         stub("apt-get", "echo \"apt-get $*\" >> \"$CALLS\"");
         stub("dpkg-query", "exit 1");
-        Ended run = bash("packages", "need_packages building maven");
-        assertThat(run.status()).isZero();
+        Ended run = bash("packages", "need_packages building maven").succeeds();
         assertThat(run.output()).contains("Installing with apt-get, for building: maven\n", "--no-install");
         assertThat(calls()).startsWith("apt-get install ").contains(" maven");
     }
@@ -121,8 +119,8 @@ class ScriptRunsTest extends StubbedScripts {
     @Test
     void jdkOfTheDistributionIsInstalled() throws Exception {
         distributionHasJdks("openjdk-21-jdk-headless", "openjdk-26-jdk-headless", "openjdk-25-jdk-headless");
-        Ended run = bash("jdk packages", "JAVA_HOME=", "find_jdk", "echo found $JAVA_HOME");
-        assertThat(run.status()).as(run.output()).isZero();
+        Ended run = bash("jdk packages", "JAVA_HOME=", "find_jdk", "echo found $JAVA_HOME")
+                .succeeds();
         assertThat(run.output())
                 .contains("JDK 22 or newer: openjdk-25-jdk-headless\n", "found " + folder.resolve("jdks/new"));
     }
@@ -309,12 +307,12 @@ class ScriptRunsTest extends StubbedScripts {
     void cutVmlinuxLeavesNothingInTheCache(String fault) throws Exception {
         writeImage();
         Ended run = bash(
-                "cache vmlinux",
-                "grep() { true; } # any kernel will do",
-                fault,
-                "uname() { echo x86_64; }",
-                "bootable_kernel 6.1 image");
-        assertThat(run.status()).isZero();
+                        "cache vmlinux",
+                        "grep() { true; } # any kernel will do",
+                        fault,
+                        "uname() { echo x86_64; }",
+                        "bootable_kernel 6.1 image")
+                .succeeds();
         if (fault.equals(":")) {
             Path file =
                     folder.resolve("cache/vmlinux").resolve(cached("vmlinux").getFirst());
@@ -482,8 +480,7 @@ class ScriptRunsTest extends StubbedScripts {
         withoutDevice();
         write(folder.resolve("modules"), "rdma_rxe\n");
         stub("ip", "if [[ $1 == link ]]; then echo 'RTNETLINK answers: Operation not permitted' >&2; exit 2; fi");
-        Ended run = run("scripts/soft-roce", "run", "--", "echo", "hello");
-        assertThat(run.status()).as(run.output()).isZero();
+        Ended run = run("scripts/soft-roce", "run", "--", "echo", "hello").succeeds();
         assertThat(run.output())
                 .contains("cannot add a soft-RoCE device to this machine: RTNETLINK answers: Operation not permitted")
                 .endsWith("in a guest: echo hello\n");
@@ -504,8 +501,8 @@ class ScriptRunsTest extends StubbedScripts {
         withoutDevice();
         write(folder.resolve("modules"), "ib_uverbs\next4\n");
         replaceFunctions("here.sh", "make_device_here() { modprobe dummy; modprobe rdma_rxe; modprobe zram; }");
-        Ended run = run("scripts/soft-roce", "run", "--", "sh", "-c", "echo with $VERBENA_ADDRESS");
-        assertThat(run.status()).as(run.output()).isZero();
+        Ended run = run("scripts/soft-roce", "run", "--", "sh", "-c", "echo with $VERBENA_ADDRESS")
+                .succeeds();
         assertThat(run.output()).contains("loading the kernel module rdma_rxe", "--no-install", "with 10.9.9.1\n");
         assertThat(Files.readString(folder.resolve("modules"))).isEqualTo("zram\nib_uverbs\next4\n");
         assertThat(calls()).contains("rdma link delete rxe_vrb", "ip link delete vrb", "rmmod rdma_rxe\nrmmod dummy\n");
@@ -596,8 +593,7 @@ class ScriptRunsTest extends StubbedScripts {
                 "scripts/soft-roce wire clear",
                 "scripts/soft-roce freeze b",
                 "scripts/soft-roce thaw b");
-        Ended run = run("scripts/soft-roce", "pair", "--", "sh", "-c", faults, "--", "true");
-        assertThat(run.status()).as(run.output()).isZero();
+        run("scripts/soft-roce", "pair", "--", "sh", "-c", faults, "--", "true").succeeds();
         assertThat(calls().lines())
                 .containsExactly(
                         "qmp a set_link \"name\":\"e0\",\"up\":false",
@@ -615,17 +611,17 @@ class ScriptRunsTest extends StubbedScripts {
     void rebootedGuestRunsItsCommandAgainAndAKilledOneCounts() throws Exception {
         withoutQemu();
         Ended run = run(
-                "scripts/soft-roce",
-                "pair",
-                "--",
-                "sh",
-                "-c",
-                "unset VERBENA_SIDE; scripts/soft-roce reboot b",
-                "--",
-                "sh",
-                "-c",
-                "echo boot $VERBENA_BOOT");
-        assertThat(run.status()).as(run.output()).isZero();
+                        "scripts/soft-roce",
+                        "pair",
+                        "--",
+                        "sh",
+                        "-c",
+                        "unset VERBENA_SIDE; scripts/soft-roce reboot b",
+                        "--",
+                        "sh",
+                        "-c",
+                        "echo boot $VERBENA_BOOT")
+                .succeeds();
         assertThat(run.output()).contains("b: boot 1\n", "soft-roce: guest b: starting again\n", "b: boot 2\n");
         run = run("scripts/soft-roce", "pair", "--", "sh", "-c", "unset VERBENA_SIDE; scripts/soft-roce kill b");
         assertThat(run.status()).as(run.output()).isEqualTo(137);

@@ -59,7 +59,12 @@ abstract class StubbedScripts {
     Path programs;
 
     /** A script that has ended. */
-    record Ended(int status, String output) {}
+    record Ended(int status, String output) {
+        Ended succeeds() {
+            assertThat(status).as(output).isZero();
+            return this;
+        }
+    }
 
     @BeforeAll
     static void linkPrograms() throws IOException {

@@ -279,8 +279,7 @@ class TestScriptTest extends StubbedScripts {
                         + "[[ $* != *--no-install ]] || return 1; echo '12 passed, 0 failed, 0 skipped'; }");
         stub("debootstrap", DONE);
         Files.createDirectories(folder.resolve("cache/fresh"));
-        Ended run = run("scripts/test", "--matrix=fresh-13", "WithDeviceTest");
-        assertThat(run.status()).as(run.output()).isZero();
+        run("scripts/test", "--matrix=fresh-13", "WithDeviceTest").succeeds();
         assertThat(calls())
                 .contains(
                         "verbena\n", "scripts/demo --no-install\n", "scripts/demo\n", "scripts/test WithDeviceTest\n");

@@ -14,15 +14,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisPubSub;
-import redis.clients.jedis.Pipeline;
-import redis.clients.jedis.Response;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** Jedis on the example {@code ValkeyConnection}, at Valkey's own server with its module {@code valkey-rdma.so}. */
@@ -93,15 +90,7 @@ class JedisAtValkeyTest {
 
     @Test
     void tenThousandCommandsArePipelined() {
-        Pipeline pipeline = jedis().pipelined();
-        List<Response<Long>> replies = new ArrayList<>();
-        for (int i = 0; i < 10_000; i++) {
-            replies.add(pipeline.incr("counter"));
-        }
-        pipeline.sync();
-        assertThat(replies.stream().map(Response::get))
-                .containsExactlyElementsOf(
-                        LongStream.rangeClosed(1, 10_000).boxed().toList());
+        ValkeyConnectionTest.countsToTenThousand(jedis());
     }
 
     @Test

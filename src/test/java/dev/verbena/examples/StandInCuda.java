@@ -20,19 +20,8 @@ final class StandInCuda {
 
     StandInCuda(Path folder) throws Exception {
         file = folder.resolve("libcuda.so.1");
-        ProcessBuilder compiler = new ProcessBuilder(
-                        "gcc",
-                        "-O1",
-                        "-g",
-                        "-Wall",
-                        "-Wextra",
-                        "-Werror",
-                        "-fPIC",
-                        "-shared",
-                        "-o",
-                        "" + file,
-                        "src/test/c/cuda.c")
-                .redirectErrorStream(true);
+        String command = "gcc -O1 -g -Wall -Wextra -Werror -fPIC -shared -o " + file + " src/test/c/cuda.c";
+        ProcessBuilder compiler = new ProcessBuilder(command.split(" ")).redirectErrorStream(true);
         compiler.environment().remove("LD_PRELOAD"); // the provider for tests
         Process process = compiler.start();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -43,18 +43,8 @@ final class LossyWire implements AutoCloseable {
             wire.route();
             for (End end : ENDS) {
                 run("rdma", "link", "add", end.device, "type", "rxe", "netdev", end.network);
-                run(
-                        "tc",
-                        "qdisc",
-                        "replace",
-                        "dev",
-                        end.network,
-                        "root",
-                        "netem",
-                        "limit",
-                        "100000",
-                        "loss",
-                        percent + "%");
+                run(("tc qdisc replace dev " + end.network + " root netem limit 100000 loss " + percent + "%")
+                        .split(" "));
                 Await.until(
                         end.device,
                         () -> Device.list().stream()
@@ -84,20 +74,8 @@ final class LossyWire implements AutoCloseable {
                     .strip();
             run("ip", "neigh", "replace", peer.address, "lladdr", station, "nud", "permanent", "dev", own.network);
             run("ip", "route", "add", peer.address, "dev", own.network, "src", own.address, "table", TABLE);
-            run(
-                    "ip",
-                    "rule",
-                    "add",
-                    "pref",
-                    "5",
-                    "from",
-                    peer.address,
-                    "to",
-                    own.address,
-                    "iif",
-                    own.network,
-                    "lookup",
-                    "local");
+            String way = " from " + peer.address + " to " + own.address + " iif " + own.network;
+            run(("ip rule add pref 5" + way + " lookup local").split(" "));
         }
         run("ip", "rule", "add", "pref", "7", "to", "10.9.7.0/24", "lookup", TABLE);
         run("ip", "rule", "add", "pref", "100", "lookup", "local");

@@ -46,8 +46,7 @@ class CopyToMachineTest {
     void fileArrivesWhole() throws Exception {
         Conversation peer = laboratory.start(ServingEnd.class);
         Path file = file((20 << 20) + 3);
-        ToolRun run = copy(file, peer.next());
-        assertThat(run.status()).as(run.toString()).isZero();
+        ToolRun run = copy(file, peer.next()).succeeds();
         System.out.print(run.out());
         assertThat(peer.ask("name")).isEqualTo(ServingEnd.sum(file));
         peer.end();
@@ -68,8 +67,7 @@ class CopyToMachineTest {
         assertThat(failed.err()).startsWith("verbena cp: ").hasLineCount(1);
         assertThat(peer.ask(ServingEnd.AWAIT_LEFT)).isEqualTo("left");
         laboratory.request("wire clear");
-        ToolRun run = copy(file, port);
-        assertThat(run.status()).as(run.toString()).isZero();
+        ToolRun run = copy(file, port).succeeds();
         System.out.print(run.out());
         assertThat(run.out()).startsWith("name goes on at ");
         assertThat(peer.ask("name")).isEqualTo(ServingEnd.sum(file));

@@ -49,8 +49,7 @@ class PerfToolOnWireTest {
 
     /** Measures, and returns what the client has printed. The server, which stays, has served the same. */
     private String perf(String line, String title) throws Exception {
-        ToolRun run = run(line);
-        assertThat(run.status()).as(run.toString()).isZero();
+        ToolRun run = run(line).succeeds();
         assertThat(peer.ask(String.valueOf(++served))).isEqualTo("server: served " + title);
         return run.out();
     }

@@ -1,10 +1,7 @@
 package dev.verbena.tools;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
-import dev.verbena.tools.command.Tool;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -15,15 +12,6 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @FencedTest
 class CtrlCOnTheFencedProviderTest {
-    private static void assertEndsQuietly(Peer.Process tool) throws Exception {
-        String before = tool.output();
-        tool.interrupt();
-        assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Tool.INTERRUPTED);
-        assertThat(tool.output())
-                .doesNotContain("verbena ", "rping: ", "Exception", "\tat ")
-                .startsWith(before);
-    }
-
     @ParameterizedTest
     @ValueSource(strings = {"rc-pingpong", "perf server"})
     void ctrlCEndsAWaitingTcpServer(String line) throws Exception {
@@ -33,7 +21,7 @@ class CtrlCOnTheFencedProviderTest {
         int port = Listening.freePort();
         try (Peer.Process tool = Peer.childJvm((line + " -p " + port).split(" "))) {
             Listening.await(port, tool::isAlive);
-            assertEndsQuietly(tool);
+            CtrlCTest.assertEndsQuietly(tool);
         }
     }
 
@@ -43,7 +31,7 @@ class CtrlCOnTheFencedProviderTest {
         Fenced.assumeNoLimit("has no connection manager");
         try (Peer.Process tool = Peer.childJvm(line.split(" "))) {
             tool.awaitOutput("rdma_listen");
-            assertEndsQuietly(tool);
+            CtrlCTest.assertEndsQuietly(tool);
         }
     }
 
@@ -51,7 +39,7 @@ class CtrlCOnTheFencedProviderTest {
     void ctrlCEndsTheToolThatWaitsForEvents() throws Exception {
         try (Peer.Process tool = Peer.childJvm("events")) {
             tool.awaitOutput("port 1 of");
-            assertEndsQuietly(tool);
+            CtrlCTest.assertEndsQuietly(tool);
         }
     }
 }

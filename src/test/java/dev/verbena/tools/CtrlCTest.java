@@ -43,7 +43,7 @@ class CtrlCTest {
         return line.startsWith(OWN_PROCESS) ? Peer.childJvm(words) : Peer.java(words);
     }
 
-    private static void assertEndsQuietly(Peer tool) throws Exception {
+    static void assertEndsQuietly(Peer tool) throws Exception {
         String before = tool.output();
         tool.interrupt();
         assertThat(tool.status()).as(tool + " printed:\n" + tool.output()).isEqualTo(Tool.INTERRUPTED);

@@ -31,8 +31,7 @@ class MainTest {
 
     @Test
     void helpListsAllTools() {
-        ToolRun run = ToolRun.of("--help");
-        assertThat(run.status()).isZero();
+        ToolRun run = ToolRun.of("--help").succeeds();
         assertThat(Main.PROGRAM.tools())
                 .allSatisfy(tool ->
                         assertThat(run.out()).contains("  " + tool.name() + " ").contains(tool.summary()));
@@ -43,8 +42,7 @@ class MainTest {
     @ParameterizedTest
     @MethodSource("tools")
     void helpOfEachToolFitsATerminal(Tool tool) {
-        ToolRun run = ToolRun.of(tool.name(), "--help");
-        assertThat(run.status()).isZero();
+        ToolRun run = ToolRun.of(tool.name(), "--help").succeeds();
         assertThat(run.out()).startsWith("usage: verbena " + tool.name());
         assertThat(run.out().lines()).allMatch(line -> line.length() <= 80);
         assertThat(ToolRun.of("help", tool.name())).isEqualTo(run);
@@ -140,9 +138,7 @@ class MainTest {
 
     @Test
     void unknownToolPrintsOneLineAndReturnsTwo() {
-        ToolRun run = ToolRun.of("rpong");
-        assertThat(run.status()).isEqualTo(Tool.WRONG_USAGE);
-        assertThat(run.err()).contains("unknown tool 'rpong'").hasLineCount(1);
+        ToolRun.of("rpong").refuses("unknown tool 'rpong'");
     }
 
     @Test

@@ -1,6 +1,9 @@
 package dev.verbena.tools;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.verbena.tools.command.Program;
+import dev.verbena.tools.command.Tool;
 import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -20,6 +23,26 @@ public record ToolRun(int status, String out, String err) {
                 new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
         return new ToolRun(status, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
+    }
+
+    /** Checks that the tool has succeeded. */
+    public ToolRun succeeds() {
+        assertThat(status).as(toString()).isZero();
+        return this;
+    }
+
+    /** Checks that the tool has failed and has said why in one line with these words. */
+    public ToolRun fails(String... words) {
+        assertThat(status).as(toString()).isEqualTo(Tool.FAILED);
+        assertThat(err).contains(words).hasLineCount(1);
+        return this;
+    }
+
+    /** Checks that the tool has refused its command line in one line with these words. */
+    public ToolRun refuses(String... words) {
+        assertThat(status).as(toString()).isEqualTo(Tool.WRONG_USAGE);
+        assertThat(err).contains(words).hasLineCount(1);
+        return this;
     }
 
     /** Starts a tool that runs until its thread is interrupted. Both of its outputs go to a stream. */

@@ -68,16 +68,16 @@ class ToolsOnTheFencedProviderTest {
                 "both -P 1 --op send --parallel 1 -S 3 --tclass 104"
             })
     void perfNeedsNoMoreRightsThanItsOperationDoes(String line) throws IOException {
-        ToolRun run = run(
-                List.of(("perf " + line).split(" ")),
-                "-n",
-                "20",
-                "-t",
-                "4",
-                "--self",
-                "-p",
-                String.valueOf(Listening.freePort()));
-        assertThat(run.status()).as(run.toString()).isZero();
+        run(
+                        List.of(("perf " + line).split(" ")),
+                        "-n",
+                        "20",
+                        "-t",
+                        "4",
+                        "--self",
+                        "-p",
+                        String.valueOf(Listening.freePort()))
+                .succeeds();
     }
 
     @ParameterizedTest
@@ -111,8 +111,8 @@ class ToolsOnTheFencedProviderTest {
         if (!words.contains("-t")) {
             words.addAll(List.of("-t", "4"));
         }
-        ToolRun run = run(words, "-n", "10", "--self", "-p", String.valueOf(Listening.freePort()));
-        assertThat(run.status()).as(run.toString()).isZero();
+        ToolRun run = run(words, "-n", "10", "--self", "-p", String.valueOf(Listening.freePort()))
+                .succeeds();
         assertThat(run.out().lines()).hasSize(3);
         assertThat(run.out().lines().toList().getLast().strip()).matches("(8|16|64) +[12]0( +[0-9.]+)+");
     }
@@ -121,12 +121,23 @@ class ToolsOnTheFencedProviderTest {
     void htmlPageOfPerfIsSelfContained(@TempDir Path folder) throws Exception {
         Path page = folder.resolve("page.html");
         ToolRun run = run(
-                List.of("perf", "both", "--op", "write", "-s", "64,1024,65536", "-n", "20", "-t", "4", "--self"),
-                "--html",
-                page.toString(),
-                "-p",
-                String.valueOf(Listening.freePort()));
-        assertThat(run.status()).as(run.toString()).isZero();
+                        List.of(
+                                "perf",
+                                "both",
+                                "--op",
+                                "write",
+                                "-s",
+                                "64,1024,65536",
+                                "-n",
+                                "20",
+                                "-t",
+                                "4",
+                                "--self"),
+                        "--html",
+                        page.toString(),
+                        "-p",
+                        String.valueOf(Listening.freePort()))
+                .succeeds();
         assertThat(run.out()).contains("RC write latency", "RC write bandwidth", "wrote " + page);
         String html = Files.readString(page);
         assertThat(html)
@@ -142,10 +153,10 @@ class ToolsOnTheFencedProviderTest {
     @Test
     void jsonOfPerfContainsAllFigures() throws IOException {
         ToolRun run = run(
-                List.of(("perf lat --op read -s 64,128 -n 10 --json --self").split(" ")),
-                "-p",
-                String.valueOf(Listening.freePort()));
-        assertThat(run.status()).as(run.toString()).isZero();
+                        List.of(("perf lat --op read -s 64,128 -n 10 --json --self").split(" ")),
+                        "-p",
+                        String.valueOf(Listening.freePort()))
+                .succeeds();
         String json = run.out();
         assertThat(json)
                 .startsWith("{\n  \"operation\": \"read\",\n  \"transport\": \"RC\",")
@@ -162,8 +173,8 @@ class ToolsOnTheFencedProviderTest {
     @Test
     void perfCountsTheMessagesOfBothDirections() throws IOException {
         String port = String.valueOf(Listening.freePort());
-        ToolRun run = run(List.of("perf", "bw", "-b", "-q", "3", "-n", "50", "-t", "4", "--self", "-p", port));
-        assertThat(run.status()).as(run.toString()).isZero();
+        ToolRun run = run(List.of("perf", "bw", "-b", "-q", "3", "-n", "50", "-t", "4", "--self", "-p", port))
+                .succeeds();
         assertThat(run.out()).contains("RC send, both directions, 3 queue pairs bandwidth", "MB/s");
         assertThat(messages(run.out())).isEqualTo(100);
     }
@@ -173,14 +184,14 @@ class ToolsOnTheFencedProviderTest {
             strings = {"lat --op send", "lat --op write", "lat --op read", "bw --op send -b -q 4", "bw --op write"})
     void perfMeasuresForATime(String line) throws IOException {
         ToolRun run = run(
-                List.of(("perf " + line).split(" ")),
-                "-D",
-                "1",
-                "--report_gbits",
-                "--self",
-                "-p",
-                String.valueOf(Listening.freePort()));
-        assertThat(run.status()).as(run.toString()).isZero();
+                        List.of(("perf " + line).split(" ")),
+                        "-D",
+                        "1",
+                        "--report_gbits",
+                        "--self",
+                        "-p",
+                        String.valueOf(Listening.freePort()))
+                .succeeds();
         assertThat(messages(run.out())).isGreaterThan(1);
         assertThat(run.out().contains("Gbit/s")).isEqualTo(line.startsWith("bw"));
     }
@@ -189,8 +200,8 @@ class ToolsOnTheFencedProviderTest {
     void pathOptionsOfPerfReachTheQueuePairs() throws IOException {
         Fenced.calm();
         String port = String.valueOf(Listening.freePort());
-        ToolRun run = run(List.of(("perf bw -m 512 -S 3 -T 104 -x 0 -n 5 --self -p " + port).split(" ")));
-        assertThat(run.status()).as(run.toString()).isZero();
+        run(List.of(("perf bw -m 512 -S 3 -T 104 -x 0 -n 5 --self -p " + port).split(" ")))
+                .succeeds();
         assertThat(Mtu.of((int) Fenced.noted("ibv_modify_qp.path_mtu"))).isEqualTo(Mtu.BYTES_512);
         assertThat(Fenced.noted("ibv_modify_qp.sl")).isEqualTo(3);
         assertThat(Fenced.noted("ibv_modify_qp.traffic_class")).isEqualTo(104);
@@ -199,8 +210,7 @@ class ToolsOnTheFencedProviderTest {
     @Test
     void trafficClassOfPerfReachesTheConnectionManager() throws IOException {
         String port = String.valueOf(Listening.freePort());
-        ToolRun run = run(List.of(("perf bw -R -T 48 -n 5 --self -p " + port).split(" ")));
-        assertThat(run.status()).as(run.toString()).isZero();
+        run(List.of(("perf bw -R -T 48 -n 5 --self -p " + port).split(" "))).succeeds();
         assertThat(Fenced.noted("rdma_set_option.tos")).isEqualTo(48);
     }
 
@@ -218,8 +228,8 @@ class ToolsOnTheFencedProviderTest {
                         "the failure is printed", () -> out.toString(US_ASCII).contains("failed: "));
                 Listening.await(port, server::isAlive);
             }
-            ToolRun client = run(List.of(("perf bw -n 5 127.0.0.1 --op " + op + " -p " + port).split(" ")));
-            assertThat(client.status()).as(client.toString()).isZero();
+            run(List.of(("perf bw -n 5 127.0.0.1 --op " + op + " -p " + port).split(" ")))
+                    .succeeds();
             Await.until("the end is printed", () -> out.toString(US_ASCII).contains("served RC " + op + "\n"));
         }
         server.interrupt();
@@ -264,8 +274,8 @@ class ToolsOnTheFencedProviderTest {
     }
 
     private static void assertPerfMeasuresNet(int lines, String... more) {
-        ToolRun run = run(List.of("perf", "--net", "--self", "-b", "10.9.9.1", "-n", "20", "-S", "3000000"), more);
-        assertThat(run.status()).as(run.toString()).isZero();
+        ToolRun run = run(List.of("perf", "--net", "--self", "-b", "10.9.9.1", "-n", "20", "-S", "3000000"), more)
+                .succeeds();
         assertThat(run.out()).contains("message and back", "call", "read", "reads", "transfer", "3000000");
         assertThat(run.out().lines()).hasSize(lines);
     }
@@ -294,11 +304,10 @@ class ToolsOnTheFencedProviderTest {
         FutureTask<ToolRun> server = new FutureTask<>(() -> run(words));
         Thread.ofPlatform().daemon().start(server);
         Listening.await(Integer.parseInt(port), server);
-        ToolRun client = run(words, "127.0.0.1");
-        assertThat(client.status()).as(client.toString()).isZero();
+        ToolRun client = run(words, "127.0.0.1").succeeds();
         assertThat(client.out().lines().toList().getLast().strip()).matches("64 +20( +[0-9.]+)+");
-        ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
-        assertThat(served.status()).as(served.toString()).isZero();
+        ToolRun served =
+                server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS).succeeds();
         assertThat(served.out()).startsWith("served ib_");
     }
 

@@ -10,7 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,17 +21,14 @@ class PortHealthTest {
     private static final int INFINIBAND = 1;
     private static final int ETHERNET = 2;
 
+    @AutoClose
     private final Arena arena = Arena.ofConfined();
+
     private final MemorySegment attributes = arena.allocate(ibv_port_attr.layout());
     private final SysfsTree sysfs;
 
     PortHealthTest(@TempDir Path folder) {
         sysfs = new SysfsTree(folder);
-    }
-
-    @AfterEach
-    void close() {
-        arena.close();
     }
 
     private List<String> weaknesses() {

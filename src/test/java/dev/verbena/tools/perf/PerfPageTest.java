@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.tools.ToolRun;
 import dev.verbena.tools.command.Options;
-import dev.verbena.tools.command.Tool;
 import dev.verbena.tools.page.Chart;
 import dev.verbena.tools.perf.PerfPlan.Mode;
 import dev.verbena.tools.perf.PerfPlan.Operation;
@@ -212,19 +211,20 @@ class PerfPageTest {
         assertThatExceptionOfType(IOException.class)
                 .isThrownBy(() -> PerfRecord.read(file))
                 .withMessageContaining(reason);
-        ToolRun run = ToolRun.of(
-                "perf", "lat", "--self", "--html", folder.resolve("page.html").toString(), "--before", file.toString());
-        assertThat(run.status()).isEqualTo(Tool.WRONG_USAGE);
-        assertThat(run.err())
-                .contains("--before needs a page of an earlier run", reason)
-                .hasLineCount(1);
+        ToolRun.of(
+                        "perf",
+                        "lat",
+                        "--self",
+                        "--html",
+                        folder.resolve("page.html").toString(),
+                        "--before",
+                        file.toString())
+                .refuses("--before needs a page of an earlier run", reason);
     }
 
     @Test
     void earlierRunNeedsAPage() {
-        ToolRun run = ToolRun.of("perf", "lat", "--self", "--before", "page.html");
-        assertThat(run.status()).isEqualTo(Tool.WRONG_USAGE);
-        assertThat(run.err()).contains("--before needs --html").hasLineCount(1);
+        ToolRun.of("perf", "lat", "--self", "--before", "page.html").refuses("--before needs --html");
     }
 
     @Test

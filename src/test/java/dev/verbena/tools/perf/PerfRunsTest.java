@@ -36,8 +36,7 @@ class PerfRunsTest {
     void perfMeasuresEachOperationOverEachTransport(String line) throws IOException {
         List<String> options = new ArrayList<>(List.of(("perf " + line + " -n 10 -t 4 --self").split(" ")));
         options.addAll(List.of("-p", String.valueOf(Listening.freePort())));
-        ToolRun run = ToolRun.of(options.toArray(String[]::new));
-        assertThat(run.status()).as(run.toString()).isZero();
+        ToolRun run = ToolRun.of(options.toArray(String[]::new)).succeeds();
         assertThat(run.out().lines()).hasSize(3);
         assertThat(run.out().lines().toList().getLast().strip()).matches("(8|16|64) +[12]0( +[0-9.]+)+");
     }
@@ -48,11 +47,10 @@ class PerfRunsTest {
         FutureTask<ToolRun> server = new FutureTask<>(() -> ToolRun.of("perf", "server", "-p", String.valueOf(port)));
         Thread.ofPlatform().daemon().start(server);
         Listening.await(port, () -> !server.isDone());
-        ToolRun client = ToolRun.of(("perf bw -R -n 20 -t 8 -p " + port + " "
-                        + CmAddress.four(0).getAddress().getHostAddress())
-                .split(" "));
-        assertThat(client.status()).as(client.toString()).isZero();
-        ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
-        assertThat(served.status()).as(served.toString()).isZero();
+        ToolRun.of(("perf bw -R -n 20 -t 8 -p " + port + " "
+                                + CmAddress.four(0).getAddress().getHostAddress())
+                        .split(" "))
+                .succeeds();
+        server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS).succeeds();
     }
 }

@@ -128,19 +128,8 @@ class WireTest {
     void pingPongPacketsHaveTheExpectedOpcodesAndNumbers(@TempDir Path folder) throws Exception {
         Path capture = folder.resolve("wire.pcap");
         Path said = folder.resolve("said");
-        Process tcpdump = new ProcessBuilder(
-                        "tcpdump",
-                        "-i",
-                        "w1",
-                        "-w",
-                        capture.toString(),
-                        "-U",
-                        "--immediate-mode",
-                        "-Z",
-                        "root",
-                        "udp",
-                        "port",
-                        String.valueOf(ROCE_V2))
+        String capturing = "tcpdump -i w1 -w " + capture + " -U --immediate-mode -Z root udp port " + ROCE_V2;
+        Process tcpdump = new ProcessBuilder(capturing.split(" "))
                 .redirectErrorStream(true)
                 .redirectOutput(said.toFile())
                 .start();
@@ -151,10 +140,9 @@ class WireTest {
             FutureTask<ToolRun> server = new FutureTask<>(() -> ToolRun.of(with(common, "wire2")));
             Thread.ofPlatform().daemon().start(server);
             Listening.await(port, () -> !server.isDone());
-            ToolRun called = ToolRun.of(with(common, "wire1", "127.0.0.1"));
-            assertThat(called.status()).as(called.toString()).isZero();
-            ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
-            assertThat(served.status()).as(served.toString()).isZero();
+            ToolRun called = ToolRun.of(with(common, "wire1", "127.0.0.1")).succeeds();
+            ToolRun served =
+                    server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS).succeeds();
             until(() -> packets(capture).size() >= 4, said);
             check(packets(capture), Player.of(called), Player.of(served));
         } finally {

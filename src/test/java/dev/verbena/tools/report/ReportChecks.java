@@ -35,8 +35,7 @@ public final class ReportChecks {
         Thread.ofPlatform().daemon().start(server);
         Listening.await(Integer.parseInt(port), server);
         List<String> files = to("127.0.0.1", port, name, more);
-        ToolRun served = server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS);
-        assertThat(served.status()).as(served.toString()).isZero();
+        server.get(Loopback.DEADLINE.toSeconds(), TimeUnit.SECONDS).succeeds();
         return files;
     }
 

@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,16 +31,13 @@ class ReportPeerTest {
     private static final byte[] SECRET = "a secret of some 32 random bytes".getBytes(US_ASCII);
 
     private final ByteArrayOutputStream printed = new ByteArrayOutputStream();
+
+    @AutoClose
     private ServerSocketChannel listening;
 
     @BeforeEach
     void listen() throws IOException {
         listening = Tcp.listen(0);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        listening.close();
     }
 
     private FutureTask<Void> serve(byte[] secret) {

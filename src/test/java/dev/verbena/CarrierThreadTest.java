@@ -25,14 +25,8 @@ import org.junit.jupiter.api.Test;
 @FencedTest
 class CarrierThreadTest {
     private static String output(Class<?> program) {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        return ChildJvm.with(
-                        ChildJvm.DENY,
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-Ddev.verbena.libibverbs=" + provider,
-                        "-Ddev.verbena.librdmacm=" + provider,
-                        "-Djdk.virtualThreadScheduler.parallelism=1",
-                        "-Djdk.virtualThreadScheduler.maxPoolSize=1")
+        return ChildJvm.onTheProvider(
+                        "-Djdk.virtualThreadScheduler.parallelism=1", "-Djdk.virtualThreadScheduler.maxPoolSize=1")
                 .runOnClassPath(program)
                 .successfulOutput();
     }

@@ -95,15 +95,7 @@ class ShortageTest {
     }
 
     private static String run(Class<?> main, String... arguments) {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        return ChildJvm.with(
-                        ChildJvm.DENY,
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-Ddev.verbena.fenced=true",
-                        "-Ddev.verbena.libibverbs=" + provider,
-                        "-Ddev.verbena.librdmacm=" + provider,
-                        "-Xmx24m",
-                        "-XX:-UseTLAB")
+        return ChildJvm.onTheProvider("-Xmx24m", "-XX:-UseTLAB")
                 .runOnClassPath(main, arguments)
                 .successfulOutput();
     }

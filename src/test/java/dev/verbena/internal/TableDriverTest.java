@@ -18,9 +18,7 @@ class TableDriverTest {
     private static final int MESSAGES = 100;
 
     private static String output(String... options) {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        return ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-Xlog:class+load")
-                .option("-Ddev.verbena.fenced=true", "-Ddev.verbena.libibverbs=" + provider)
+        return ChildJvm.onTheProvider("-Xlog:class+load")
                 .option(options)
                 .runOnClassPath(Program.class)
                 .successfulOutput();

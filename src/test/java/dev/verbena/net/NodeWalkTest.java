@@ -58,14 +58,7 @@ class NodeWalkTest {
     @ParameterizedTest
     @CsvSource({"RDMA, true", "TCP, false"})
     void locksAreTakenInOneOrder(String transport, String sealed) {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        String output = ChildJvm.with(
-                        ChildJvm.DENY,
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-Ddev.verbena.fenced=true",
-                        "-Ddev.verbena.libibverbs=" + provider,
-                        "-Ddev.verbena.librdmacm=" + provider,
-                        "-Ddev.verbena.lockOrder=true")
+        String output = ChildJvm.onTheProvider("-Ddev.verbena.lockOrder=true")
                 .runOnClassPath(Ordered.class, transport, sealed)
                 .successfulOutput();
         assertThat(output)

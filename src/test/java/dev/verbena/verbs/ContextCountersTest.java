@@ -114,11 +114,7 @@ class ContextCountersTest {
     /** A recorder that starts later than the device is opened, as with jcmd. */
     @Test
     void lateRecorderHasTheCountersThatChanged() {
-        String output = ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED")
-                .option(
-                        "-Ddev.verbena.fenced=true",
-                        "-Ddev.verbena.libibverbs=" + System.getProperty("dev.verbena.libibverbs"),
-                        "-Xlog:class+load")
+        String output = ChildJvm.onTheProvider("-Xlog:class+load")
                 .runOnClassPath(LateRecorder.class, device.toString())
                 .successfulOutput();
         int late = output.indexOf("recorder before: false");

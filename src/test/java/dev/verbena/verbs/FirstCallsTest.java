@@ -51,9 +51,7 @@ class FirstCallsTest {
     }
 
     private static long loadedBy(Class<?> program) {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        return ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED", "-Xlog:class+load")
-                .option("-Ddev.verbena.fenced=true", "-Ddev.verbena.libibverbs=" + provider)
+        return ChildJvm.onTheProvider("-Xlog:class+load")
                 .runOnClassPath(program)
                 .successfulOutput()
                 .lines()

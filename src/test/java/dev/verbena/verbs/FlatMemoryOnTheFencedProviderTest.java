@@ -31,17 +31,8 @@ class FlatMemoryOnTheFencedProviderTest {
     @ParameterizedTest
     @CsvSource({"objects, 800", "connections, 600"})
     void comingAndGoingDoesNotGrowMemory(String what, String warmUp) {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        String output = ChildJvm.with(
-                        ChildJvm.DENY,
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-Ddev.verbena.fenced=true",
-                        "-Ddev.verbena.libibverbs=" + provider,
-                        "-Ddev.verbena.librdmacm=" + provider,
-                        "-XX:CompileThresholdScaling=0.1",
-                        "-Xms48m",
-                        "-Xmx48m",
-                        "-XX:+AlwaysPreTouch")
+        String output = ChildJvm.onTheProvider(
+                        "-XX:CompileThresholdScaling=0.1", "-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch")
                 .runOnClassPath(ComeAndGo.class, what, warmUp, CYCLES)
                 .successfulOutput();
         Matcher grown = GROWN.matcher(output);

@@ -25,10 +25,7 @@ class LateRecordingTest {
             "event: dev.verbena.WorkFailure");
 
     private static ChildJvm jvm(String... options) {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        return ChildJvm.with(ChildJvm.DENY, "--enable-native-access=ALL-UNNAMED")
-                .option("-Ddev.verbena.fenced=true", "-Ddev.verbena.libibverbs=" + provider)
-                .option(options);
+        return ChildJvm.onTheProvider(options);
     }
 
     private static List<String> events(List<String> output) {

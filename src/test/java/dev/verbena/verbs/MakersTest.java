@@ -43,14 +43,7 @@ class MakersTest {
 
     @Test
     void makersWithoutDirectMemoryLeaveNothingInC() {
-        String provider = System.getProperty("dev.verbena.libibverbs");
-        String output = ChildJvm.with(
-                        "--enable-native-access=ALL-UNNAMED",
-                        ChildJvm.DENY,
-                        "-XX:MaxDirectMemorySize=" + DIRECT_MEMORY,
-                        "-Ddev.verbena.fenced=true",
-                        "-Ddev.verbena.libibverbs=" + provider,
-                        "-Ddev.verbena.librdmacm=" + provider)
+        String output = ChildJvm.onTheProvider("-XX:MaxDirectMemorySize=" + DIRECT_MEMORY)
                 .runOnClassPath(WithoutMemory.class)
                 .successfulOutput();
         assertThat(output)

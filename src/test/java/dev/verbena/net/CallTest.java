@@ -28,17 +28,13 @@ import org.junit.jupiter.api.Test;
 class CallTest extends ConnectedTest {
     @Test
     void callThatIsNotSentInTimeLeavesTheRequestToTheProgram() throws Exception {
-        for (int i = 0; i < SMALL.window(); i++) {
-            NodePair.send(ends.client(), i);
-        }
+        fillWindow(ends.client());
         Message request = request(ends.client(), 8);
         assertThatExceptionOfType(VerbsTimeoutException.class)
                 .isThrownBy(() -> ends.client().call(request, SHORT))
                 .withMessageContaining("The peer has not closed earlier messages");
         assertThat(number(request)).isEqualTo(8);
-        for (int i = 0; i < SMALL.window(); i++) {
-            assertThat(NodePair.receive(ends.server())).isEqualTo(i);
-        }
+        emptyWindow(ends.server());
         Future<Message> reply = nodes.start(() -> ends.client().call(request, DEADLINE));
         serve(ends.server(), 1);
         assertThat(number(end(reply))).isEqualTo(9);
@@ -188,9 +184,7 @@ class CallTest extends ConnectedTest {
     @NotOver("TCP|SEALED.*") // sealed, the channel ends
     void callsThatAreNotSentTakeNoNumber() throws Exception {
         use(SMALL.calls(1));
-        for (int i = 0; i < SMALL.window(); i++) {
-            NodePair.send(ends.client(), i);
-        }
+        fillWindow(ends.client());
         Message request = request(ends.client(), 8);
         for (int i = 0; i < 3; i++) {
             assertThatExceptionOfType(VerbsTimeoutException.class)
@@ -198,9 +192,7 @@ class CallTest extends ConnectedTest {
                     .withMessageContaining("has not closed earlier messages");
             assertThat(ends.client().tryCall(request)).isZero();
         }
-        for (int i = 0; i < SMALL.window(); i++) {
-            NodePair.receive(ends.server());
-        }
+        emptyWindow(ends.server());
         Await.until("credits", () -> ends.client().toString().contains("4 credits"));
         Fenced.fail("ibv_post_send", 1, 12);
         assertThatExceptionOfType(VerbsException.class)
@@ -277,9 +269,7 @@ class CallTest extends ConnectedTest {
     void replyIsSentWithoutACredit() throws Exception {
         Future<Long> called = nodes.start(() -> call(ends.client(), 1));
         try (Message request = ends.server().receive(DEADLINE)) {
-            for (int i = 0; i < SMALL.window(); i++) {
-                NodePair.send(ends.server(), i);
-            }
+            fillWindow(ends.server());
             Message reply = request.reply().length(Long.BYTES);
             reply.segment().set(ValueLayout.JAVA_LONG, 0, 3);
             assertThat(ends.server().trySend(reply)).isTrue();

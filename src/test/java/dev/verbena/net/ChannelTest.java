@@ -144,9 +144,7 @@ class ChannelTest extends ConnectedTest {
 
     @Test
     void sendWaitsUntilThePeerClosesMessages() throws Exception {
-        for (int i = 0; i < SMALL.window(); i++) {
-            send(ends.client(), i);
-        }
+        fillWindow(ends.client());
         Message next = ends.client().message(DEADLINE);
         assertThat(ends.client().trySend(next)).isFalse();
         assertThatExceptionOfType(VerbsTimeoutException.class)
@@ -234,9 +232,7 @@ class ChannelTest extends ConnectedTest {
     @ParameterizedTest(name = "the peer closes: {0}")
     @ValueSource(booleans = {false, true})
     void closingEndsAllWaits(boolean byPeer) throws Exception {
-        for (int i = 0; i < SMALL.window(); i++) {
-            send(ends.client(), i);
-        }
+        fillWindow(ends.client());
         Message extra = ends.client().message(DEADLINE);
         for (int i = 1; i < SMALL.sends(); i++) {
             ends.client().message(DEADLINE);

@@ -106,6 +106,20 @@ abstract class ConnectedTest {
         }
     }
 
+    /** Sends as many numbers as the peer may leave unreceived. */
+    static void fillWindow(Channel on) throws InterruptedException {
+        for (int i = 0; i < SMALL.window(); i++) {
+            NodePair.send(on, i);
+        }
+    }
+
+    /** Receives the numbers of a full window. */
+    static void emptyWindow(Channel on) throws InterruptedException {
+        for (int i = 0; i < SMALL.window(); i++) {
+            assertThat(NodePair.receive(on)).isEqualTo(i);
+        }
+    }
+
     /** Makes a set that tells objects apart whatever they equal. */
     static Set<Object> identities() {
         return Collections.newSetFromMap(new IdentityHashMap<>());

@@ -2,7 +2,6 @@ package dev.verbena.net;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.verbena.internal.wire.Wire;
 import java.io.DataInputStream;
@@ -30,14 +29,13 @@ class FirstVersionOverTcpTest extends TcpTest {
 
     @Test
     void clientOfVersionOneIsToldOfTheOtherVersion() throws Exception {
-        try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
-            peer.write(HELLO);
-            byte[] answer = peer.read(HELLO_BYTES);
-            assertThat(HexFormat.of().formatHex(answer))
-                    .as("by which it says: It speaks version %d over TCP, this side version 1", Wire.VERSION)
-                    .isEqualTo("56424e54" + "0" + Wire.VERSION + "00".repeat(11));
-            peer.awaitEnd();
-        }
+        TcpPeer peer = stranger();
+        peer.write(HELLO);
+        byte[] answer = peer.read(HELLO_BYTES);
+        assertThat(HexFormat.of().formatHex(answer))
+                .as("by which it says: It speaks version %d over TCP, this side version 1", Wire.VERSION)
+                .isEqualTo("56424e54" + "0" + Wire.VERSION + "00".repeat(11));
+        peer.awaitEnd();
         assertGoesOn();
     }
 
@@ -53,11 +51,9 @@ class FirstVersionOverTcpTest extends TcpTest {
                     in.readAllBytes();
                 }
             });
-            assertThatExceptionOfType(ChannelException.class)
-                    .isThrownBy(
-                            () -> nodes.client.connect((InetSocketAddress) listener.getLocalSocketAddress(), DEADLINE))
-                    .withMessageContaining("It speaks version 1, this side version " + Wire.VERSION)
-                    .satisfies(told -> assertThat(told.reason()).isEqualTo(EndReason.OTHER_VERSION));
+            InetSocketAddress server = (InetSocketAddress) listener.getLocalSocketAddress();
+            assertThat(NodePair.failure(EndReason.OTHER_VERSION, () -> nodes.client.connect(server, DEADLINE)))
+                    .hasMessageContaining("It speaks version 1, this side version " + Wire.VERSION);
             NodePair.end(served);
         }
         assertGoesOn();

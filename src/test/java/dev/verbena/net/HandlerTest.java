@@ -267,9 +267,7 @@ class HandlerTest extends ConnectedTest {
         use(SMALL.closeTimeout(SHORT), CALLER);
         Diary diary = new Diary();
         ends.server().listen(diary);
-        for (int i = 0; i < SMALL.window(); i++) {
-            NodePair.send(ends.client(), i);
-        }
+        fillWindow(ends.client());
         assertThatExceptionOfType(ChannelException.class)
                 .isThrownBy(() -> ends.client().close());
         Await.until("the end", () -> {

@@ -28,12 +28,6 @@ class StatisticsTest extends ConnectedTest {
     /** The clocks of these nodes go on by hours. */
     private static final NodeOptions PATIENT = SMALL.alive(NodeClock.ALIVE);
 
-    private static void fillWindow(Channel on) throws InterruptedException {
-        for (int i = 0; i < SMALL.window(); i++) {
-            NodePair.send(on, i);
-        }
-    }
-
     @Test
     void countersAddUpOverChannelsThatAreOpenAndClosed() throws Exception {
         pair(SMALL);
@@ -42,9 +36,7 @@ class StatisticsTest extends ConnectedTest {
         Message waits = first.client().message(DEADLINE).length(0);
         assertThat(first.client().trySend(waits)).isFalse();
         assertThat(first.client().trySend(waits)).as("the same stall").isFalse();
-        for (int i = 0; i < SMALL.window(); i++) {
-            NodePair.receive(first.server());
-        }
+        emptyWindow(first.server());
         first.client().send(waits, DEADLINE);
         Future<Message> called =
                 nodes.start(() -> first.client().call(first.client().message(DEADLINE), DEADLINE));
@@ -89,9 +81,7 @@ class StatisticsTest extends ConnectedTest {
                 .isThrownBy(() -> end(sending))
                 .withCauseInstanceOf(ChannelException.class);
         NodePair.endOf(ends.client(), EndReason.STALLED);
-        for (int i = 0; i < SMALL.window(); i++) {
-            assertThat(NodePair.receive(ends.server())).isEqualTo(i);
-        }
+        emptyWindow(ends.server());
         NodePair.endOf(ends.server(), EndReason.STALLED);
     }
 
@@ -185,9 +175,7 @@ class StatisticsTest extends ConnectedTest {
             fillWindow(ends.client());
             Message more = ends.client().message(DEADLINE);
             assertThat(ends.client().trySend(more)).isFalse();
-            for (int i = 0; i < SMALL.window(); i++) {
-                NodePair.receive(ends.server());
-            }
+            emptyWindow(ends.server());
             more.close();
             Await.until("credits", () -> ends.client().toString().contains("4 credits"));
             assertThat(nodes.client.statistics().stalls()).isEqualTo(round);

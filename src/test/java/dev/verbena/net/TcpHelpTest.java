@@ -108,14 +108,12 @@ class TcpHelpTest extends TcpTest {
 
     @Test
     void peerIsServedAfterTheProgramHasMadeProgress() throws Exception {
-        try (TcpPeer peer = TcpPeer.greeted(nodes.server.address(), WINDOW)) {
-            nodes.server.accept(DEADLINE);
-            peer.await(TcpFrame.SEND);
-            for (int i = 0; i < 100; i++) {
-                nodes.server.progress();
-                peer.frame(TcpFrame.WRITE, frame -> {});
-                assertThat(peer.await(TcpFrame.ACKNOWLEDGEMENT).number).isPositive();
-            }
+        TcpPeer peer = greeted();
+        peer.await(TcpFrame.SEND);
+        for (int i = 0; i < 100; i++) {
+            nodes.server.progress();
+            peer.frame(TcpFrame.WRITE, frame -> {});
+            assertThat(peer.await(TcpFrame.ACKNOWLEDGEMENT).number).isPositive();
         }
     }
 

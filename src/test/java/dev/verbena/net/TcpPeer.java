@@ -70,13 +70,6 @@ final class TcpPeer extends Peer {
         out = socket.getOutputStream();
     }
 
-    /** Connects, and greets as a node does. */
-    static TcpPeer greeted(InetSocketAddress node, int window) throws IOException {
-        TcpPeer peer = new TcpPeer(node);
-        peer.greet(window);
-        return peer;
-    }
-
     void write(byte... bytes) throws IOException {
         int step = singly ? 1 : Math.max(1, bytes.length);
         for (int from = 0; from < bytes.length; from += step) {

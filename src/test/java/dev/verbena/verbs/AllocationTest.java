@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Posting and polling allocate nothing once they are compiled: not one byte in thousands of operations. */
 @FencedTest
 class AllocationTest {
-    private static final int ROWS = 15;
+    private static final int ROWS = 16;
 
     @ParameterizedTest
     @CsvSource({"confined, true", "shared, true", "confined, false", "shared, false"})
@@ -95,6 +95,16 @@ class AllocationTest {
                 loopback.left.pair.postSend(7, local);
                 take(leftDone, 1);
                 take(rightDone, 1);
+            });
+            AllocationProbe.measure("receives, inline send, send and write with immediate data", () -> {
+                for (int i = 0; i < 3; i++) {
+                    loopback.right.pair.postReceive(6, remoteSide);
+                }
+                loopback.left.pair.postSendInline(16, inline);
+                loopback.left.pair.postSendImmediate(17, local, 5);
+                loopback.left.pair.postWriteImmediate(18, local, remote, 5);
+                take(leftDone, 3);
+                take(rightDone, 3);
             });
             AllocationProbe.measure("receive, send and write of a range", () -> {
                 loopback.right.pair.postReceive(11, remoteSide, 8, 16);

@@ -1,8 +1,12 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.GivenToC.noted;
+import static dev.verbena.verbs.Refusals.assertFails;
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertRefusedByC;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
@@ -12,27 +16,23 @@ import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.ExtendedCalls;
-import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
-import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.CompletionQueueOptions.PollingCalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -65,12 +65,24 @@ class CompletionRulesTest {
 
     /** Makes a pair that completes in a queue, connected to itself. */
     private QueuePair pair(CompletionQueue queue) {
+        return pair(loopback, queue);
+    }
+
+    private static QueuePair pair(Loopback loopback, CompletionQueue queue) {
         QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(queue), queue.arena());
         pair.connect(pair.endpoint());
         return pair;
     }
 
+    private static Loopback shared() {
+        return Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none());
+    }
+
     private void complete(QueuePair pair, int count) {
+        complete(loopback, pair, count);
+    }
+
+    private static void complete(Loopback loopback, QueuePair pair, int count) {
         for (int i = 0; i < count; i++) {
             pair.postWrite(
                     100 + i,
@@ -79,78 +91,24 @@ class CompletionRulesTest {
         }
     }
 
-    /** A cursor that reads several completions under one lock, which the library of soft-RoCE does not allow. */
-    private ExtendedCompletions cursor(
-            CompletionQueue queue, boolean critical, boolean oneByOne, Set<CompletionField> of) {
-        ExtendedCalls calls = critical ? ExtendedCalls.CRITICAL : ExtendedCalls.PLAIN;
-        return new ExtendedCompletions(
-                queue, new CompletionReaders(queue.address(), calls, calls, calls), of, false, oneByOne, 2);
+    private static CompletionQueue withChannel(Context context) {
+        return context.createCompletionQueue(CompletionQueueOptions.of(16).channel(context.createCompletionChannel()));
     }
 
-    @ParameterizedTest
-    @CsvSource({"true, true", "true, false", "false, true", "false, false"})
-    void extendedCursorReadsAllFieldsOfEachCompletion(boolean critical, boolean oneByOne) {
-        for (Set<CompletionField> fields : List.of(
-                EnumSet.allOf(CompletionField.class),
-                EnumSet.of(CompletionField.BYTE_LENGTH),
-                EnumSet.of(CompletionField.QUEUE_PAIR_NUMBER),
-                EnumSet.noneOf(CompletionField.class))) {
-            CompletionQueue queue =
-                    context.createCompletionQueue(CompletionQueueOptions.of(16).fields(fields));
-            QueuePair pair = pair(queue);
-            ExtendedCompletions done = cursor(queue, critical, oneByOne, fields);
-            for (int round = 0; round < 2; round++) {
-                assertThat(done.poll()).isZero();
-                complete(pair, 3);
-                for (int i = 0; i < 3; i++) {
-                    if (i % 2 == 0) {
-                        assertThat(done.poll()).isEqualTo(i == 0 ? 2 : 1);
-                    }
-                    assertThat(done.next()).isTrue();
-                    assertThat(done.id()).isEqualTo(100 + i);
-                    assertThat(done.isSuccess()).isTrue();
-                    assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.RDMA_WRITE);
-                    assertThat(done.flagBits()).isZero();
-                    assertThat(done.vendorError()).isZero();
-                    if (fields.contains(CompletionField.BYTE_LENGTH)) {
-                        assertThat(done.byteLength()).isEqualTo(10 + i);
-                    }
-                    if (fields.contains(CompletionField.QUEUE_PAIR_NUMBER)) {
-                        assertThat(done.queuePairNumber()).isEqualTo(pair.number());
-                        assertThat(done.queuePair()).isSameAs(pair);
-                    } else {
-                        assertThat(done.queuePair()).isNull();
-                    }
-                    if (fields.contains(CompletionField.TAG_MATCHING)) {
-                        assertThat(done.timestamp()).isEqualTo(0x1122334455667788L);
-                        assertThat(done.wallClockNanos()).isEqualTo(0x0102030405060709L);
-                        assertThat(done.vlan()).isEqualTo(0x9abc);
-                        assertThat(done.flowTag()).isEqualTo(0xf10f10);
-                        assertThat(done.tag()).isEqualTo(0x7a67a67a67a67a67L);
-                        assertThat(done.tagData()).isEqualTo(0x50505051);
-                    }
-                    assertThat(done.next()).isEqualTo(i == 0);
-                    if (i == 0) {
-                        assertThat(done.id()).isEqualTo(101);
-                        i++;
-                    }
-                }
-            }
-            assertThatThrownBy(done::pkeyIndex)
-                    .isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining(queue.toString())
-                    .hasMessageContaining("completions()");
-            pair.close();
-        }
+    private CompletionQueue standard() {
+        return context.createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()));
+    }
+
+    private static ExtendedCompletions cursor(CompletionQueue queue, boolean critical, boolean oneByOne) {
+        return CursorFieldsTest.cursor(queue, critical, oneByOne, CompletionField.standard());
     }
 
     @ParameterizedTest
     @CsvSource({"true, true", "true, false", "false, true", "false, false"})
     void extendedCursorReadsFailuresBesideSuccesses(boolean critical, boolean oneByOne) {
-        CompletionQueue queue =
-                context.createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()));
+        CompletionQueue queue = standard();
         QueuePair pair = pair(queue);
-        ExtendedCompletions done = cursor(queue, critical, oneByOne, CompletionField.standard());
+        ExtendedCompletions done = cursor(queue, critical, oneByOne);
         complete(pair, 1);
         pair.postRead(7, loopback.left.buffer.slice(0, 8), new RemoteMemory(0, 0, 8));
         complete(pair, 1); // is flushed
@@ -171,18 +129,24 @@ class CompletionRulesTest {
         assertThat(done.completion().firstFailure().id()).isEqualTo(7);
     }
 
+    @Test
+    void brokenQueueIsReported() {
+        Completions done = loopback.left.queue.completions(4);
+        Fenced.fail("ibv_poll_cq", 1, Errno.EINVAL);
+        assertFails("ibv_poll_cq(" + loopback.left.queue + ")", "The completion queue is broken", done::poll);
+        assertThat(done.poll()).isZero();
+        assertThat(done.next()).isFalse();
+    }
+
     @ParameterizedTest
     @CsvSource({"true, true", "true, false", "false, true", "false, false"})
     void brokenExtendedQueueIsReported(boolean critical, boolean oneByOne) {
-        CompletionQueue queue =
-                context.createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()));
+        CompletionQueue queue = standard();
         QueuePair pair = pair(queue);
-        ExtendedCompletions done = cursor(queue, critical, oneByOne, CompletionField.standard());
+        ExtendedCompletions done = cursor(queue, critical, oneByOne);
         complete(pair, 2);
         Fenced.fail("ibv_start_poll", 1, Errno.EINVAL);
-        assertThatThrownBy(done::poll)
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_start_poll(" + queue + ")")
+        assertThrows(VerbsException.class, "ibv_start_poll(" + queue + ")", done::poll)
                 .hasMessageContaining("The completion queue is broken");
         Fenced.fail(oneByOne ? "ibv_start_poll" : "ibv_next_poll", oneByOne ? 2 : 1, Errno.EINVAL);
         assertThat(done.poll()).as("those before the failure").isEqualTo(1);
@@ -193,10 +157,9 @@ class CompletionRulesTest {
     @ParameterizedTest
     @CsvSource({"true, true", "true, false", "false, true", "false, false"})
     void extendedCursorReadsReceives(boolean critical, boolean oneByOne) {
-        CompletionQueue queue =
-                context.createCompletionQueue(CompletionQueueOptions.of(16).fields(CompletionField.standard()));
+        CompletionQueue queue = standard();
         QueuePair pair = pair(queue);
-        ExtendedCompletions done = cursor(queue, critical, oneByOne, CompletionField.standard());
+        ExtendedCompletions done = cursor(queue, critical, oneByOne);
         pair.postReceive(1, loopback.left.buffer.slice(0, 64));
         pair.postSendImmediate(2, loopback.left.buffer.slice(64, 21), 0x01020304);
         pair.postReceive(3, loopback.left.buffer.slice(0, 64));
@@ -213,10 +176,6 @@ class CompletionRulesTest {
                     assertThat(done.hasInvalidated()).isEqualTo(i == 1);
                     assertThat(i == 0 ? done.immediate() : done.invalidatedKey())
                             .isEqualTo(i == 0 ? 0x01020304 : 0x05060708);
-                    assertThat(done.sourceQueuePair()).isEqualTo(pair.number());
-                    assertThat(done.sourceLid()).isEqualTo(0x1234);
-                    assertThat(done.serviceLevel()).isEqualTo(5);
-                    assertThat(done.pathBits()).isEqualTo(7);
                 } else {
                     assertThat(done.flagBits()).isZero();
                     assertThat(done.opcode()).isEqualTo(WorkCompletion.Opcode.SEND);
@@ -231,8 +190,8 @@ class CompletionRulesTest {
     void sharedExtendedQueueIsNeverPolledCritically(PostWay way) {
         try (Loopback other = way.connected()) {
             boolean confined = way.arena() == ArenaKind.CONFINED;
-            for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
-                boolean may = way.calls().equals("post") && calls != CompletionQueueOptions.PollingCalls.PLAIN;
+            for (PollingCalls calls : PollingCalls.values()) {
+                boolean may = way.calls().equals("post") && calls != PollingCalls.PLAIN;
                 CompletionQueueOptions options = CompletionQueueOptions.of(4).pollingCalls(calls);
                 CompletionQueue plain = other.context.createCompletionQueue(options);
                 CompletionQueue extended =
@@ -253,7 +212,7 @@ class CompletionRulesTest {
     @MethodSource("ways")
     void cursorsReturnAllCompletions(PostWay way) throws InterruptedException {
         try (Loopback other = way.connected()) {
-            for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
+            for (PollingCalls calls : PollingCalls.values()) {
                 CompletionQueueOptions options = CompletionQueueOptions.of(8).pollingCalls(calls);
                 CompletionQueueOptions more = way.arena() == ArenaKind.CONFINED ? options.singleThreaded() : options;
                 for (CompletionQueue queue : List.of(
@@ -263,7 +222,7 @@ class CompletionRulesTest {
                     QueuePair pair = other.domain.createQueuePair(QueuePair.rc(queue));
                     pair.connect(pair.endpoint());
                     for (int capacity : new int[] {0, -1}) {
-                        assertThatIllegalArgumentException().isThrownBy(() -> queue.completions(capacity));
+                        assertIllegalArgument(() -> queue.completions(capacity));
                     }
                     List<Completions> cursors = new ArrayList<>(List.of(queue.completions(3)));
                     if (queue.isExtended()) {
@@ -271,16 +230,14 @@ class CompletionRulesTest {
                     }
                     for (Completions done : cursors) {
                         assertThat(done).hasToString("cursor over " + queue + ", 0 fetched");
-                        assertThatIllegalStateException().isThrownBy(done::id).withMessageContaining("call next()");
+                        assertIllegalState("call next()", done::id);
                         for (int i = 0; i < 5; i++) {
                             pair.postWrite(i, other.left.buffer.slice(0, 8), other.right.buffer.remote());
                         }
                         List<Long> ids = new ArrayList<>();
                         assertThat(done.poll()).isEqualTo(3);
                         assertThat(done).hasToString("cursor over " + queue + ", 3 fetched");
-                        assertThatIllegalStateException()
-                                .isThrownBy(done::status)
-                                .withMessageContaining("call next()");
+                        assertIllegalState("call next()", done::status);
                         while (done.next()) {
                             ids.add(done.id());
                         }
@@ -291,7 +248,7 @@ class CompletionRulesTest {
                         assertThat(ids).containsExactly(0L, 1L, 2L, 3L, 4L);
                         assertThat(done.poll()).isZero();
                         assertThat(done.next()).isFalse();
-                        assertThatIllegalStateException().isThrownBy(done::id).withMessageContaining("call next()");
+                        assertIllegalState("call next()", done::id);
                         pair.postWrite(6, other.left.buffer.slice(0, 8), other.right.buffer.remote());
                         assertThat(done.await(Loopback.DEADLINE)).isEqualTo(1);
                         assertThat(done.next()).isTrue();
@@ -329,15 +286,19 @@ class CompletionRulesTest {
         }
     }
 
+    private static Completions one(Completions done) {
+        assertThat(done.poll()).isOne();
+        assertThat(done.next()).isTrue();
+        return done;
+    }
+
     @Test
     void invalidatedKeysAndHeadersAreReported() {
         QueuePair left = loopback.left.pair;
         Completions done = loopback.right.queue.completions(1);
         loopback.right.pair.postReceive(1, loopback.right.buffer);
         left.postSendInvalidate(2, loopback.left.buffer.slice(0, 12), 0x11223344);
-        assertThat(done.poll()).isOne();
-        assertThat(done.next()).isTrue();
-        assertThat(done.hasInvalidated()).isTrue();
+        assertThat(one(done).hasInvalidated()).isTrue();
         assertThat(done.invalidatedKey()).isEqualTo(0x11223344);
         assertThat(done.hasImmediate()).isFalse();
         assertThat(done.hasRoutingHeader()).isFalse();
@@ -350,9 +311,7 @@ class CompletionRulesTest {
         assertThat(done.toString()).isEqualTo(value.toString());
         loopback.right.pair.postReceive(3, loopback.right.buffer);
         left.postSendImmediate(4, loopback.left.buffer.slice(0, 13), 0xabc);
-        assertThat(done.poll()).isOne();
-        assertThat(done.next()).isTrue();
-        assertThat(done.hasInvalidated()).isFalse();
+        assertThat(one(done).hasInvalidated()).isFalse();
         assertThat(done.hasImmediate()).isTrue();
         assertThat(done.completion().hasInvalidated()).isFalse();
         assertThat(done.completion())
@@ -369,9 +328,7 @@ class CompletionRulesTest {
                 7);
         boolean[] headers = new boolean[2];
         for (int i = 0; i < 2; i++) {
-            assertThat(done.poll()).isOne();
-            assertThat(done.next()).isTrue();
-            headers[(int) done.id() - 5] = done.hasRoutingHeader();
+            headers[(int) one(done).id() - 5] = done.hasRoutingHeader();
             assertThat(done.completion().hasRoutingHeader()).isEqualTo(done.hasRoutingHeader());
             assertThat(done.hasInvalidated()).isFalse();
         }
@@ -389,20 +346,14 @@ class CompletionRulesTest {
                             .completionVector(3)
                             .parentDomain(domain),
                     arena);
-            assertThat(Fenced.noted("ibv_create_cq_ex.wc_flags"))
-                    .isEqualTo(CompletionField.VLAN.bit | CompletionField.IMMEDIATE.bit);
-            assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask"))
-                    .isEqualTo(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS() | rdma_h.IBV_CQ_INIT_ATTR_MASK_PD());
-            assertThat(Fenced.noted("ibv_create_cq_ex.flags"))
-                    .isEqualTo(CompletionQueueOptions.Flag.IGNORE_OVERRUN.bit);
-            assertThat(Fenced.noted("ibv_create_cq_ex.comp_vector")).isEqualTo(3);
-            assertThat(Fenced.noted("ibv_create_cq_ex.parent_domain")).isEqualTo(domain.address());
+            assertThat(noted("ibv_create_cq_ex", "wc_flags", "comp_mask", "flags", "comp_vector", "parent_domain"))
+                    .isEqualTo(
+                            "wc_flags %x comp_mask 3 flags 2 comp_vector 3 parent_domain %x",
+                            CompletionField.VLAN.bit | CompletionField.IMMEDIATE.bit, domain.address());
             context.createCompletionQueue(CompletionQueueOptions.of(4).singleThreaded(), arena);
-            assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask")).isEqualTo(rdma_h.IBV_CQ_INIT_ATTR_MASK_FLAGS());
-            assertThat(Fenced.noted("ibv_create_cq_ex.flags"))
-                    .isEqualTo(CompletionQueueOptions.Flag.SINGLE_THREADED.bit);
+            assertThat(noted("ibv_create_cq_ex", "comp_mask", "flags")).isEqualTo("comp_mask 1 flags 1");
             context.createCompletionQueue(CompletionQueueOptions.of(4).fields(List.of()), arena);
-            assertThat(Fenced.noted("ibv_create_cq_ex.comp_mask")).isZero();
+            assertThat(noted("ibv_create_cq_ex", "comp_mask")).isEqualTo("comp_mask 0");
         }
     }
 
@@ -410,30 +361,26 @@ class CompletionRulesTest {
     void queueOfOtherObjectsIsRefused() {
         try (VerbsArena shared = VerbsArena.ofShared();
                 Loopback other = Loopback.connected()) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> context.createCompletionQueue(
-                            CompletionQueueOptions.of(4).singleThreaded(), shared))
-                    .withMessageContaining("VerbsArena.ofConfined()");
-            assertThat(catchThrowable(() -> context.createCompletionQueue(
-                            CompletionQueueOptions.of(4).ignoreOverrun(), shared)))
-                    .isNull();
+            assertIllegalArgument(
+                    "VerbsArena.ofConfined()",
+                    () -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).singleThreaded(), shared));
+            context.createCompletionQueue(CompletionQueueOptions.of(4).ignoreOverrun(), shared);
             CompletionChannel channel = other.context.createCompletionChannel();
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> context.createCompletionQueue(
-                            CompletionQueueOptions.of(4).channel(channel)))
-                    .withMessageContaining("another context");
+            assertIllegalArgument(
+                    "another context",
+                    () -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).channel(channel)));
             ProtectionDomain parent = other.domain.allocateParentDomain(ParentDomainOptions.defaults());
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> context.createCompletionQueue(
-                            CompletionQueueOptions.of(4).parentDomain(parent)))
-                    .withMessageContaining("another context");
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> context.createCompletionQueue(
-                            CompletionQueueOptions.of(4).parentDomain(loopback.domain)))
-                    .withMessageContaining("is not a parent domain");
+            assertIllegalArgument(
+                    "another context",
+                    () -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).parentDomain(parent)));
+            assertIllegalArgument(
+                    "is not a parent domain",
+                    () -> context.createCompletionQueue(
+                            CompletionQueueOptions.of(4).parentDomain(loopback.domain)));
             assertThat(channel.context()).isSameAs(other.context);
-            channel.close();
-            assertThatIllegalStateException().isThrownBy(channel::context).withMessageContaining("closed");
         }
     }
 
@@ -443,70 +390,57 @@ class CompletionRulesTest {
         for (CompletionQueueOptions options : List.of(
                 CompletionQueueOptions.of(tooMany),
                 CompletionQueueOptions.of(tooMany).fields(List.of()))) {
-            assertThatThrownBy(() -> context.createCompletionQueue(options))
-                    .isInstanceOf(VerbsException.class)
-                    .hasMessageContaining(
-                            CompletionQueueOptions.EXTENDED.of(options) ? "ibv_create_cq_ex" : "ibv_create_cq")
+            assertThrows(
+                            VerbsException.class,
+                            CompletionQueueOptions.EXTENDED.of(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
+                            () -> context.createCompletionQueue(options))
                     .hasMessageContaining("at most 65536 and has 1 completion vectors");
         }
         CompletionQueue queue = context.createCompletionQueue(4);
-        Fenced.fail("ibv_resize_cq", 1, Errno.EINVAL);
-        assertThatThrownBy(() -> queue.resize(9))
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_resize_cq(" + queue + " to 9)")
-                .hasMessageContaining("at most 65536 completions");
-        Fenced.fail("ibv_resize_cq", 1, Errno.ENOMEM);
-        assertThat(catchThrowable(() -> queue.resize(9)).getMessage()).doesNotContain("at most");
+        String start = "ibv_resize_cq(" + queue + " to 9): ";
+        assertRefusedByC(start + "EINVAL", "at most 65536 completions", () -> queue.resize(9));
+        assertRefusedByC(start + "ENOMEM", () -> queue.resize(9)).hasMessageNotContaining("at most");
         queue.resize(9);
         assertThat(queue.capacity()).isEqualTo(16);
         assertThat(queue.context()).isSameAs(context);
         assertThat(queue.channel()).isEmpty();
-        queue.close();
-        for (Supplier<?> call :
-                List.<Supplier<?>>of(queue::capacity, queue::context, queue::channel, queue::isExtended, queue::poll)) {
-            assertThatIllegalStateException().isThrownBy(call::get).withMessageContaining("is closed");
-        }
     }
 
     @Test
     void moderationReachesC() {
         CompletionQueue queue = context.createCompletionQueue(4);
         queue.moderate(0x1234, Duration.ofNanos(0x2345_000)); // 0x2345 << 12 nanoseconds
-        assertThat(Fenced.noted("ibv_modify_cq.attr_mask")).isEqualTo(rdma_h.IBV_CQ_ATTR_MODERATE());
-        assertThat(Fenced.noted("ibv_modify_cq.cq_count")).isEqualTo(0x1234);
-        assertThat(Fenced.noted("ibv_modify_cq.cq_period")).isEqualTo((0x2345_000 + 999) / 1000);
+        assertThat(noted("ibv_modify_cq", "attr_mask", "cq_count", "cq_period"))
+                .isEqualTo("attr_mask 1 cq_count 1234 cq_period %x", (0x2345_000 + 999) / 1000);
         queue.moderate(0xffff, Duration.ofNanos(0xffff_000L * 1000 / 4096));
-        assertThat(Fenced.noted("ibv_modify_cq.cq_count")).isEqualTo(0xffff);
-        assertThatIllegalArgumentException().isThrownBy(() -> queue.moderate(0x10000, SHORT));
-        assertThatIllegalArgumentException().isThrownBy(() -> queue.moderate(1, Duration.ofMillis(66)));
-        Fenced.fail("ibv_modify_cq", 1, Errno.EINVAL);
-        assertThatThrownBy(() -> queue.moderate(5, Duration.ofNanos(7000)))
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_modify_cq(" + queue + ", 5 completions or 7 us)");
+        assertThat(noted("ibv_modify_cq", "cq_count")).isEqualTo("cq_count ffff");
+        assertIllegalArgument(() -> queue.moderate(0x10000, SHORT));
+        assertIllegalArgument(() -> queue.moderate(1, Duration.ofMillis(66)));
+        assertRefusedByC(
+                "ibv_modify_cq(" + queue + ", 5 completions or 7 us): EINVAL",
+                () -> queue.moderate(5, Duration.ofNanos(7000)));
+    }
+
+    private static void assertAsks(long solicitedOnly, ThrowingCallable wait) {
+        assertThatThrownBy(wait).isInstanceOf(VerbsTimeoutException.class);
+        assertThat(Fenced.noted("ibv_req_notify_cq.solicited_only")).isEqualTo(solicitedOnly);
     }
 
     @Test
     void waitsForSolicitedCompletionsAskForThoseOnly() {
-        CompletionQueue queue =
-                context.createCompletionQueue(CompletionQueueOptions.of(4).channel(context.createCompletionChannel()));
+        CompletionQueue queue = withChannel(context);
         Completions done = queue.completions(2);
-        String asked = "ibv_req_notify_cq.solicited_only";
-        assertThatThrownBy(() -> queue.awaitSolicited(SHORT)).isInstanceOf(VerbsTimeoutException.class);
-        assertThat(Fenced.noted(asked)).isOne();
-        assertThatThrownBy(() -> queue.await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
-        assertThat(Fenced.noted(asked)).isZero();
-        assertThatThrownBy(() -> done.awaitSolicited(SHORT)).isInstanceOf(VerbsTimeoutException.class);
-        assertThat(Fenced.noted(asked)).isOne();
-        assertThatThrownBy(() -> done.await(SHORT)).isInstanceOf(VerbsTimeoutException.class);
-        assertThat(Fenced.noted(asked)).isZero();
+        assertAsks(1, () -> queue.awaitSolicited(SHORT));
+        assertAsks(0, () -> queue.await(SHORT));
+        assertAsks(1, () -> done.awaitSolicited(SHORT));
+        assertAsks(0, () -> done.await(SHORT));
         queue.requestNotification(true);
-        assertThat(Fenced.noted(asked)).isOne();
+        assertThat(Fenced.noted("ibv_req_notify_cq.solicited_only")).isOne();
     }
 
     @Test
     void awaitReturnsTheNumberOfCompletions() throws InterruptedException {
-        CompletionQueue queue =
-                context.createCompletionQueue(CompletionQueueOptions.of(16).channel(context.createCompletionChannel()));
+        CompletionQueue queue = withChannel(context);
         QueuePair pair = pair(queue);
         Completions done = queue.completions(4);
         complete(pair, 3);
@@ -515,59 +449,48 @@ class CompletionRulesTest {
         assertThat(done.await(Loopback.DEADLINE)).isEqualTo(2);
     }
 
+    private static AbstractThrowableAssert<?, ?> assertLacks(String function, String verb, ThrowingCallable call) {
+        int before = Fenced.liveObjects();
+        Fenced.fail(function, 1, 1);
+        AbstractThrowableAssert<?, ?> refused = assertThrows(UnsupportedVerbException.class, verb, call);
+        assertThat(Fenced.liveObjects()).isEqualTo(before);
+        return refused;
+    }
+
     @Test
     void driverWithoutAFunctionIsNoticedWhenTheObjectIsMade() {
-        int before = Fenced.liveObjects();
-        try (VerbsArena arena = VerbsArena.ofConfined()) {
-            CompletionQueueOptions options =
-                    CompletionQueueOptions.of(4).fields(CompletionField.FLOW_TAG, CompletionField.VLAN);
-            Fenced.fail("ibv_wc_read_flow_tag", 1, 1);
-            assertThatThrownBy(() -> context.createCompletionQueue(options, arena))
-                    .isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining("ibv_create_cq_ex")
-                    .hasMessageContaining("accepted the fields [FLOW_TAG] but");
-            assertThat(Fenced.liveObjects()).isEqualTo(before);
-            Fenced.fail("ibv_wc_read_flow_tag", 1, 1);
-            context.createCompletionQueue(options.fields(CompletionField.VLAN), arena)
-                    .close();
-            QueuePairOptions pair = QueuePair.rc(loopback.left.queue)
-                    .operations(QueuePairOptions.OfferedOperation.RDMA_READ, QueuePairOptions.OfferedOperation.SEND)
-                    .inlineSize(8);
-            Fenced.fail("ibv_wr_rdma_read", 1, 1);
-            assertThatThrownBy(() -> loopback.domain.createQueuePair(pair, arena))
-                    .isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining("ibv_create_qp_ex")
-                    .hasMessageContaining("accepted the operations [RDMA_READ] and lacks [ibv_wr_rdma_read]");
-            Fenced.fail("ibv_qp_to_qp_ex", 1, 1);
-            assertThatThrownBy(() -> loopback.domain.createQueuePair(pair, arena))
-                    .isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining("ibv_qp_to_qp_ex")
-                    .hasMessageContaining("no extended queue pairs");
-            assertThat(Fenced.liveObjects()).isEqualTo(before);
-            Fenced.fail("ibv_wr_set_inline_data", 1, 1);
-            QueuePair made = loopback.domain.createQueuePair(pair, arena);
-            made.connect(made.endpoint());
-            assertThatThrownBy(() -> made.postSendInline(1, MemorySegment.ofArray(new byte[1])))
-                    .isInstanceOf(UnsupportedVerbException.class)
-                    .hasMessageContaining("ibv_wr_set_inline_data(" + made + ")");
-            made.postSend(2, loopback.left.buffer.slice(0, 8));
-        }
+        CompletionQueueOptions options =
+                CompletionQueueOptions.of(4).fields(CompletionField.FLOW_TAG, CompletionField.VLAN);
+        assertLacks("ibv_wc_read_flow_tag", "ibv_create_cq_ex", () -> context.createCompletionQueue(options))
+                .hasMessageContaining("accepted the fields [FLOW_TAG] but");
+        Fenced.fail("ibv_wc_read_flow_tag", 1, 1);
+        context.createCompletionQueue(options.fields(CompletionField.VLAN));
+        QueuePairOptions pair = QueuePair.rc(loopback.left.queue)
+                .operations(QueuePairOptions.OfferedOperation.RDMA_READ, QueuePairOptions.OfferedOperation.SEND)
+                .inlineSize(8);
+        assertLacks("ibv_wr_rdma_read", "ibv_create_qp_ex", () -> loopback.domain.createQueuePair(pair))
+                .hasMessageContaining("accepted the operations [RDMA_READ] and lacks [ibv_wr_rdma_read]");
+        assertLacks("ibv_qp_to_qp_ex", "no extended queue pairs", () -> loopback.domain.createQueuePair(pair))
+                .hasMessageContaining("ibv_qp_to_qp_ex");
+        Fenced.fail("ibv_wr_set_inline_data", 1, 1);
+        QueuePair made = loopback.domain.createQueuePair(pair);
+        made.connect(made.endpoint());
+        assertThrows(
+                UnsupportedVerbException.class,
+                "ibv_wr_set_inline_data(" + made + ")",
+                () -> made.postSendInline(1, MemorySegment.ofArray(new byte[1])));
+        made.postSend(2, loopback.left.buffer.slice(0, 8));
     }
 
     /** C waits in ibv_destroy_cq until all events that were taken are acknowledged. */
     @Test
     void eventThatIsTakenWhileTheQueueIsDestroyedIsAcknowledged() throws Throwable {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            Context shared = TestDevice.get().open(arena);
-            ProtectionDomain domain = shared.allocateProtectionDomain();
-            CompletionChannel channel = shared.createCompletionChannel();
-            CompletionQueue queue =
-                    shared.createCompletionQueue(CompletionQueueOptions.of(4).channel(channel));
-            MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
-            QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
-            pair.connect(pair.endpoint());
+        try (Loopback shared = shared()) {
+            CompletionQueue queue = withChannel(shared.context);
+            CompletionChannel channel = queue.channel().orElseThrow();
+            QueuePair pair = pair(shared, queue);
             queue.requestNotification(false);
-            pair.postWrite(1, region.slice(0, 8), region.remote());
+            complete(shared, pair, 1);
             pair.close();
             Fenced.stop("ibv_destroy_cq");
             OtherThread<Void> closing = OtherThread.start(queue::close);
@@ -581,13 +504,12 @@ class CompletionRulesTest {
 
     @Test
     void queueThatCRefusesToDestroyServesItsWaitersAgain() throws InterruptedException {
-        CompletionChannel channel = context.createCompletionChannel();
-        CompletionQueue queue =
-                context.createCompletionQueue(CompletionQueueOptions.of(16).channel(channel));
+        CompletionQueue queue = withChannel(context);
+        CompletionChannel channel = queue.channel().orElseThrow();
         QueuePair pair = pair(queue);
         pair.close();
         Fenced.fail("ibv_destroy_cq", 1, Errno.EBUSY);
-        assertThatThrownBy(queue::close).isInstanceOf(VerbsException.class).hasMessageContaining("ibv_destroy_cq");
+        assertThrows(VerbsException.class, "ibv_destroy_cq", queue::close);
         QueuePair next = pair(queue);
         for (int i = 0; i < 3; i++) {
             queue.requestNotification(false);
@@ -601,24 +523,17 @@ class CompletionRulesTest {
 
     @Test
     void channelThatCRefusesToDestroyServesItsQueuesAgain() throws Throwable {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            Context shared = TestDevice.get().open(arena);
-            CompletionChannel channel = shared.createCompletionChannel();
-            Fenced.fail("ibv_destroy_comp_channel", 1, Errno.EBUSY);
-            assertThatThrownBy(channel::close)
-                    .isInstanceOf(VerbsException.class)
-                    .hasMessageContaining("ibv_destroy_comp_channel(" + channel + ")");
+        try (Loopback shared = shared()) {
+            CompletionChannel channel = shared.context.createCompletionChannel();
+            assertRefusedByC("ibv_destroy_comp_channel(" + channel + "): EBUSY", channel::close);
             assertThat(channel.isOpen()).isTrue();
-            ProtectionDomain domain = shared.allocateProtectionDomain();
-            CompletionQueue queue =
-                    shared.createCompletionQueue(CompletionQueueOptions.of(4).channel(channel));
-            QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
-            pair.connect(pair.endpoint());
-            MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+            CompletionQueue queue = shared.context.createCompletionQueue(
+                    CompletionQueueOptions.of(4).channel(channel));
+            QueuePair pair = pair(shared, queue);
             OtherThread<WorkCompletion> waiter = OtherThread.start(() -> queue.await(Loopback.DEADLINE));
             Await.until("the waiter asks", () -> Fenced.calls("ibv_req_notify_cq") > 0);
-            pair.postWrite(1, region.slice(0, 8), region.remote());
-            assertThat(waiter.join().id()).isEqualTo(1);
+            complete(shared, pair, 1);
+            assertThat(waiter.join().id()).isEqualTo(100);
             pair.close();
             queue.close();
             channel.close();
@@ -627,17 +542,10 @@ class CompletionRulesTest {
     }
 
     @Test
-    void failureToReadEventsIsReported() throws Throwable {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            Context shared = TestDevice.get().open(arena);
-            CompletionChannel channel = shared.createCompletionChannel();
-            Fenced.fail("ibv_get_cq_event", 1, Errno.EIO);
-            assertThatThrownBy(channel::poll)
-                    .isInstanceOf(VerbsException.class)
-                    .hasMessageContaining("ibv_get_cq_event(completion channel of ")
-                    .hasMessageContaining("The device was removed");
-            assertThat(channel.poll()).isNull();
-        }
+    void failureToReadEventsIsReported() {
+        CompletionChannel channel = context.createCompletionChannel();
+        assertRefusedByC("ibv_get_cq_event(" + channel + "): EIO", "The device was removed", channel::poll);
+        assertThat(channel.poll()).isNull();
     }
 
     /**
@@ -647,15 +555,10 @@ class CompletionRulesTest {
     @ParameterizedTest
     @CsvSource({"true, true", "true, false", "false, true", "false, false"})
     void failureToTakeEventsEndsWaits(boolean byChannel, boolean ofVirtualThread) throws Throwable {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            Context shared = TestDevice.get().open(arena);
-            ProtectionDomain domain = shared.allocateProtectionDomain();
-            CompletionChannel channel = shared.createCompletionChannel();
-            CompletionQueue queue =
-                    shared.createCompletionQueue(CompletionQueueOptions.of(4).channel(channel));
-            QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
-            pair.connect(pair.endpoint());
-            MemoryRegion region = domain.register(arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE);
+        try (Loopback shared = shared()) {
+            CompletionQueue queue = withChannel(shared.context);
+            CompletionChannel channel = queue.channel().orElseThrow();
+            QueuePair pair = pair(shared, queue);
             queue.requestNotification(false);
             FutureTask<Object> wait = new FutureTask<>(
                     () -> byChannel ? channel.await(Loopback.DEADLINE) : queue.await(Loopback.DEADLINE));
@@ -664,7 +567,7 @@ class CompletionRulesTest {
                     : Thread.ofPlatform().daemon().start(wait);
             Await.until("the waiter waits", () -> Await.isAsleep(waiter));
             Fenced.stop("ibv_get_cq_event");
-            pair.postWrite(1, region.slice(0, 8), region.remote());
+            complete(shared, pair, 1);
             Fenced.awaitStopped("ibv_get_cq_event", 1);
             Fenced.fail("ibv_get_cq_event", 1, Errno.EIO);
             Fenced.goOn("ibv_get_cq_event");
@@ -710,21 +613,6 @@ class CompletionRulesTest {
         channel.close();
         references.add(new WeakReference<>(channel));
         return references;
-    }
-
-    @Test
-    void eventsNameTheirQueues() throws InterruptedException {
-        SharedReceiveQueue shared = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
-        WorkQueue work = loopback.domain.createWorkQueue(WorkQueueOptions.of(loopback.left.queue, 4));
-        Fenced.raise(context, AsyncEvent.Type.SRQ_ERR.code(), shared.address());
-        AsyncEvent event = context.events().await(Loopback.DEADLINE);
-        assertThat(((AsyncEvent.OfSharedReceiveQueue) event).queue()).isSameAs(shared);
-        Fenced.raise(context, AsyncEvent.Type.WQ_FATAL.code(), work.address());
-        event = context.events().await(Loopback.DEADLINE);
-        assertThat(((AsyncEvent.OfWorkQueue) event).queue()).isSameAs(work);
-        Fenced.raise(context, AsyncEvent.Type.CQ_ERR.code(), loopback.left.queue.address());
-        event = context.events().await(Loopback.DEADLINE);
-        assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(loopback.left.queue);
     }
 
     private Throwable lossOf(ThrowingCallable call) {
@@ -814,15 +702,5 @@ class CompletionRulesTest {
         late.connect(late.endpoint());
         lossOf(() -> complete(late, 1));
         complete(other, 1); // of another queue
-    }
-
-    @Test
-    void queueThatOverflowsRaisesAnEvent() throws InterruptedException {
-        CompletionQueue queue = context.createCompletionQueue(1);
-        QueuePair pair = pair(queue);
-        complete(pair, 2);
-        AsyncEvent event = context.events().await(Loopback.DEADLINE);
-        assertThat(event.type()).isEqualTo(AsyncEvent.Type.CQ_ERR);
-        assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(queue);
     }
 }

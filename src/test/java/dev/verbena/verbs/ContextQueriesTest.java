@@ -1,10 +1,12 @@
 package dev.verbena.verbs;
 
-import static dev.verbena.verbs.RefusedByC.assertRefused;
+import static dev.verbena.verbs.Refusals.assertFails;
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertRefused;
+import static dev.verbena.verbs.Refusals.assertRefusedByC;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
@@ -19,7 +21,6 @@ import dev.verbena.internal.raw.ibv_port_attr;
 import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
-import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.access.VerbsAccess;
 import dev.verbena.verbs.address.AddressVector;
@@ -39,7 +40,6 @@ import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -78,11 +78,9 @@ class ContextQueriesTest {
 
     @Test
     void refusedQueryOfADeviceNamesTheFunctionThatWasCalled() {
-        assertRefused("ibv_query_device_ex", Errno.EINVAL, context::attributes)
-                .hasMessageStartingWith("ibv_query_device_ex(fenced0): EINVAL");
+        assertRefusedByC("ibv_query_device_ex(fenced0): EINVAL", context::attributes);
         Fenced.fail("ibv_query_device_ex", 1, Errno.EOPNOTSUPP);
-        assertRefused("ibv_query_device", Errno.EINVAL, context::attributes)
-                .hasMessageStartingWith("ibv_query_device(fenced0): EINVAL");
+        assertRefusedByC("ibv_query_device(fenced0): EINVAL", context::attributes);
     }
 
     @Test
@@ -107,48 +105,6 @@ class ContextQueriesTest {
         Fenced.fail("ibv_get_device_list", 1, Errno.ENOSYS);
         assertThat(Device.list()).isEmpty();
         assertThat(Fenced.calls("ibv_free_device_list")).isEqualTo(3);
-    }
-
-    private static List<Consumer<Context>> questions() {
-        return List.of(
-                Context::attributes,
-                Context::completionVectors,
-                Context::commandDescriptor,
-                Context::rawClock,
-                Context::ports,
-                Context::gids,
-                context -> context.port(1),
-                context -> context.portSpeed(1),
-                context -> context.gid(1, 0),
-                context -> context.gidEntry(1, 0),
-                context -> context.bestGid(1),
-                context -> context.pkey(1, 0),
-                context -> context.pkeyIndex(1, 0xffff),
-                context -> context.resolve(AddressVector.of(1).globalRoute(GlobalRoute.to(Gid.parse("fe80::1"), 0))));
-    }
-
-    @Test
-    void closedContextAnswersNothing() {
-        for (Consumer<Context> question : questions()) {
-            Context asked = TestDevice.get().open(arena);
-            question.accept(asked);
-            asked.close();
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> question.accept(asked))
-                    .withMessageContaining("closed");
-        }
-    }
-
-    @Test
-    void contextOfAThreadAnswersNoOther() throws Throwable {
-        try (VerbsArena confined = VerbsArena.ofConfined()) {
-            Context mine = TestDevice.get().open(confined);
-            OtherThread.run(() -> {
-                for (Consumer<Context> question : questions()) {
-                    assertThatExceptionOfType(WrongThreadException.class).isThrownBy(() -> question.accept(mine));
-                }
-            });
-        }
     }
 
     /** The property and the driver choose the way of calling C: this driver posts by a system call, and so may block. */
@@ -180,11 +136,8 @@ class ContextQueriesTest {
     void rawClockIsReadInNanoseconds() {
         assertThat(context.rawClock()).isEqualTo(5_000_000_007L);
         Fenced.answer("ibv_query_rt_values_ex", scratch.allocate(24, 8)); // no clock in the mask of the answer
-        assertThatExceptionOfType(UnsupportedVerbException.class)
-                .isThrownBy(context::rawClock)
-                .withMessageContaining("no clock that can be read");
-        assertRefused("ibv_query_rt_values_ex", Errno.EINVAL, context::rawClock)
-                .hasMessageStartingWith("ibv_query_rt_values_ex(fenced0): EINVAL");
+        assertThrows(UnsupportedVerbException.class, "no clock that can be read", context::rawClock);
+        assertRefusedByC("ibv_query_rt_values_ex(fenced0): EINVAL", context::rawClock);
     }
 
     // Ports
@@ -214,21 +167,21 @@ class ContextQueriesTest {
     @Test
     void refusedPortNamesItsRange() {
         for (int number : new int[] {0, 2, 255}) {
-            assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(() -> context.port(number))
-                    .withMessageStartingWith("ibv_query_port(fenced0, port " + number + "): EINVAL")
-                    .withMessageContaining("Ports are numbered from 1 to 1");
+            assertFails(
+                    "ibv_query_port(fenced0, port " + number + "): EINVAL",
+                    "Ports are numbered from 1 to 1",
+                    () -> context.port(number));
         }
         assertRefused("ibv_query_port", Errno.EIO, () -> context.port(1))
                 .hasMessageContaining("EIO")
                 .hasMessageNotContaining("numbered");
         for (int number : new int[] {-1, 256, 257}) {
             Fenced.calm();
-            assertThatIllegalArgumentException().isThrownBy(() -> context.port(number));
-            assertThatIllegalArgumentException().isThrownBy(() -> context.gid(number, 0));
-            assertThatIllegalArgumentException().isThrownBy(() -> context.gidEntry(number, 0));
-            assertThatIllegalArgumentException().isThrownBy(() -> context.pkey(number, 0));
-            assertThatIllegalArgumentException().isThrownBy(() -> context.pkeyIndex(number, 0xffff));
+            assertIllegalArgument(() -> context.port(number));
+            assertIllegalArgument(() -> context.gid(number, 0));
+            assertIllegalArgument(() -> context.gidEntry(number, 0));
+            assertIllegalArgument(() -> context.pkey(number, 0));
+            assertIllegalArgument(() -> context.pkeyIndex(number, 0xffff));
             assertThat(Fenced.calls("ibv_query_port")).isZero();
         }
     }
@@ -236,9 +189,7 @@ class ContextQueriesTest {
     @Test
     void speedOfAPortIsInMegabits() {
         assertThat(context.portSpeed(1)).isEqualTo(200_000);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> context.portSpeed(2))
-                .withMessageStartingWith("ibv_query_port_speed(fenced0, port 2): EINVAL");
+        assertFails("ibv_query_port_speed(fenced0, port 2): EINVAL", () -> context.portSpeed(2));
     }
 
     // Tables
@@ -255,9 +206,7 @@ class ContextQueriesTest {
         assertThat(context.gids()).isEqualTo(wanted);
         answerPorts(1); // the tables have grown meanwhile, to one entry more than was asked for
         answerGids(wanted.subList(0, 3));
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(context::gids)
-                .withMessageStartingWith("ibv_query_gid_table(fenced0): EINVAL");
+        assertFails("ibv_query_gid_table(fenced0): EINVAL", context::gids);
         Fenced.fail("ibv_query_gid_table", 1, 1);
         assertThatExceptionOfType(VerbsException.class).isThrownBy(context::gids);
     }
@@ -300,10 +249,8 @@ class ContextQueriesTest {
         }
         answerGids(List.of(other, zero));
         assertThat(context.bestGid(2)).isEqualTo(other);
-        assertThatExceptionOfType(NoSuchElementException.class)
-                .isThrownBy(() -> context.bestGid(1))
-                .withMessageStartingWith("port 1 of fenced0 has no GID")
-                .withMessageContaining("ip addr add");
+        assertThrows(NoSuchElementException.class, "ip addr add", () -> context.bestGid(1))
+                .hasMessageStartingWith("port 1 of fenced0 has no GID");
     }
 
     @Test
@@ -312,47 +259,42 @@ class ContextQueriesTest {
         assertThat(context.gidEntry(1, 0))
                 .contains(new GidEntry(Gid.parse("::ffff:10.9.9.1"), 1, 0, GidEntry.Type.ROCE_V2, ""));
         assertThat(context.gidEntry(1, 1)).as("an empty entry").isEmpty();
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> context.gidEntry(2, 3))
-                .withMessageStartingWith("ibv_query_gid_ex(fenced0, port 2, index 3): EINVAL");
+        assertFails("ibv_query_gid_ex(fenced0, port 2, index 3): EINVAL", () -> context.gidEntry(2, 3));
         assertThat(context.pkey(1, 0)).isEqualTo(0xffff);
         assertThat(context.pkey(1, 1)).isEqualTo(0x1234);
         assertThat(context.pkeyIndex(1, 0xffff)).hasValue(0);
         assertThat(context.pkeyIndex(1, 0x1234)).hasValue(1);
         assertThat(context.pkeyIndex(1, 0x3412)).isEmpty();
         for (int key : new int[] {-1, 0x10000}) {
-            assertThatIllegalArgumentException().isThrownBy(() -> context.pkeyIndex(1, key));
+            assertIllegalArgument(() -> context.pkeyIndex(1, key));
         }
     }
 
     @Test
     void entryOutsideATableNamesItsLength() {
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> context.gid(1, 7))
-                .withMessageStartingWith("ibv_query_gid(fenced0, port 1, index 7): EINVAL")
-                .withMessageContaining("This table has 1 entry, from index 0");
+        assertFails(
+                "ibv_query_gid(fenced0, port 1, index 7): EINVAL",
+                "This table has 1 entry, from index 0",
+                () -> context.gid(1, 7));
         answerPorts(2);
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> context.gid(1, 7))
-                .withMessageContaining("This table has 2 entries, from index 0");
-        assertThatExceptionOfType(VerbsException.class)
-                .isThrownBy(() -> context.pkey(1, 8))
-                .withMessageStartingWith("ibv_query_pkey(fenced0, port 1, index 8): ")
-                .withMessageContaining("This table has 3 entries, from index 0");
+        assertThrows(VerbsException.class, "This table has 2 entries, from index 0", () -> context.gid(1, 7));
+        assertFails(
+                "ibv_query_pkey(fenced0, port 1, index 8): ",
+                "This table has 3 entries, from index 0",
+                () -> context.pkey(1, 8));
     }
 
     @Test
     void destinationIsResolvedToItsEthernetAddress() {
         AddressVector path = AddressVector.of(1).serviceLevel(3);
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> context.resolve(path))
-                .withMessageContaining("no GID to resolve");
+        assertIllegalArgument("no GID to resolve", () -> context.resolve(path));
         AddressVector global = path.globalRoute(GlobalRoute.to(Gid.parse("fe80::1"), 0));
         assertThat(context.resolve(global)).isEqualTo(new EthernetAddress(0x0213_2435_4657L, 0x123));
         assertThat(ibv_ah_attr.sl(Fenced.given("ibv_resolve_eth_l2_from_gid"))).isEqualTo((byte) 3);
-        assertRefused("ibv_resolve_eth_l2_from_gid", Errno.ETIMEDOUT, () -> context.resolve(global))
-                .hasMessageStartingWith("ibv_resolve_eth_l2_from_gid(fenced0, " + global + "): ETIMEDOUT")
-                .hasMessageContaining("on the network of this GID");
+        assertRefusedByC(
+                "ibv_resolve_eth_l2_from_gid(fenced0, " + global + "): ETIMEDOUT",
+                "on the network of this GID",
+                () -> context.resolve(global));
     }
 
     // Contexts of others
@@ -376,9 +318,7 @@ class ContextQueriesTest {
                             .isEqualTo(errno != Errno.EOPNOTSUPP));
             assertThat(openFiles()).isEqualTo(before);
         }
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Context.importDevice(-1, arena))
-                .withMessageContaining("got -1");
+        assertIllegalArgument("got -1", () -> Context.importDevice(-1, arena));
         Context.importDevice(0, arena).close(); // a number like others
     }
 

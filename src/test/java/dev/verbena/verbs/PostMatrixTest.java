@@ -8,9 +8,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.verbena.internal.Errno;
+import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
+import dev.verbena.support.OtherThread;
 import dev.verbena.verbs.SendBatch.FlushLevel;
 import dev.verbena.verbs.SendBatch.FlushPlacement;
 import java.lang.foreign.MemorySegment;
@@ -288,6 +290,10 @@ class PostMatrixTest {
                     "SEND signaled solicited {here}",
                     (p, b) -> b.send(p.id, p.here).solicited()),
             kind(
+                    "send with all flags",
+                    "SEND fence solicited {here}",
+                    (p, b) -> b.send(p.id, p.here).solicited().fence().unsignaled()),
+            kind(
                     "send behind nothing",
                     "SEND signaled {here}",
                     (p, b) -> b.send(p.id).and(p.here)),
@@ -487,6 +493,34 @@ class PostMatrixTest {
             alone.accept(new One(posts, i), posts.pair(kind));
             posts.check(List.of(kind), null, i);
             posts.fill();
+        }
+    }
+
+    static Stream<PostWay> waysOfManyThreads() {
+        return ways().filter(way -> way.arena() == ArenaKind.SHARED);
+    }
+
+    /** Threads but the first share one batch, one after the other: each must give it back. */
+    @ParameterizedTest
+    @MethodSource("waysOfManyThreads")
+    void threadsPostAfterOneAnother(PostWay way) throws Throwable {
+        try (Posts posts = new Posts(way)) {
+            for (Kind kind : kinds(way)) {
+                postAlone(posts, kind, 7);
+                for (int i : new int[] {8, 9}) {
+                    OtherThread.call(() -> {
+                        postAlone(posts, kind, i);
+                        return null;
+                    });
+                }
+            }
+            MemoryWindow window = posts.loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
+            SharedReceiveQueue shared = posts.loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
+            for (int i = 0; i < 3; i++) {
+                OtherThread.run(() -> posts.binder.postBind(1, window, posts.region, Set.of(AccessFlag.REMOTE_READ)));
+                OtherThread.run(() -> shared.postReceive(1, posts.loopback.left.buffer));
+            }
+            OtherThread.run(() -> posts.binder.postUnbind(2, window));
         }
     }
 

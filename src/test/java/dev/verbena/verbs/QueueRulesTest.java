@@ -1,30 +1,30 @@
 package dev.verbena.verbs;
 
-import static dev.verbena.verbs.RefusedByC.assertRefused;
+import static dev.verbena.verbs.GivenToC.noted;
+import static dev.verbena.verbs.Refusals.assertBusy;
+import static dev.verbena.verbs.Refusals.assertFails;
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertRefusedByC;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.verbena.ResourceBusyException;
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
-import dev.verbena.internal.raw.rdma_h;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
-import dev.verbena.verbs.PostedRequest.Piece;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -60,19 +60,18 @@ class QueueRulesTest {
         return queue;
     }
 
+    private String lastReceive() {
+        assertThat(PostedRequest.last().queue()).isZero();
+        return PostedRequest.last().receiveText(loopback);
+    }
+
     @Test
     void receivesOfAWorkQueueHaveTheirFields() {
         WorkQueue queue = readyWorkQueue();
         queue.postReceive(0x1_0000_0005L, here.slice(64, 9), here.slice(128, 10));
-        assertThat(PostedRequest.last().id()).isEqualTo(0x1_0000_0005L);
-        assertThat(PostedRequest.last().queue()).isZero();
-        assertThat(PostedRequest.last().pieces())
-                .containsExactly(
-                        new Piece(here.address() + 64, 9, here.localKey()),
-                        new Piece(here.address() + 128, 10, here.localKey()));
+        assertThat(lastReceive()).isEqualTo("4294967301 left+64:9 left+128:10");
         queue.postReceive(6, here.slice(192, 11));
-        assertThat(PostedRequest.last().id()).isEqualTo(6);
-        assertThat(PostedRequest.last().pieces()).containsExactly(new Piece(here.address() + 192, 11, here.localKey()));
+        assertThat(lastReceive()).isEqualTo("6 left+192:11");
         Fenced.fail("ibv_post_wq_recv", 1, Errno.ENOMEM);
         PostException refused = catchThrowableOfType(PostException.class, () -> queue.postReceive(7, here.slice(0, 8)));
         assertThat(refused.posted()).isZero();
@@ -88,17 +87,13 @@ class QueueRulesTest {
                 .receive(9, here.slice(8, 6))
                 .and(here.slice(16, 7));
         assertThat(batch.post()).isEqualTo(2);
-        List<PostedRequest> posted = PostedRequest.latest(2);
-        assertThat(posted).extracting(PostedRequest::id).containsExactly(8L, 9L);
-        assertThat(posted.getLast().pieces())
-                .containsExactly(
-                        new Piece(here.address() + 8, 6, here.localKey()),
-                        new Piece(here.address() + 16, 7, here.localKey()));
+        assertThat(PostedRequest.latest(2).stream().map(request -> request.receiveText(loopback)))
+                .containsExactly("8 left+0:5", "9 left+8:6 left+16:7");
         queue.modify(WorkQueue.State.ERROR);
-        assertThatIllegalStateException().isThrownBy(batch::post).withMessageContaining("READY only");
+        assertIllegalState("READY only", batch::post);
         queue.close();
-        assertThatIllegalStateException().isThrownBy(batch::clear);
-        assertThatIllegalArgumentException().isThrownBy(() -> readyWorkQueue().receiveBatch(0));
+        assertIllegalState("closed", batch::clear);
+        assertIllegalArgument(() -> readyWorkQueue().receiveBatch(0));
     }
 
     @Test
@@ -106,27 +101,20 @@ class QueueRulesTest {
         WorkQueueOptions options = WorkQueueOptions.of(loopback.left.queue, 4);
         loopback.domain.createWorkQueue(
                 options.flags(WorkQueueOptions.Flag.SCATTER_FCS, WorkQueueOptions.Flag.DELAY_DROP));
-        assertThat(Fenced.noted("ibv_create_wq.create_flags"))
-                .isEqualTo(WorkQueueOptions.Flag.SCATTER_FCS.bit | WorkQueueOptions.Flag.DELAY_DROP.bit);
-        assertThat(Fenced.noted("ibv_create_wq.comp_mask")).isEqualTo(rdma_h.IBV_WQ_INIT_ATTR_FLAGS());
-        assertThat(Fenced.noted("ibv_create_wq.wq_type")).isEqualTo(rdma_h.IBV_WQT_RQ());
+        assertThat(noted("ibv_create_wq", "create_flags", "comp_mask", "wq_type"))
+                .isEqualTo("create_flags 6 comp_mask 1 wq_type 0");
         WorkQueue queue = loopback.domain.createWorkQueue(options);
-        assertThat(Fenced.noted("ibv_create_wq.comp_mask")).isZero();
+        assertThat(noted("ibv_create_wq", "comp_mask")).isEqualTo("comp_mask 0");
         queue.modify(WorkQueue.State.READY);
-        assertThat(Fenced.noted("ibv_modify_wq.attr_mask")).isEqualTo(rdma_h.IBV_WQ_ATTR_STATE());
-        assertThat(Fenced.noted("ibv_modify_wq.wq_state")).isEqualTo(WorkQueue.State.READY.code);
+        assertThat(noted("ibv_modify_wq", "attr_mask", "wq_state")).isEqualTo("attr_mask 1 wq_state 1");
         queue.modify(Set.of(WorkQueueOptions.Flag.SCATTER_FCS), Set.of(WorkQueueOptions.Flag.DELAY_DROP));
-        assertThat(Fenced.noted("ibv_modify_wq.attr_mask")).isEqualTo(rdma_h.IBV_WQ_ATTR_FLAGS());
-        assertThat(Fenced.noted("ibv_modify_wq.flags")).isEqualTo(WorkQueueOptions.Flag.SCATTER_FCS.bit);
-        assertThat(Fenced.noted("ibv_modify_wq.flags_mask"))
-                .isEqualTo(WorkQueueOptions.Flag.SCATTER_FCS.bit | WorkQueueOptions.Flag.DELAY_DROP.bit);
+        assertThat(noted("ibv_modify_wq", "attr_mask", "flags", "flags_mask"))
+                .isEqualTo("attr_mask 4 flags 2 flags_mask 6");
         assertThat(queue.state()).isEqualTo(WorkQueue.State.READY);
-        assertRefused(
-                        "ibv_modify_wq",
-                        Errno.EOPNOTSUPP,
+        assertRefusedByC(
+                        "ibv_modify_wq(" + queue + ", set [SCATTER_FCS], clear []): EOPNOTSUPP",
                         () -> queue.modify(Set.of(WorkQueueOptions.Flag.SCATTER_FCS), Set.of()))
-                .isInstanceOf(UnsupportedVerbException.class)
-                .hasMessageContaining("ibv_modify_wq(" + queue + ", set [SCATTER_FCS], clear [])");
+                .isInstanceOf(UnsupportedVerbException.class);
     }
 
     /** C does not know the regions of an address space: a post keeps them open itself. */
@@ -140,28 +128,24 @@ class QueueRulesTest {
                     WorkQueueOptions.of(context.createCompletionQueue(4), 4).sge(2));
             MemoryRegion one = space.region(arena.allocate(64));
             MemoryRegion other = space.region(arena.allocate(64));
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> queue.postReceive(1, one, other))
-                    .withMessageContaining("READY only");
+            assertIllegalState("READY only", () -> queue.postReceive(1, one, other));
             queue.modify(WorkQueue.State.READY);
             queue.postReceive(1, one, other);
-            OtherThread<Void> closing = OtherThread.start(() -> {
+            OtherThread.run(() -> {
                 one.close();
                 other.close();
             });
-            closing.join();
-            assertThatIllegalStateException().isThrownBy(() -> queue.postReceive(2, one));
+            assertIllegalState("closed", () -> queue.postReceive(2, one));
             ReceiveBatch batch =
                     domain.createSharedReceiveQueue(SharedReceiveQueue.basic()).receiveBatch(2);
             MemoryRegion third = space.region(arena.allocate(64));
             MemoryRegion fourth = space.region(arena.allocate(64));
             batch.receive(1, third).receive(2, fourth).post();
-            OtherThread.start(() -> {
-                        third.close();
-                        fourth.close();
-                    })
-                    .join();
-            assertThatIllegalStateException().isThrownBy(batch::post);
+            OtherThread.run(() -> {
+                third.close();
+                fourth.close();
+            });
+            assertIllegalState("closed", batch::post);
         }
     }
 
@@ -170,9 +154,6 @@ class QueueRulesTest {
         XrcDomain xrcDomain = loopback.context.openXrcDomain();
         CompletionQueue completions = loopback.context.createCompletionQueue(4);
         SharedReceiveQueueOptions options = SharedReceiveQueue.xrc(xrcDomain, completions);
-        assertThat(SharedReceiveQueueOptions.TYPE.of(options)).isEqualTo(SharedReceiveQueue.Type.XRC);
-        assertThat(SharedReceiveQueueOptions.TAGS.of(options)).isZero();
-        assertThat(SharedReceiveQueueOptions.TAG_OPERATIONS.of(options)).isZero();
         assertThat(options).hasToString("type XRC, domain " + xrcDomain + ", queue " + completions);
         SharedReceiveQueueOptions tags = SharedReceiveQueue.tagMatching(completions, 5, 6);
         assertThat(tags)
@@ -181,24 +162,14 @@ class QueueRulesTest {
         SharedReceiveQueue queue = loopback.domain.createSharedReceiveQueue(options.depth(8));
         assertThat(queue.type()).isEqualTo(SharedReceiveQueue.Type.XRC);
         assertThat(queue.domain()).isSameAs(loopback.domain);
-        assertThat(queue.number()).isPositive();
         assertThat(queue.number())
+                .isPositive()
                 .isNotEqualTo(loopback.domain.createSharedReceiveQueue(options).number());
         SharedReceiveQueue basic = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
-        assertThatThrownBy(basic::number)
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_get_srq_num(" + basic + ")");
+        assertFails("ibv_get_srq_num(" + basic + ")", basic::number);
         basic.close(); // the refused call keeps nothing
-        assertThatThrownBy(completions::close).isInstanceOf(ResourceBusyException.class);
-        assertThatThrownBy(xrcDomain::close).isInstanceOf(ResourceBusyException.class);
-        queue.number();
-        ReceiveBatch batch = queue.receiveBatch(1).receive(1, here.slice(0, 8));
-        queue.close();
-        assertThatIllegalStateException().isThrownBy(batch::post).withMessageContaining("closed");
-        for (Runnable call : List.<Runnable>of(
-                queue::number, queue::domain, queue::type, queue::capabilities, queue::query, () -> queue.resize(5))) {
-            assertThatIllegalStateException().isThrownBy(call::run).withMessageContaining("is closed");
-        }
+        assertBusy(completions::close, queue);
+        assertBusy(xrcDomain::close, queue);
     }
 
     @Test
@@ -206,53 +177,43 @@ class QueueRulesTest {
         SharedReceiveQueue queue = loopback.domain.createSharedReceiveQueue(
                 SharedReceiveQueue.basic().depth(8));
         for (int depth : new int[] {0, -1}) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> queue.resize(depth))
-                    .withMessageContaining("not " + depth);
+            assertIllegalArgument("not " + depth, () -> queue.resize(depth));
         }
         queue.resize(1);
         assertThat(queue.capabilities().depth()).isOne();
         queue.resize(33);
         assertThat(queue.capabilities().depth()).isEqualTo(33);
         assertThat(queue).hasToString("BASIC shared receive queue of " + loopback.context.name() + " (33x1, limit 0)");
-        assertRefused("ibv_modify_srq", Errno.EINVAL, () -> queue.resize(4))
-                .hasMessageContaining("ibv_modify_srq(" + queue + ", depth 4)")
-                .hasMessageContaining("The limit must not be more than the depth");
+        assertRefusedByC(
+                "ibv_modify_srq(" + queue + ", depth 4): EINVAL",
+                "The limit must not be more than the depth",
+                () -> queue.resize(4));
         assertThat(queue.capabilities().depth()).isEqualTo(33);
     }
 
     @Test
     void refusedSharedReceiveQueueNamesItsOptions() {
         SharedReceiveQueueOptions tooLarge = SharedReceiveQueue.basic().depth(1 << 15);
-        assertThatThrownBy(() -> loopback.domain.createSharedReceiveQueue(tooLarge))
-                .isInstanceOf(VerbsException.class)
-                .hasMessageMatching(
-                        "(?s)ibv_create_srq\\(" + loopback.context.name()
-                                + ", type BASIC, depth 32768\\): EINVAL.*This device allows at most \\d+ receives a queue, 16 pieces.*");
+        assertFails(
+                        "ibv_create_srq(" + loopback.context.name() + ", type BASIC, depth 32768): EINVAL",
+                        "This device allows at most ",
+                        () -> loopback.domain.createSharedReceiveQueue(tooLarge))
+                .hasMessageContaining(" receives a queue, 16 pieces");
         SharedReceiveQueueOptions tags = SharedReceiveQueue.tagMatching(loopback.left.queue, 1, 1);
-        assertRefused("ibv_create_srq_ex", Errno.EOPNOTSUPP, () -> loopback.domain.createSharedReceiveQueue(tags))
-                .isInstanceOf(UnsupportedVerbException.class)
-                .hasMessageContaining("ibv_create_srq_ex(" + loopback.context.name() + ", " + tags + ")")
-                .hasMessageContaining("no shared receive queue of this kind");
-    }
-
-    @Test
-    void limitRaisesAnEventOfItsQueue() throws InterruptedException {
-        SharedReceiveQueue queue = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
-        QueuePair pair = loopback.domain.createQueuePair(
-                QueuePair.rc(loopback.left.queue).sharedReceiveQueue(queue));
-        pair.connect(pair.endpoint());
-        queue.postReceive(1, here.slice(0, 8));
-        queue.limit(1);
-        pair.postSend(2, here.slice(64, 8));
-        AsyncEvent event = loopback.context.events().await(Loopback.DEADLINE);
-        assertThat(event.type()).isEqualTo(AsyncEvent.Type.SRQ_LIMIT_REACHED);
-        assertThat(((AsyncEvent.OfSharedReceiveQueue) event).queue()).isSameAs(queue);
+        assertRefusedByC(
+                        "ibv_create_srq_ex(" + loopback.context.name() + ", " + tags + "): EOPNOTSUPP",
+                        "no shared receive queue of this kind",
+                        () -> loopback.domain.createSharedReceiveQueue(tags))
+                .isInstanceOf(UnsupportedVerbException.class);
     }
 
     private MemoryRegion bindable() {
         return loopback.domain.register(
                 loopback.arena.allocate(4096, 64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND);
+    }
+
+    private static String bound() {
+        return noted("ibv_bind_mw", "wr_id", "send_flags", "mr", "addr", "length", "mw_access_flags");
     }
 
     @Test
@@ -261,19 +222,14 @@ class QueueRulesTest {
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
         QueuePair pair = loopback.left.pair;
         pair.postBind(0x1_0000_0009L, window, region.slice(128, 256), Set.of(AccessFlag.REMOTE_WRITE));
-        assertThat(Fenced.noted("ibv_bind_mw.wr_id")).isEqualTo(0x1_0000_0009L);
-        assertThat(Fenced.noted("ibv_bind_mw.send_flags")).isEqualTo(SendBatch.SIGNALED);
-        assertThat(Fenced.noted("ibv_bind_mw.mr")).isEqualTo(region.structure());
-        assertThat(Fenced.noted("ibv_bind_mw.addr")).isEqualTo(region.address() + 128);
-        assertThat(Fenced.noted("ibv_bind_mw.length")).isEqualTo(256);
-        assertThat(Fenced.noted("ibv_bind_mw.mw_access_flags")).isEqualTo(AccessFlag.REMOTE_WRITE.bit);
+        assertThat(bound())
+                .isEqualTo(
+                        "wr_id 100000009 send_flags 2 mr %x addr %x length 100 mw_access_flags 2",
+                        region.structure(), region.address() + 128);
         assertThat(window.remote()).isEqualTo(new RemoteMemory(region.address() + 128, window.key(), 256));
-        assertThatThrownBy(region::close).isInstanceOf(VerbsException.class).hasMessageContaining(window.toString());
+        assertThrows(VerbsException.class, window.toString(), region::close);
         pair.postUnbind(10, window);
-        assertThat(Fenced.noted("ibv_bind_mw.wr_id")).isEqualTo(10);
-        assertThat(Fenced.noted("ibv_bind_mw.addr")).isZero();
-        assertThat(Fenced.noted("ibv_bind_mw.length")).isZero();
-        assertThat(Fenced.noted("ibv_bind_mw.mw_access_flags")).isZero();
+        assertThat(bound()).matches("wr_id a send_flags 2 mr \\p{XDigit}+ addr 0 length 0 mw_access_flags 0");
         assertThat(loopback.left.done().id()).isEqualTo(0x1_0000_0009L);
         assertThat(loopback.left.done().id()).isEqualTo(10);
         region.close();
@@ -295,48 +251,27 @@ class QueueRulesTest {
         assertThat(refused.posted()).isZero();
         MemoryWindow foreign =
                 loopback.context.allocateProtectionDomain().allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
-        assertThatIllegalArgumentException().isThrownBy(() -> pair.postBind(1, foreign, region, access));
+        assertIllegalArgument(
+                foreign + " belongs to another protection domain", () -> pair.postBind(1, foreign, region, access));
         MemoryRegion readOnly = domain.register(loopback.arena.allocate(64), AccessFlag.MW_BIND);
-        assertThatIllegalArgumentException().isThrownBy(() -> pair.postBind(1, window, readOnly, access));
+        assertIllegalArgument(() -> pair.postBind(1, window, readOnly, access));
         MemoryRegion unbindable = domain.register(loopback.arena.allocate(64), AccessFlag.LOCAL_WRITE);
-        assertThatIllegalArgumentException().isThrownBy(() -> pair.postBind(1, window, unbindable, Set.of()));
+        assertIllegalArgument(() -> pair.postBind(1, window, unbindable, Set.of()));
         MemoryWindow type2 = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
-        assertThatIllegalArgumentException().isThrownBy(() -> pair.postUnbind(1, type2));
-        try (QueuePair unready = domain.createQueuePair(QueuePair.rc(loopback.left.queue))) {
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> unready.postBind(1, window, region, access))
-                    .withMessageNotContaining("closed");
-            QueuePair datagrams = domain.createQueuePair(QueuePair.ud(loopback.left.queue));
-            datagrams.toReady(1);
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> datagrams.postBind(1, window, region, access))
-                    .withMessageContaining("BIND_MW");
-            datagrams.close();
-        }
+        assertIllegalArgument(() -> pair.postUnbind(1, type2));
+        QueuePair unready = domain.createQueuePair(QueuePair.rc(loopback.left.queue));
+        assertIllegalState(() -> unready.postBind(1, window, region, access)).hasMessageNotContaining("closed");
+        QueuePair datagrams = domain.createQueuePair(QueuePair.ud(loopback.left.queue));
+        datagrams.toReady(1);
+        assertIllegalState("BIND_MW", () -> datagrams.postBind(1, window, region, access));
         pair.fail();
         assertThat(loopback.left.next().operation()).isEqualTo(Operation.SEND);
         assertThat(loopback.left.next().operation()).isEqualTo(Operation.RDMA_READ);
         region.close(); // no refused post keeps it
         window.close();
         pair.close();
-        assertThatIllegalStateException().isThrownBy(() -> pair.postUnbind(1, type2));
         MemoryWindow other = domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
-        assertThatIllegalStateException()
-                .isThrownBy(() -> pair.postUnbind(1, other))
-                .withMessageContaining("closed");
-    }
-
-    @Test
-    void bindingsOfManyThreadsComeOneByOne() throws Throwable {
-        try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
-            MemoryRegion region = shared.domain.register(
-                    shared.arena.allocate(64), AccessFlag.LOCAL_WRITE, AccessFlag.REMOTE_WRITE, AccessFlag.MW_BIND);
-            MemoryWindow window = shared.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_1);
-            for (int i = 0; i < 3; i++) {
-                OtherThread.run(() -> shared.left.pair.postBind(1, window, region, Set.of(AccessFlag.REMOTE_WRITE)));
-            }
-            OtherThread.run(() -> shared.left.pair.postUnbind(2, window));
-        }
+        assertIllegalState("closed", () -> pair.postUnbind(1, other));
     }
 
     private static QueuePair apart(Loopback loopback, CompletionQueue sends, CompletionQueue receives) {
@@ -411,10 +346,11 @@ class QueueRulesTest {
         QueuePair pair = loopback.left.pair;
         pair.postReceive(1, here.slice(0, 8));
         pair.postReceive(2, here.slice(0, 8));
-        assertThatThrownBy(() -> pair.drain(thief(loopback.left.queue, () -> {}), Duration.ofMillis(1)))
-                .isInstanceOf(VerbsTimeoutException.class)
-                .hasMessageContaining("drain(" + pair)
-                .hasMessageContaining("another thread poll the completion queues");
+        assertThrows(
+                        VerbsTimeoutException.class,
+                        "another thread poll the completion queues",
+                        () -> pair.drain(thief(loopback.left.queue, () -> {}), Duration.ofMillis(1)))
+                .hasMessageContaining("drain(" + pair);
     }
 
     @Test
@@ -482,11 +418,5 @@ class QueueRulesTest {
         Fenced.nextNumber(0x346000);
         QueuePair other = loopback.domain.createQueuePair(QueuePair.rc(queue));
         assertThat(other.states.ownsFailures()).isTrue();
-    }
-
-    @Test
-    void standardFieldsAreThoseOfAPlainQueue() {
-        assertThat(CompletionField.standard())
-                .containsExactlyElementsOf(EnumSet.range(CompletionField.BYTE_LENGTH, CompletionField.PATH_BITS));
     }
 }

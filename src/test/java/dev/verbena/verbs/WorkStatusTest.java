@@ -26,12 +26,19 @@ class WorkStatusTest {
     @ParameterizedTest
     @EnumSource
     void meaningIsPresentWithoutFullStop(WorkStatus status) {
-        assertThat(status.meaning()).isNotBlank().doesNotEndWith(".");
+        assertThat(status.meaning()).isNotBlank().doesNotEndWith(".").isNotEqualTo(status.hint());
+        assertThat(status.hint().isEmpty()
+                        || status.hint().length() > status.meaning().length() / 2)
+                .as(status.hint())
+                .isTrue();
         assertThat(status.hint()).doesNotEndWith(".");
     }
 
     @Test
     void hintIsPresentForCommonStatuses() {
+        assertThat(WorkStatus.LOCAL_ACCESS_ERROR.hint()).isEqualTo("the local memory needs LOCAL_WRITE");
+        assertThat(WorkStatus.MW_BIND_ERROR.meaning()).isEqualTo("a memory window could not be bound");
+        assertThat(WorkStatus.REMOTE_INVALID_REQUEST_ERROR.meaning()).isEqualTo("the peer found the request invalid");
         assertThat(List.of(
                         WorkStatus.LOCAL_LENGTH_ERROR,
                         WorkStatus.LOCAL_QP_OPERATION_ERROR,

@@ -7,38 +7,15 @@ import dev.verbena.VerbsArena;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The bytes that a batch hands to C: its flags, and what is left of a request that could not be added. */
+/** The flags of requests at the peer, and what is left of a request that could not be added. */
 @FencedTest
 @Timeout(120)
 class SendBatchFlagsTest {
-    private static int flags(SendBatch batch) {
-        return batch.memory.get(ValueLayout.JAVA_INT, SendBatch.FLAGS);
-    }
-
-    @Test
-    void eachFlagHasItsOwnMethod() {
-        try (Loopback loopback = Loopback.connected()) {
-            SendBatch batch = loopback.left.pair.sendBatch(1);
-            LocalMemory local = loopback.left.buffer.slice(0, 8);
-            assertThat(flags(batch.send(1, local))).isEqualTo(SendBatch.SIGNALED);
-            assertThat(flags(batch.clear().send(1, local).fence())).isEqualTo(SendBatch.SIGNALED | SendBatch.FENCE);
-            assertThat(flags(batch.clear().send(1, local).solicited()))
-                    .isEqualTo(SendBatch.SIGNALED | SendBatch.SOLICITED);
-            assertThat(flags(batch.clear().send(1, local).unsignaled())).isZero();
-            assertThat(flags(batch.clear().sendInline(1, MemorySegment.ofArray(new byte[4]))))
-                    .isEqualTo(SendBatch.SIGNALED | SendBatch.INLINE);
-            assertThat(flags(batch.clear().send(1, local).solicited().fence().unsignaled()))
-                    .isEqualTo(SendBatch.SOLICITED | SendBatch.FENCE);
-        }
-    }
-
     /** A fence concerns this side only. */
     @Test
     void fenceWakesNoPeerThatWaitsForSolicitedMessages() throws InterruptedException {

@@ -14,6 +14,7 @@ import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.Specimens;
 import dev.verbena.support.Specimens.Recipe;
+import java.lang.foreign.ValueLayout;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
@@ -90,15 +91,22 @@ class WrongThreadTest {
                 return; // this device does not have what it takes
             }
             String before = specimen.object().toString();
+            byte[] requests = requests(specimen.object());
             Throwable thrown =
                     catchThrowable(() -> OtherThread.call(() -> Api.call(method, specimen.object(), arguments.get())));
             assertThat(thrown).isInstanceOfAny(WrongThreadException.class, IllegalStateException.class);
             assertThat(specimen.object()).hasToString(before);
+            assertThat(requests(specimen.object())).isEqualTo(requests);
             all.add(thrown);
         }
-        if (UseAfterCloseTest.isOnEveryDevice(type, method)) {
+        if (UseAfterCloseTest.isOnEveryDevice(type, method) || type == SendBatch.class) {
             assertThat(all).as("not all for another reason").hasAtLeastOneElementOfType(WrongThreadException.class);
         }
+    }
+
+    /** Returns the memory of a batch: a second thread must not find half of a request. */
+    private static byte[] requests(Object object) {
+        return object instanceof WorkBatch<?> batch ? batch.memory.toArray(ValueLayout.JAVA_BYTE) : new byte[0];
     }
 
     private static Method close() {

@@ -1,8 +1,9 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
@@ -73,9 +74,7 @@ class BufferPoolTest {
         }
         assertThat(taken).hasSize(COUNT);
         assertThat(pool.available()).isZero();
-        assertThatThrownBy(pool::take)
-                .isInstanceOf(NoSuchElementException.class)
-                .hasMessageContaining("all 8 buffers");
+        assertThrows(NoSuchElementException.class, "all 8 buffers", pool::take);
         pool.buffer(3).close();
         assertThat(pool.take().index()).isEqualTo(3);
     }
@@ -124,16 +123,16 @@ class BufferPoolTest {
     @Test
     void closedRegionEndsThePool() {
         pool.region().close();
-        assertThatThrownBy(pool::take).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+        assertIllegalState("closed", pool::take);
     }
 
     @Test
     void poolRefusesInvalidSizes() {
         for (long[] bad : new long[][] {{0, 1}, {-1, 1}, {1, 0}, {2, Long.MAX_VALUE / 2}}) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> BufferPool.of(loopback.domain, (int) bad[0], bad[1]))
-                    .withMessageContaining("a pool needs at least one buffer")
-                    .withMessageContaining("got " + bad[0] + " buffers of " + bad[1] + " bytes");
+            assertIllegalArgument(
+                            "a pool needs at least one buffer",
+                            () -> BufferPool.of(loopback.domain, (int) bad[0], bad[1]))
+                    .hasMessageContaining("got " + bad[0] + " buffers of " + bad[1] + " bytes");
         }
     }
 

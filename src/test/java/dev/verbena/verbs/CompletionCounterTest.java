@@ -1,8 +1,10 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.Refusals.assertBusy;
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -17,6 +19,8 @@ import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.TestDevice;
+import dev.verbena.verbs.CompletionCounter.CountedOperation;
+import dev.verbena.verbs.CompletionCounter.Unit;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
@@ -46,8 +50,7 @@ class CompletionCounterTest {
         assertThat(Fenced.liveObjects()).isEqualTo(before);
     }
 
-    private CompletionCounter counter(
-            CompletionCounter.Unit unit, QueuePair pair, CompletionCounter.CountedOperation... operations) {
+    private CompletionCounter counter(Unit unit, QueuePair pair, CountedOperation... operations) {
         CompletionCounter counter = loopback.context.createCompletionCounter(unit);
         counter.attach(pair, operations);
         return counter;
@@ -62,18 +65,12 @@ class CompletionCounterTest {
     void counterCountsEachOperationOfItsOwn() throws InterruptedException {
         QueuePair left = loopback.left.pair;
         QueuePair right = loopback.right.pair;
-        CompletionCounter sends =
-                counter(CompletionCounter.Unit.WORK_REQUESTS, left, CompletionCounter.CountedOperation.SEND);
-        CompletionCounter reads =
-                counter(CompletionCounter.Unit.BYTES, left, CompletionCounter.CountedOperation.RDMA_READ);
-        CompletionCounter writes =
-                counter(CompletionCounter.Unit.BYTES, left, CompletionCounter.CountedOperation.RDMA_WRITE);
-        CompletionCounter received =
-                counter(CompletionCounter.Unit.BYTES, right, CompletionCounter.CountedOperation.RECEIVE);
-        CompletionCounter wasRead =
-                counter(CompletionCounter.Unit.BYTES, right, CompletionCounter.CountedOperation.REMOTE_RDMA_READ);
-        CompletionCounter written = counter(
-                CompletionCounter.Unit.WORK_REQUESTS, right, CompletionCounter.CountedOperation.REMOTE_RDMA_WRITE);
+        CompletionCounter sends = counter(Unit.WORK_REQUESTS, left, CountedOperation.SEND);
+        CompletionCounter reads = counter(Unit.BYTES, left, CountedOperation.RDMA_READ);
+        CompletionCounter writes = counter(Unit.BYTES, left, CountedOperation.RDMA_WRITE);
+        CompletionCounter received = counter(Unit.BYTES, right, CountedOperation.RECEIVE);
+        CompletionCounter wasRead = counter(Unit.BYTES, right, CountedOperation.REMOTE_RDMA_READ);
+        CompletionCounter written = counter(Unit.WORK_REQUESTS, right, CountedOperation.REMOTE_RDMA_WRITE);
         connect();
         right.postReceive(1, loopback.right.buffer);
         left.postSend(1, loopback.left.buffer.slice(0, 8));
@@ -100,12 +97,9 @@ class CompletionCounterTest {
 
     @Test
     void counterAddsUpTheOperationsOfAllItsQueuePairs() throws InterruptedException {
-        CompletionCounter both = counter(
-                CompletionCounter.Unit.WORK_REQUESTS,
-                loopback.left.pair,
-                CompletionCounter.CountedOperation.SEND,
-                CompletionCounter.CountedOperation.RDMA_WRITE);
-        both.attach(loopback.right.pair, List.of(CompletionCounter.CountedOperation.RDMA_WRITE));
+        CompletionCounter both =
+                counter(Unit.WORK_REQUESTS, loopback.left.pair, CountedOperation.SEND, CountedOperation.RDMA_WRITE);
+        both.attach(loopback.right.pair, List.of(CountedOperation.RDMA_WRITE));
         connect();
         loopback.left.pair.postWrite(1, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote());
         loopback.right.pair.postWrite(2, loopback.right.buffer.slice(0, 8), loopback.left.buffer.remote());
@@ -116,10 +110,7 @@ class CompletionCounterTest {
 
     @Test
     void counterCountsFailuresByThemselves() throws InterruptedException {
-        CompletionCounter writes = counter(
-                CompletionCounter.Unit.WORK_REQUESTS,
-                loopback.left.pair,
-                CompletionCounter.CountedOperation.RDMA_WRITE);
+        CompletionCounter writes = counter(Unit.WORK_REQUESTS, loopback.left.pair, CountedOperation.RDMA_WRITE);
         connect();
         loopback.left.pair.postWrite(
                 1, loopback.left.buffer.slice(0, 8), new RemoteMemory(loopback.right.buffer.address(), 0x666, 8));
@@ -130,14 +121,14 @@ class CompletionCounterTest {
 
     @Test
     void valuesAreSetAddedToAndUnsigned() {
-        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES);
+        CompletionCounter counter = loopback.context.createCompletionCounter(Unit.BYTES);
         counter.set(-3L);
         counter.add(1);
         counter.setErrors(1L << 40);
         counter.addErrors(5);
         assertThat(Long.toUnsignedString(counter.value())).isEqualTo("18446744073709551614");
         assertThat(counter.errors()).isEqualTo((1L << 40) + 5);
-        assertThat(counter.unit()).isEqualTo(CompletionCounter.Unit.BYTES);
+        assertThat(counter.unit()).isEqualTo(Unit.BYTES);
         assertThat(counter.toString()).isEqualTo("completion counter of fenced0 (BYTES)");
     }
 
@@ -146,32 +137,27 @@ class CompletionCounterTest {
         CompletionCounter.Limits limits = loopback.context.completionCounterLimits();
         assertThat(limits.maxValue()).isEqualTo(-2L);
         assertThat(limits.maxCounters()).isEqualTo(1000);
-        assertThat(limits.operations()).containsExactlyInAnyOrder(CompletionCounter.CountedOperation.values());
+        assertThat(limits.operations()).containsExactlyInAnyOrder(CountedOperation.values());
     }
 
     @Test
     void attachRefusesWhatCanNotBeCounted() {
-        CompletionCounter counter = counter(
-                CompletionCounter.Unit.BYTES,
-                loopback.left.pair,
-                CompletionCounter.CountedOperation.SEND,
-                CompletionCounter.CountedOperation.RECEIVE);
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> counter.attach(loopback.left.pair))
-                .withMessageContaining("at least one operation");
-        assertThatThrownBy(() -> counter.attach(loopback.left.pair, CompletionCounter.CountedOperation.RECEIVE))
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_qp_attach_comp_cntr(" + loopback.left.pair)
+        CompletionCounter counter =
+                counter(Unit.BYTES, loopback.left.pair, CountedOperation.SEND, CountedOperation.RECEIVE);
+        assertIllegalArgument("at least one operation", () -> counter.attach(loopback.left.pair));
+        assertThrows(
+                        VerbsException.class,
+                        "ibv_qp_attach_comp_cntr(" + loopback.left.pair,
+                        () -> counter.attach(loopback.left.pair, CountedOperation.RECEIVE))
                 .hasMessageContaining("EBUSY")
                 .hasMessageContaining("has a counter for one of these operations");
         connect();
-        assertThatThrownBy(() -> counter.attach(loopback.right.pair, CompletionCounter.CountedOperation.SEND))
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("before it connects");
+        assertThrows(
+                VerbsException.class,
+                "before it connects",
+                () -> counter.attach(loopback.right.pair, CountedOperation.SEND));
         try (Loopback other = Loopback.unconnected(VerbsArena.ofShared(), options -> options)) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> counter.attach(other.left.pair, CompletionCounter.CountedOperation.SEND))
-                    .withMessageContaining("another context");
+            assertIllegalArgument("another context", () -> counter.attach(other.left.pair, CountedOperation.SEND));
         }
         loopback.left.pair.close();
         counter.close(); // the refused attachments left no dependents
@@ -179,13 +165,10 @@ class CompletionCounterTest {
 
     @Test
     void refusedAttachmentKeepsAnEarlierOne() {
-        CompletionCounter counter =
-                counter(CompletionCounter.Unit.BYTES, loopback.left.pair, CompletionCounter.CountedOperation.SEND);
-        assertThatThrownBy(() -> counter.attach(loopback.left.pair, CompletionCounter.CountedOperation.SEND))
+        CompletionCounter counter = counter(Unit.BYTES, loopback.left.pair, CountedOperation.SEND);
+        assertThatThrownBy(() -> counter.attach(loopback.left.pair, CountedOperation.SEND))
                 .isInstanceOf(VerbsException.class);
-        assertThatThrownBy(counter::close)
-                .isInstanceOf(ResourceBusyException.class)
-                .hasMessageContaining(loopback.left.pair.toString());
+        assertBusy(counter::close, loopback.left.pair);
         loopback.left.pair.close();
         counter.close();
     }
@@ -197,13 +180,13 @@ class CompletionCounterTest {
         Context context = TestDevice.get().open(arena);
         QueuePair pair =
                 context.allocateProtectionDomain().createQueuePair(QueuePair.rc(context.createCompletionQueue(4)));
-        CompletionCounter counter = context.createCompletionCounter(CompletionCounter.Unit.BYTES);
-        counter.attach(pair, CompletionCounter.CountedOperation.SEND);
-        counter.attach(pair, CompletionCounter.CountedOperation.RECEIVE);
+        CompletionCounter counter = context.createCompletionCounter(Unit.BYTES);
+        counter.attach(pair, CountedOperation.SEND);
+        counter.attach(pair, CountedOperation.RECEIVE);
         ResourceBusyException busy = catchThrowableOfType(ResourceBusyException.class, counter::close);
         assertThat(busy.dependents()).containsExactly(pair);
         arena.close();
-        assertThatIllegalStateException().isThrownBy(counter::value);
+        assertIllegalState(counter::value);
     }
 
     @ParameterizedTest
@@ -211,12 +194,10 @@ class CompletionCounterTest {
     void arenaWithACounterStaysOpenForAQueuePairOfAnotherArena(ArenaKind kind) {
         try (VerbsArena others = kind.make()) {
             VerbsArena arena = kind.make();
-            CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES, arena);
+            CompletionCounter counter = loopback.context.createCompletionCounter(Unit.BYTES, arena);
             QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(loopback.left.queue), others);
-            counter.attach(pair, CompletionCounter.CountedOperation.SEND);
-            assertThatThrownBy(arena::close)
-                    .isInstanceOf(ResourceBusyException.class)
-                    .hasMessageContaining(pair.toString());
+            counter.attach(pair, CountedOperation.SEND);
+            assertBusy(arena::close, pair);
             assertThat(counter.isOpen()).isTrue();
             pair.close();
             arena.close();
@@ -227,7 +208,7 @@ class CompletionCounterTest {
     @ParameterizedTest
     @EnumSource
     void closingBesideAttachingWaitsOrRefuses(Outcome outcome) throws InterruptedException {
-        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES);
+        CompletionCounter counter = loopback.context.createCompletionCounter(Unit.BYTES);
         QueuePair pair = loopback.left.pair;
         if (outcome == Outcome.REFUSED) {
             Fenced.fail("ibv_qp_attach_comp_cntr", 1, Errno.EINVAL);
@@ -235,8 +216,7 @@ class CompletionCounterTest {
         Fenced.stop("ibv_qp_attach_comp_cntr");
         AtomicReference<Throwable> failure = new AtomicReference<>();
         Thread attaching = Thread.ofPlatform()
-                .start(() -> failure.set(
-                        catchThrowable(() -> counter.attach(pair, CompletionCounter.CountedOperation.SEND))));
+                .start(() -> failure.set(catchThrowable(() -> counter.attach(pair, CountedOperation.SEND))));
         Fenced.awaitStopped("ibv_qp_attach_comp_cntr", 1);
         assertThatThrownBy(counter::close).isInstanceOf(ResourceBusyException.class);
         Thread closing = Thread.ofPlatform().start(pair::close);
@@ -255,7 +235,7 @@ class CompletionCounterTest {
 
     @Test
     void refusalsNameTheirFunction() {
-        CompletionCounter counter = loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES);
+        CompletionCounter counter = loopback.context.createCompletionCounter(Unit.BYTES);
         Map<String, Consumer<CompletionCounter>> calls = Map.of(
                 "ibv_read_comp_cntr", CompletionCounter::value,
                 "ibv_read_err_comp_cntr", CompletionCounter::errors,
@@ -265,9 +245,8 @@ class CompletionCounterTest {
                 "ibv_inc_err_comp_cntr", it -> it.addErrors(7),
                 "ibv_destroy_comp_cntr", CompletionCounter::close,
                 "ibv_query_comp_cntr_caps", it -> loopback.context.completionCounterLimits(),
-                "ibv_create_comp_cntr", it -> loopback.context.createCompletionCounter(CompletionCounter.Unit.BYTES),
-                "ibv_qp_attach_comp_cntr",
-                        it -> it.attach(loopback.left.pair, CompletionCounter.CountedOperation.SEND));
+                "ibv_create_comp_cntr", it -> loopback.context.createCompletionCounter(Unit.BYTES),
+                "ibv_qp_attach_comp_cntr", it -> it.attach(loopback.left.pair, CountedOperation.SEND));
         calls.forEach((function, call) -> {
             Fenced.fail(function, 1, Errno.EOPNOTSUPP);
             assertThatThrownBy(() -> call.accept(counter))

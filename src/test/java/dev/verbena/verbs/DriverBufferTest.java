@@ -2,11 +2,14 @@ package dev.verbena.verbs;
 
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
 import static dev.verbena.verbs.AccessFlag.REMOTE_READ;
+import static dev.verbena.verbs.Refusals.assertBusy;
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertOutOfBounds;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -103,9 +106,9 @@ class DriverBufferTest {
                     TestDevice.get().open(arena).allocateProtectionDomain().allocateBuffer(64);
             segment = buffer.segment();
             segment.set(JAVA_BYTE, 63, (byte) 1);
-            assertThatThrownBy(() -> segment.get(JAVA_BYTE, 64)).isInstanceOf(IndexOutOfBoundsException.class);
+            assertOutOfBounds(() -> segment.get(JAVA_BYTE, 64));
         }
-        assertThatIllegalStateException().isThrownBy(() -> segment.get(JAVA_BYTE, 0));
+        assertIllegalState(() -> segment.get(JAVA_BYTE, 0));
     }
 
     /** A confined arena whose thread has ended can be closed by another one, and no thread can access the memory. */
@@ -128,15 +131,11 @@ class DriverBufferTest {
     }
 
     @Test
-    void bufferOfAConfinedArenaIsItsThreads() throws Throwable {
+    void bufferOfAConfinedArenaIsRegisteredByItsThread() throws Throwable {
         try (VerbsArena arena = VerbsArena.ofConfined()) {
-            DriverBuffer buffer = domain.allocateBuffer(64, arena);
-            OtherThread.run(() -> {
-                assertThatThrownBy(buffer::segment).isInstanceOf(WrongThreadException.class);
-                assertThatThrownBy(() -> domain.register(RegionOptions.of(buffer, 0, 64)))
-                        .isInstanceOf(WrongThreadException.class);
-                assertThatThrownBy(buffer::close).isInstanceOf(WrongThreadException.class);
-            });
+            RegionOptions options = RegionOptions.of(domain.allocateBuffer(64, arena), 0, 64);
+            OtherThread.run(
+                    () -> assertThatThrownBy(() -> domain.register(options)).isInstanceOf(WrongThreadException.class));
         }
     }
 
@@ -144,35 +143,30 @@ class DriverBufferTest {
     void bufferRefusesWhatItCanNotRegister() {
         DriverBuffer buffer = domain.allocateBuffer(64);
         ProtectionDomain other = loopback.context.allocateProtectionDomain();
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> other.register(
-                        RegionOptions.of(buffer, 0, 64).hints(loopback.context.allocateDmaHandle(DmaHints.none()))))
-                .withMessageContaining("only be registered in the domain that allocated it");
-        assertThatIllegalArgumentException().isThrownBy(() -> other.register(RegionOptions.of(buffer, 0, 64)));
-        assertThatThrownBy(() -> domain.register(RegionOptions.of(buffer, 1, 64)))
-                .isInstanceOf(IndexOutOfBoundsException.class);
-        assertThatThrownBy(() -> domain.register(RegionOptions.of(buffer, -1, 4)))
-                .isInstanceOf(IndexOutOfBoundsException.class);
-        assertThatThrownBy(() -> RegionOptions.of(buffer, 60, 5)).isInstanceOf(IndexOutOfBoundsException.class);
-        assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.of(buffer, 0, 0));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.register(RegionOptions.of(buffer, 0, 8).access(AccessFlag.REMOTE_WRITE)))
-                .withMessageContaining("LOCAL_WRITE");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.register(buffer.segment(), LOCAL_WRITE))
-                .withMessageContaining("can be closed");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.allocateBuffer(0))
-                .withMessageContaining("at least 1");
+        assertIllegalArgument(
+                "only be registered in the domain that allocated it",
+                () -> other.register(
+                        RegionOptions.of(buffer, 0, 64).hints(loopback.context.allocateDmaHandle(DmaHints.none()))));
+        assertIllegalArgument(() -> other.register(RegionOptions.of(buffer, 0, 64)));
+        assertOutOfBounds(() -> domain.register(RegionOptions.of(buffer, 1, 64)));
+        assertOutOfBounds(() -> domain.register(RegionOptions.of(buffer, -1, 4)));
+        assertOutOfBounds(() -> RegionOptions.of(buffer, 60, 5));
+        assertIllegalArgument(() -> RegionOptions.of(buffer, 0, 0));
+        assertIllegalArgument(
+                "LOCAL_WRITE",
+                () -> domain.register(RegionOptions.of(buffer, 0, 8).access(AccessFlag.REMOTE_WRITE)));
+        assertIllegalArgument("can be closed", () -> domain.register(buffer.segment(), LOCAL_WRITE));
+        assertIllegalArgument("at least 1", () -> domain.allocateBuffer(0));
         Fenced.fail("ibv_reg_buf_mr", 1, Errno.ENOMEM);
-        assertThatThrownBy(() -> domain.register(RegionOptions.of(buffer, 0, 64)))
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_reg_buf_mr(64 bytes of memory by the driver")
+        assertThrows(
+                        VerbsException.class,
+                        "ibv_reg_buf_mr(64 bytes of memory by the driver",
+                        () -> domain.register(RegionOptions.of(buffer, 0, 64)))
                 .hasMessageContaining("ulimit");
         Fenced.fail("ibv_alloc_buf", 1, Errno.EOPNOTSUPP);
         assertThatThrownBy(() -> domain.allocateBuffer(64)).isInstanceOf(UnsupportedVerbException.class);
         buffer.close();
-        assertThatIllegalStateException().isThrownBy(() -> domain.register(RegionOptions.of(buffer, 0, 64)));
+        assertIllegalState(() -> domain.register(RegionOptions.of(buffer, 0, 64)));
     }
 
     /** A changed region depends on its buffer as the old one did: the buffer would be freed below the adapter. */
@@ -181,9 +175,7 @@ class DriverBufferTest {
         DriverBuffer buffer = domain.allocateBuffer(64);
         MemoryRegion changed = domain.register(RegionOptions.of(buffer, 0, 64).access(LOCAL_WRITE))
                 .reregister(RegionChange.of(LOCAL_WRITE, REMOTE_READ));
-        assertThatThrownBy(buffer::close)
-                .isInstanceOf(ResourceBusyException.class)
-                .hasMessageContaining(changed.toString());
+        assertBusy(buffer::close, changed);
         changed.close();
         buffer.close();
     }
@@ -208,10 +200,11 @@ class DriverBufferTest {
 
     @Test
     void plainBufferIsNotExported() {
-        assertThatThrownBy(() -> domain.allocateBuffer(64).exportDmaBuf())
-                .isInstanceOf(VerbsException.class)
+        assertThrows(
+                        VerbsException.class,
+                        "ibv_export_buf_dmabuf_fd",
+                        () -> domain.allocateBuffer(64).exportDmaBuf())
                 .isNotInstanceOf(UnsupportedVerbException.class)
-                .hasMessageContaining("ibv_export_buf_dmabuf_fd")
                 .hasMessageContaining("ENODATA")
                 .hasMessageContaining("plain memory");
     }
@@ -220,9 +213,10 @@ class DriverBufferTest {
     void addressOfADmaBufferCanNotBeChosen() {
         ProtectionDomain open = unprotected(domain);
         DriverBuffer buffer = open.allocateBuffer(64);
-        assertThatThrownBy(() -> open.register(RegionOptions.of(buffer, 0, 64).address(0)))
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("ibv_reg_mr_ex(")
+        assertThrows(
+                        VerbsException.class,
+                        "ibv_reg_mr_ex(",
+                        () -> open.register(RegionOptions.of(buffer, 0, 64).address(0)))
                 .hasMessageContaining("keeps its own address");
         DriverBuffer plain = domain.allocateBuffer(64);
         MemoryRegion region = domain.register(RegionOptions.of(plain, 8, 16).address(8));
@@ -250,7 +244,7 @@ class DriverBufferTest {
         assertThatThrownBy(hints::close).isInstanceOf(ResourceBusyException.class);
         region.close();
         hints.close();
-        assertThatIllegalStateException().isThrownBy(() -> domain.register(options));
+        assertIllegalState(() -> domain.register(options));
     }
 
     @Test
@@ -261,33 +255,25 @@ class DriverBufferTest {
         assertThat(domain.register(options).address()).isEqualTo(4096);
         assertThat(domain.register(options.address(0x7000)).address()).isEqualTo(0x7000);
         SystemCall.close(descriptor);
-        assertThatThrownBy(() -> domain.register(RegionOptions.dmaBuf(999_999, 0, 64)))
-                .isInstanceOf(VerbsException.class)
-                .hasMessageContaining("is not open");
-        assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.dmaBuf(-1, 0, 64));
-        assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.dmaBuf(1, -1, 64));
-        assertThatIllegalArgumentException().isThrownBy(() -> RegionOptions.dmaBuf(1, 0, 0));
+        assertThrows(VerbsException.class, "is not open", () -> domain.register(RegionOptions.dmaBuf(999_999, 0, 64)));
     }
 
     @Test
     void regionOptionsRefuseWhatRegisterRefuses() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.register(RegionOptions.of(MemorySegment.ofArray(new byte[8]))))
-                .withMessageContaining("heap");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.register(RegionOptions.of(MemorySegment.NULL)))
-                .withMessageContaining("empty");
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> domain.register(
+        assertIllegalArgument("heap", () -> domain.register(RegionOptions.of(MemorySegment.ofArray(new byte[8]))))
+                .hasMessageContaining("VerbsArena.allocate()");
+        assertIllegalArgument("empty", () -> domain.register(RegionOptions.of(MemorySegment.NULL)));
+        assertIllegalArgument(
+                "read-only",
+                () -> domain.register(
                         RegionOptions.of(loopback.arena.allocate(8).asReadOnly())
-                                .access(List.of(LOCAL_WRITE))))
-                .withMessageContaining("read-only");
+                                .access(List.of(LOCAL_WRITE))));
         try (Loopback other = Loopback.unconnected(VerbsArena.ofShared(), options -> options)) {
             DmaHandle hints = other.context.allocateDmaHandle(DmaHints.none());
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> domain.register(
-                            RegionOptions.of(loopback.arena.allocate(8)).hints(hints)))
-                    .withMessageContaining("another context");
+            assertIllegalArgument(
+                    "another context",
+                    () -> domain.register(
+                            RegionOptions.of(loopback.arena.allocate(8)).hints(hints)));
         }
     }
 

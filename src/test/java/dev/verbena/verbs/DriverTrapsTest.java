@@ -1,6 +1,7 @@
 package dev.verbena.verbs;
 
 import static dev.verbena.support.Loopback.DEADLINE;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -61,11 +62,12 @@ class DriverTrapsTest {
                     .isZero();
             assertThat(loopback.left.pair.capabilities().inlineSize()).isZero();
             long posts = Fenced.calls("ibv_post_send");
-            assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                    .isThrownBy(() ->
-                            loopback.left.pair.postSendInline(1, Arena.ofAuto().allocate(8)))
-                    .withMessageContaining("at most 0")
-                    .withMessageContaining("mana ignores the flag for inline data");
+            assertThrows(
+                            IndexOutOfBoundsException.class,
+                            "at most 0",
+                            () -> loopback.left.pair.postSendInline(
+                                    1, Arena.ofAuto().allocate(8)))
+                    .hasMessageContaining("mana ignores the flag for inline data");
             assertThat(Fenced.calls("ibv_post_send")).as("posts that C saw").isEqualTo(posts);
         }
     }
@@ -82,9 +84,10 @@ class DriverTrapsTest {
                             .capabilities()
                             .inlineSize())
                     .isGreaterThanOrEqualTo(most);
-            assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(() -> domain.createQueuePair(QueuePair.rc(queue).inlineSize(256)))
-                    .withMessageContaining(driver + " has room for " + most + " bytes of inline data");
+            assertThrows(
+                    VerbsException.class,
+                    driver + " has room for " + most + " bytes of inline data",
+                    () -> domain.createQueuePair(QueuePair.rc(queue).inlineSize(256)));
         }
     }
 
@@ -151,10 +154,11 @@ class DriverTrapsTest {
     void atomicsOfManaAreRefusedWithWhatToTakeInstead() {
         Fenced.driver("mana");
         try (Loopback loopback = Loopback.connected()) {
-            assertThatExceptionOfType(PostException.class)
-                    .isThrownBy(() -> loopback.left.pair.postFetchAndAdd(
-                            1, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote(), 1))
-                    .withMessageContaining("mana has sends, writes and reads only");
+            assertThrows(
+                    PostException.class,
+                    "mana has sends, writes and reads only",
+                    () -> loopback.left.pair.postFetchAndAdd(
+                            1, loopback.left.buffer.slice(0, 8), loopback.right.buffer.remote(), 1));
         }
     }
 
@@ -175,10 +179,11 @@ class DriverTrapsTest {
                 assertThat(queue.await(DEADLINE).isSuccess()).isTrue();
                 assertThat(queue.await(DEADLINE).isSuccess()).isTrue();
             } else {
-                assertThatExceptionOfType(PostException.class)
-                        .isThrownBy(() -> send.unsignaled().post())
-                        .withMessageContaining("efa takes sends of datagrams only")
-                        .withMessageContaining("leave out unsignaled()");
+                assertThrows(
+                                PostException.class,
+                                "efa takes sends of datagrams only",
+                                () -> send.unsignaled().post())
+                        .hasMessageContaining("leave out unsignaled()");
             }
         }
     }
@@ -196,14 +201,16 @@ class DriverTrapsTest {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             ConnectionId id = EventChannel.create(arena).createId(PortSpace.UDP);
             id.bind(OWN);
-            assertThatExceptionOfType(UnsupportedVerbException.class)
-                    .isThrownBy(() -> id.createQueuePair(QueueCapabilities.of(4, 4)))
-                    .withMessageStartingWith("rdma_create_qp(")
-                    .withMessageContaining("mana has reliable connections only");
-            assertThatExceptionOfType(UnsupportedVerbException.class)
-                    .isThrownBy(() -> id.createSharedReceiveQueue(id.protectionDomain(), SharedReceiveQueue.basic()))
-                    .withMessageStartingWith("rdma_create_srq(")
-                    .withMessageContaining("mana has no shared receive queues");
+            assertThrows(
+                            UnsupportedVerbException.class,
+                            "mana has reliable connections only",
+                            () -> id.createQueuePair(QueueCapabilities.of(4, 4)))
+                    .hasMessageStartingWith("rdma_create_qp(");
+            assertThrows(
+                            UnsupportedVerbException.class,
+                            "mana has no shared receive queues",
+                            () -> id.createSharedReceiveQueue(id.protectionDomain(), SharedReceiveQueue.basic()))
+                    .hasMessageStartingWith("rdma_create_srq(");
         }
     }
 
@@ -214,9 +221,7 @@ class DriverTrapsTest {
         Fenced.driver("mana");
         try (Loopback loopback = Loopback.connected()) {
             QueuePair pair = loopback.left.pair;
-            assertThatExceptionOfType(UnsupportedVerbException.class)
-                    .isThrownBy(pair::query)
-                    .withMessageContaining("mana does not tell the state of a queue pair");
+            assertThrows(UnsupportedVerbException.class, "mana does not tell the state of a queue pair", pair::query);
             assertThat(pair.state()).isEqualTo(QueuePairState.RTS);
             Fenced.fail("ibv_modify_qp", 1, Errno.EINVAL);
             assertThatExceptionOfType(VerbsException.class)
@@ -230,9 +235,10 @@ class DriverTrapsTest {
     void connectionWithoutTheManagerIsRefusedWhereTheDriverNeedsIt(String driver) {
         Fenced.driver(driver);
         try (Loopback loopback = Loopback.unconnected(VerbsArena.ofConfined(), options -> options)) {
-            assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(() -> loopback.left.pair.connect(loopback.right.pair.endpoint()))
-                    .withMessageContaining(driver + " connects by the connection manager only");
+            assertThrows(
+                    VerbsException.class,
+                    driver + " connects by the connection manager only",
+                    () -> loopback.left.pair.connect(loopback.right.pair.endpoint()));
         }
     }
 
@@ -242,13 +248,12 @@ class DriverTrapsTest {
     void efaIsNamedWhereTheConnectionManagerFindsNoDevice() {
         Fenced.driver("efa");
         try (VerbsArena arena = VerbsArena.ofShared()) {
-            assertThatExceptionOfType(VerbsException.class)
-                    .isThrownBy(() -> Listener.open(OWN, arena))
-                    .withMessageContaining("ENODEV")
-                    .withMessageContaining("efa_0: efa has no connection manager");
-            assertThatExceptionOfType(ConnectionException.class)
-                    .isThrownBy(() -> Connection.open(new InetSocketAddress("10.9.9.1", 1), DEADLINE, arena))
-                    .withMessageContaining("efa_0: efa has no connection manager");
+            assertThrows(VerbsException.class, "ENODEV", () -> Listener.open(OWN, arena))
+                    .hasMessageContaining("efa_0: efa has no connection manager");
+            assertThrows(
+                    ConnectionException.class,
+                    "efa_0: efa has no connection manager",
+                    () -> Connection.open(new InetSocketAddress("10.9.9.1", 1), DEADLINE, arena));
         }
     }
 

@@ -1,7 +1,7 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.verbs.address.Endpoint;
 import dev.verbena.verbs.address.Gid;
@@ -55,34 +55,28 @@ class EndpointTest {
                 "0000:000011:a3b2c1:00000000000000000000ffff0a090901:00"
             })
     void parseRefusesOtherTextAndQuotesIt(String text) {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Endpoint.parse(text))
-                .withMessageContaining("'" + text + "'");
+        assertIllegalArgument("'" + text + "'", () -> Endpoint.parse(text));
     }
 
     @Test
     void fromRefusesTooFewBytes() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Endpoint.from(Arrays.copyOf(ENDPOINT.toBytes(), 25)))
-                .withMessageContaining("25");
+        assertIllegalArgument("25", () -> Endpoint.from(Arrays.copyOf(ENDPOINT.toBytes(), 25)));
     }
 
     @Test
     void fromRefusesInvalidBytes() {
         byte[] bytes = ENDPOINT.toBytes();
         bytes[2] = 1; // a queue pair number of 25 bits
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> Endpoint.from(bytes))
-                .withMessageContaining("24 bits");
+        assertIllegalArgument("24 bits", () -> Endpoint.from(bytes));
     }
 
     @Test
     void constructorRefusesNumbersOutOfRange() {
         Gid gid = Gid.ZERO;
-        assertThatIllegalArgumentException().isThrownBy(() -> new Endpoint(1 << 24, 0, 0, gid));
-        assertThatIllegalArgumentException().isThrownBy(() -> new Endpoint(-1, 0, 0, gid));
-        assertThatIllegalArgumentException().isThrownBy(() -> new Endpoint(0, 1 << 24, 0, gid));
-        assertThatIllegalArgumentException().isThrownBy(() -> new Endpoint(0, 0, 1 << 16, gid));
-        assertThatIllegalArgumentException().isThrownBy(() -> new Endpoint(0, 0, -1, gid));
+        assertIllegalArgument(() -> new Endpoint(1 << 24, 0, 0, gid));
+        assertIllegalArgument(() -> new Endpoint(-1, 0, 0, gid));
+        assertIllegalArgument(() -> new Endpoint(0, 1 << 24, 0, gid));
+        assertIllegalArgument(() -> new Endpoint(0, 0, 1 << 16, gid));
+        assertIllegalArgument(() -> new Endpoint(0, 0, -1, gid));
     }
 }

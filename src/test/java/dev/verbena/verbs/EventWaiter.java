@@ -3,18 +3,23 @@ package dev.verbena.verbs;
 import static dev.verbena.support.Loopback.DEADLINE;
 
 import dev.verbena.support.Await;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** A thread that waits for an asynchronous event of a context. */
+/** A thread that waits for an asynchronous event of a context, or for anything else. */
 final class EventWaiter {
     private final AtomicReference<Object> end = new AtomicReference<>();
     private final Thread thread;
 
-    /** Starts a thread, and returns when it waits. */
     EventWaiter(Thread.Builder builder, Context context) {
+        this(builder, () -> context.events().await(DEADLINE));
+    }
+
+    /** Starts a thread, and returns when it waits. */
+    EventWaiter(Thread.Builder builder, Callable<?> wait) {
         thread = builder.start(() -> {
             try {
-                end.set(context.events().await(DEADLINE));
+                end.set(wait.call());
             } catch (Throwable t) {
                 end.set(t);
             }

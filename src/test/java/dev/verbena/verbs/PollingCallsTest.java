@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.internal.ExtendedCalls;
 import dev.verbena.internal.raw.ibv_context;
+import dev.verbena.verbs.CompletionQueueOptions.PollingCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -54,21 +55,16 @@ class PollingCallsTest {
     @Test
     void optionChoosesTheCallsOfAQueue() {
         DriverFunctions mayBlock = driver("mlx4_core", null);
-        assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
-                .isFalse();
-        assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.CRITICAL))
-                .isTrue();
-        assertThat(mayBlock.pollsCritically(CompletionQueueOptions.PollingCalls.PLAIN))
-                .isFalse();
+        assertThat(mayBlock.pollsCritically(PollingCalls.BY_DRIVER)).isFalse();
+        assertThat(mayBlock.pollsCritically(PollingCalls.CRITICAL)).isTrue();
+        assertThat(mayBlock.pollsCritically(PollingCalls.PLAIN)).isFalse();
         assertThat(mayBlock.calls()).isSameAs(ExtendedCalls.CRITICAL); // reading a field never blocks
         assertThat(mayBlock.calls(false)).isSameAs(ExtendedCalls.PLAIN);
         DriverFunctions bounded = driver("irdma", null);
-        assertThat(bounded.pollsCritically(CompletionQueueOptions.PollingCalls.BY_DRIVER))
-                .isTrue();
-        assertThat(bounded.pollsCritically(CompletionQueueOptions.PollingCalls.PLAIN))
-                .isFalse();
+        assertThat(bounded.pollsCritically(PollingCalls.BY_DRIVER)).isTrue();
+        assertThat(bounded.pollsCritically(PollingCalls.PLAIN)).isFalse();
         DriverFunctions forbidden = driver("irdma", "none");
-        for (CompletionQueueOptions.PollingCalls calls : CompletionQueueOptions.PollingCalls.values()) {
+        for (PollingCalls calls : PollingCalls.values()) {
             assertThat(forbidden.pollsCritically(calls)).isFalse();
         }
         assertThat(forbidden.calls()).isSameAs(ExtendedCalls.PLAIN);

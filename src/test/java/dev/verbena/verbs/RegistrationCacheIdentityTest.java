@@ -1,7 +1,9 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertOutOfBounds;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
@@ -65,7 +67,7 @@ class RegistrationCacheIdentityTest {
         RegistrationCache written = RegistrationCache.of(loopback.domain, 4, AccessFlag.LOCAL_WRITE);
         MemorySegment segment = memory();
         written.use(segment).close();
-        assertThatIllegalArgumentException().isThrownBy(() -> written.use(segment.asReadOnly()));
+        assertIllegalArgument(() -> written.use(segment.asReadOnly()));
     }
 
     @Test
@@ -73,12 +75,9 @@ class RegistrationCacheIdentityTest {
         MemorySegment segment = memory();
         try (RegistrationCache.Use readable = cache.use(segment.asReadOnly());
                 RegistrationCache.Use writable = cache.use(segment)) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> readable.memory(segment))
-                    .withMessageContaining("is not read-only");
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> writable.memory(segment.asReadOnly().asSlice(8)))
-                    .withMessageContaining("is read-only");
+            assertIllegalArgument("is not read-only", () -> readable.memory(segment));
+            assertIllegalArgument(
+                    "is read-only", () -> writable.memory(segment.asReadOnly().asSlice(8)));
         }
     }
 
@@ -103,10 +102,8 @@ class RegistrationCacheIdentityTest {
         try (VerbsArena second = VerbsArena.ofShared()) {
             MemorySegment again = base.reinterpret(SIZE, second, null);
             try (RegistrationCache.Use use = cache.use(again)) {
-                assertThatThrownBy(() -> cache.use(freed))
-                        .isInstanceOf(IllegalStateException.class)
-                        .hasMessageContaining("freed");
-                assertThatThrownBy(() -> use.memory(freed)).isInstanceOf(IndexOutOfBoundsException.class);
+                assertIllegalState("freed", () -> cache.use(freed));
+                assertOutOfBounds(() -> use.memory(freed));
             }
             cache.forget(again);
         }

@@ -1,7 +1,10 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertOutOfBounds;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
@@ -107,9 +110,7 @@ class RegistrationCacheTest {
         for (int i = 0; i < MAX; i++) {
             cache.use(memory());
         }
-        assertThatThrownBy(() -> cache.use(memory()))
-                .isInstanceOf(NoSuchElementException.class)
-                .hasMessageContaining("all 3 registrations");
+        assertThrows(NoSuchElementException.class, "all 3 registrations", () -> cache.use(memory()));
     }
 
     @Test
@@ -117,9 +118,7 @@ class RegistrationCacheTest {
         try (VerbsArena other = VerbsArena.ofShared()) {
             MemorySegment segment = other.allocate(256, 64);
             RegistrationCache.Use use = cache.use(segment);
-            assertThatThrownBy(() -> cache.forget(segment))
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("in use");
+            assertIllegalState("in use", () -> cache.forget(segment));
             use.close();
             assertThatThrownBy(other::close).hasMessageContaining("memory region");
             cache.forget(segment.asSlice(100, 1));
@@ -145,9 +144,7 @@ class RegistrationCacheTest {
         RegistrationCache.Use use = usedOnce(segment);
         use.close();
         assertThatThrownBy(() -> cache.forget(segment)).hasMessageContaining("in use");
-        assertThatThrownBy(() -> use.memory(segment))
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("closed");
+        assertIllegalState("closed", () -> use.memory(segment));
         other.close();
         cache.forget(segment);
     }
@@ -155,16 +152,16 @@ class RegistrationCacheTest {
     @Test
     void memoryRefusesSegmentsOutsideTheUse() {
         RegistrationCache.Use use = cache.use(memory());
-        assertThatThrownBy(() -> use.memory(memory())).isInstanceOf(IndexOutOfBoundsException.class);
+        assertOutOfBounds(() -> use.memory(memory()));
     }
 
     @Test
     void useRefusesHeapMemory() {
-        assertThatIllegalArgumentException().isThrownBy(() -> cache.use(MemorySegment.ofArray(new byte[8])));
+        assertIllegalArgument(() -> cache.use(MemorySegment.ofArray(new byte[8])));
     }
 
     @Test
     void cacheRefusesACapacityOfZero() {
-        assertThatIllegalArgumentException().isThrownBy(() -> RegistrationCache.of(loopback.domain, 0));
+        assertIllegalArgument(() -> RegistrationCache.of(loopback.domain, 0));
     }
 }

@@ -1,9 +1,10 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertOutOfBounds;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -40,16 +41,14 @@ class RemoteMemoryTest {
 
     @Test
     void fromRefusesShortMessages() {
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> RemoteMemory.from(MemorySegment.ofArray(new byte[15])));
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> MEMORY.writeTo(MemorySegment.ofArray(new byte[15])));
+        assertOutOfBounds(() -> RemoteMemory.from(MemorySegment.ofArray(new byte[15])));
+        assertOutOfBounds(() -> MEMORY.writeTo(MemorySegment.ofArray(new byte[15])));
     }
 
     @Test
     void writeToRefusesLengthsThatDoNotFit() {
         RemoteMemory large = new RemoteMemory(0, 0, 1L << 32);
-        assertThatIllegalStateException().isThrownBy(large::toBytes).withMessageContaining("slice");
+        assertIllegalState("slice", large::toBytes);
         assertThat(large.slice(0, 0xffff_ffffL).toBytes()).hasSize(16);
     }
 
@@ -71,7 +70,7 @@ class RemoteMemoryTest {
         for (long length : new long[] {1L << 32, Long.MAX_VALUE}) {
             RemoteMemory memory = new RemoteMemory(-8, -1, length);
             assertThat(RemoteMemory.fromWide(memory.toWideBytes())).isEqualTo(memory);
-            assertThatIllegalStateException().isThrownBy(memory::toBytes).withMessageContaining("writeWideTo");
+            assertIllegalState("writeWideTo", memory::toBytes);
         }
     }
 
@@ -102,13 +101,11 @@ class RemoteMemoryTest {
     @Test
     void shortMessageIsNeitherReadNorWritten() {
         byte[] message = new byte[19];
-        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> RemoteMemory.fromWide(message));
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> MEMORY.writeWideTo(MemorySegment.ofArray(message)));
+        assertOutOfBounds(() -> RemoteMemory.fromWide(message));
+        assertOutOfBounds(() -> MEMORY.writeWideTo(MemorySegment.ofArray(message)));
         assertThat(message).containsOnly(0);
         byte[] narrow = new byte[15];
-        assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                .isThrownBy(() -> MEMORY.writeTo(MemorySegment.ofArray(narrow)));
+        assertOutOfBounds(() -> MEMORY.writeTo(MemorySegment.ofArray(narrow)));
         assertThat(narrow).containsOnly(0);
     }
 
@@ -116,7 +113,7 @@ class RemoteMemoryTest {
     void fromWideRefusesNegativeLengths() {
         byte[] other = new byte[20];
         other[12] = -1;
-        assertThatIllegalArgumentException().isThrownBy(() -> RemoteMemory.fromWide(other));
+        assertIllegalArgument(() -> RemoteMemory.fromWide(other));
     }
 
     @Test
@@ -131,16 +128,13 @@ class RemoteMemoryTest {
     void sliceRefusesRangesOutsideTheMemory() {
         RemoteMemory memory = new RemoteMemory(1000, 7, 100);
         for (long[] range : new long[][] {{-1, 1}, {0, 101}, {100, 1}, {0, -1}, {1, Long.MAX_VALUE}}) {
-            assertThatExceptionOfType(IndexOutOfBoundsException.class)
-                    .isThrownBy(() -> memory.slice(range[0], range[1]));
+            assertOutOfBounds(() -> memory.slice(range[0], range[1]));
         }
     }
 
     @Test
     void constructorRefusesNegativeLengths() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> new RemoteMemory(0, 0, -1))
-                .withMessageContaining("-1");
+        assertIllegalArgument("-1", () -> new RemoteMemory(0, 0, -1));
     }
 
     @Test

@@ -1,9 +1,10 @@
 package dev.verbena.verbs;
 
 import static dev.verbena.support.Loopback.DEADLINE;
+import static dev.verbena.verbs.Refusals.assertIllegalArgument;
+import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -153,9 +154,10 @@ class SendSlotsTest {
         for (int i = 0; i < DEPTH; i++) {
             pair.postWrite(i, local, remote);
         }
-        assertThatThrownBy(() -> slots.postWrite(7, local, remote, SHORT))
-                .isInstanceOf(VerbsTimeoutException.class)
-                .hasMessageContaining("0 of 4 slots are free, for 1 sends");
+        assertThrows(
+                VerbsTimeoutException.class,
+                "0 of 4 slots are free, for 1 sends",
+                () -> slots.postWrite(7, local, remote, SHORT));
         FutureTask<Void> posting = new FutureTask<>(() -> {
             slots.postWrite(8, local, remote, DEADLINE);
             slots.post(pair.sendBatch(2).write(9, local, remote).write(10, local, remote), DEADLINE);
@@ -168,9 +170,8 @@ class SendSlotsTest {
         }
         posting.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
         assertThat(queue.await(DEADLINE).id()).isEqualTo(8);
-        assertThatIllegalArgumentException().isThrownBy(() -> slots.await(DEPTH + 1, SHORT));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> slots.post(loopback.left.pair.sendBatch(1).write(1, local, remote), SHORT));
+        assertIllegalArgument(() -> slots.await(DEPTH + 1, SHORT));
+        assertIllegalArgument(() -> slots.post(loopback.left.pair.sendBatch(1).write(1, local, remote), SHORT));
     }
 
     /** A post that waits for a slot, and one that does not, take the locks of the slots and of the queue pair in one order. */
@@ -242,14 +243,12 @@ class SendSlotsTest {
     @Test
     void queuePairsWhoseSendsCannotBeCountedAreRefused() {
         pair.postWrite(1, local, remote);
-        assertThatIllegalStateException().isThrownBy(() -> SendSlots.of(pair));
+        assertIllegalState(() -> SendSlots.of(pair));
         CompletionQueue silent = loopback.context.createCompletionQueue(
                 CompletionQueueOptions.of(4).fields(List.of()));
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> SendSlots.of(pair(silent)))
-                .withMessageContaining("QUEUE_PAIR_NUMBER");
+        assertIllegalArgument("QUEUE_PAIR_NUMBER", () -> SendSlots.of(pair(silent)));
         QueuePair closed = pair(queue);
         closed.close();
-        assertThatIllegalStateException().isThrownBy(() -> SendSlots.of(closed));
+        assertIllegalState(() -> SendSlots.of(closed));
     }
 }

@@ -61,6 +61,7 @@ class ValueTextTest {
 
     @Test
     void rateLimitShowsItsNumbers() {
+        assertThatIllegalArgumentException().isThrownBy(() -> RateLimit.of(-1));
         assertThat(RateLimit.of(0)).hasToString("kbit/s 0");
         assertThat(RateLimit.of(7)).hasToString("kbit/s 7");
         assertThat(RateLimit.of(7).maxBurst(8)).hasToString("kbit/s 7, burst 8");

@@ -234,7 +234,9 @@ class HandlerTest extends ConnectedTest {
                 Thread.currentThread().interrupt();
             }
         });
-        NodePair.endOf(nodes.client.connect(nodes.server.address(), DEADLINE), EndReason.PEER_FAILED);
+        NodePair.failure(
+                EndReason.PEER_FAILED,
+                () -> nodes.client.connect(nodes.server.address(), DEADLINE).receive(DEADLINE));
         Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
         for (int i = 0; i < 3; i++) {
             assertThat(call(good, i)).isEqualTo(i + 1);

@@ -14,14 +14,9 @@ import dev.verbena.verbs.address.Gid;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.device.Port;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -32,8 +27,7 @@ import org.junit.jupiter.api.Test;
  */
 @DeviceTest
 class DeviceQueryTest {
-    /** The first value of each name in the output of {@code ibv_devinfo -v}. */
-    private static final Map<String, String> DEVINFO = new HashMap<>();
+    private static Devinfo devinfo;
 
     @AutoClose
     private final VerbsArena arena = VerbsArena.ofConfined();
@@ -42,20 +36,11 @@ class DeviceQueryTest {
 
     @BeforeAll
     static void ask() throws IOException {
-        Process process = new ProcessBuilder(
-                        "ibv_devinfo", "-v", "-d", TestDevice.get().name())
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        Matcher line = Pattern.compile("(?m)^\\h*(\\w+):\\h+(.*?)\\h*$").matcher(output);
-        while (line.find()) {
-            DEVINFO.putIfAbsent(line.group(1), line.group(2));
-        }
+        devinfo = Devinfo.of(TestDevice.get().name());
     }
 
     private static String devinfo(String name) {
-        assertThat(DEVINFO).as("ibv_devinfo").containsKey(name);
-        return DEVINFO.get(name);
+        return devinfo.text(name);
     }
 
     private String sysfs(String name) throws IOException {

@@ -144,7 +144,9 @@ class StateChangesTest {
         assertThat(found.destinationQueuePair()).isEqualTo(pair.number());
         pair.reset();
         pair.connect(
-                pair.endpoint(), QueuePairAttributes.none().maxReadAtomic(3).maxDestinationReadAtomic(5));
+                pair.endpoint(),
+                QueuePairAttributes.none().pkeyIndex(1).maxReadAtomic(3).maxDestinationReadAtomic(5));
+        assertThat(pair.query().pkeyIndex()).isOne();
         assertThat(pair.query().maxReadAtomic()).isEqualTo(3);
         assertThat(pair.query().maxDestinationReadAtomic()).isEqualTo(5);
         assertRefusedByC("ibv_query_qp(" + pair + "): EINVAL", pair::query);

@@ -24,8 +24,10 @@ import org.jspecify.annotations.Nullable;
  * that returns a changed copy. Options never change, so all threads can use them.
  *
  * <p>A channel pins memory for {@code window + sends + 2 * calls + 3} messages of {@code messageSize} bytes, and 64
- * bytes more for each, once its peer is admitted: before, for two greetings. A {@linkplain Protection#SEALED sealed} channel
- * pins memory for {@code calls} more. Over TCP, memory is not pinned, and a page is taken when it is first used.
+ * bytes more for each, once its peer is admitted: before, for two greetings. With a window of 16 or more, it pins memory
+ * for {@code window / 8 - 1} more, at most 7, because it posts receives several at a time. A
+ * {@linkplain Protection#SEALED sealed} channel pins memory for {@code calls} more. Over TCP, memory is not pinned, and a
+ * page is taken when it is first used.
  */
 public final class NodeOptions extends Options<NodeOptions> {
     /** The thread that makes progress for a node: takes completions and events, and acts on them. */

@@ -376,19 +376,21 @@ class ChannelTest extends ConnectedTest {
     }
 
     /** The documented size, and eight bytes for the result of each operation. */
-    @Test
+    @ParameterizedTest
+    @CsvSource({"3, 0", "15, 0", "16, 1", "32, 3", "64, 7", "72, 7"})
     @NotOver("TCP|SEALED.*|IWARP")
-    void channelRegistersTheMemoryThatTheOptionsSay() throws Exception {
-        NodeOptions options = SMALL.window(3).sends(2).calls(5).operations(7).messageSize(256);
+    void channelRegistersTheMemoryThatTheOptionsSay(int window, int spare) throws Exception {
+        NodeOptions options =
+                SMALL.window(window).sends(2).calls(5).operations(7).messageSize(256);
         pair(options);
         List<RecordedEvent> registrations = Recorded.during(() -> ends = nodes.connect(), "Registration");
-        assertThat(ends.client().queuePair().capabilities().receiveDepth()).isEqualTo(3 + 5 + 4);
+        assertThat(ends.client().queuePair().capabilities().receiveDepth()).isEqualTo(window + spare + 5 + 4);
         assertThat(ends.client().queuePair().capabilities().sendDepth()).isEqualTo(2 + 2 * 5 + 7 + 4);
         assertThat(registrations)
                 .extracting(event -> event.getLong("size"))
                 .containsExactlyInAnyOrder(
-                        (3 + 2 + 2 * 5 + 3) * (256L + 64) + 7 * Long.BYTES,
-                        (3 + 2 + 2 * 5 + 3) * (256L + 64) + 7 * Long.BYTES,
+                        (window + spare + 2 + 2 * 5 + 3) * (256L + 64) + 7 * Long.BYTES,
+                        (window + spare + 2 + 2 * 5 + 3) * (256L + 64) + 7 * Long.BYTES,
                         Link.greetings(options.sizes()),
                         Link.greetings(options.sizes()));
     }

@@ -27,21 +27,22 @@ class HealWalkTest {
 
     @ParameterizedTest
     @CsvSource({
-        "RDMA, NONE,",
-        "TCP, NONE,",
-        "RDMA, SEALED,",
-        "TCP, SEALED,",
-        "RDMA, AUTHENTICATED,",
-        "AUTO, NONE, 127.0.0.2",
-        "RDMA, SEALED, 10.9.8.2",
-        "TCP, NONE, 127.0.0.2"
+        "RDMA, NONE, 16,",
+        "TCP, NONE, 4,",
+        "RDMA, SEALED, 4,",
+        "TCP, SEALED, 4,",
+        "RDMA, AUTHENTICATED, 4,",
+        "AUTO, NONE, 4, 127.0.0.2",
+        "RDMA, SEALED, 16, 10.9.8.2",
+        "TCP, NONE, 4, 127.0.0.2"
     })
     void nothingIsLostOrComesTwiceOrInAnotherOrder(
-            Transport transport, Protection protection, @Nullable String secondAddress) throws Exception {
+            Transport transport, Protection protection, int window, @Nullable String secondAddress) throws Exception {
         int before = Fenced.liveObjects();
         NodePair.over(transport);
         NodePair.protect(protection);
         NodeOptions options = NodePair.SMALL
+                .window(window)
                 .heal(Duration.ofMinutes(2))
                 .operations(4)
                 .maxTransferSize(1 << 20)

@@ -38,7 +38,7 @@ class NodeWalkTest {
     private static Map<String, Long> walk(Transport transport, boolean sealed, int threads, boolean fullStacks)
             throws Exception {
         NodeOptions options = NodeOptions.defaults()
-                .window(8)
+                .window(16)
                 .sends(8)
                 .calls(8)
                 .messageSize(256)

@@ -37,6 +37,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Channels whose adapter gets no acknowledgement, or whose driver refuses a request: each wait ends, and nothing is lost. */
@@ -604,23 +605,33 @@ class QuietAdapterTest extends ConnectedTest {
         assertThat(peer.awaitGoodbye()).isZero();
     }
 
-    /** A channel has as many receives as its options say: one for each message that the peer may send at once. */
-    @ParameterizedTest
-    @ValueSource(booleans = {true, false})
-    void receivesOfTheChannelItselfArePostedAgain(boolean grants) throws Exception {
-        int receives = SMALL.window() + SMALL.calls() + 3; // that of the greeting is used once
-        NodeOptions caller = SMALL.progress(NodeOptions.Progress.CALLER).closeTimeout(SHORT);
+    /**
+     * A channel has as many receives as its options say: one for each message that the peer may send at once. With a window of
+     * 32, there are three more, and as many can wait to be posted together with the next one.
+     */
+    @ParameterizedTest(name = "window of {0}, {1} closed, {2} grants")
+    @CsvSource({"4, 0, 0", "4, 0, 1", "32, 3, 0", "32, 4, 0", "32, 2, 1", "32, 3, 1"})
+    void receivesArePostedAgainBeforeThePeerCanMissThem(int window, int closed, int grants) throws Exception {
+        NodeOptions sizes = SMALL.window(window).calls(2); // so that none of the first receives waits
+        NodeOptions caller = sizes.progress(NodeOptions.Progress.CALLER).closeTimeout(SHORT);
+        int spare = window == 32 ? 3 : 0;
+        int waiting = (closed + grants) % (spare + 1);
+        int receives = window + sizes.calls() + 3 + spare - waiting; // that of the greeting is used once
         try (NodePair nodes = new NodePair(SMALL, caller);
-                RawPeer peer = new RawPeer(nodes.server.address())) {
+                RawPeer greeter = new RawPeer(nodes.server.address())) {
+            peer = greeter;
             peer.greet(WINDOW, 256);
-            Channel channel = nodes.server.accept(DEADLINE);
-            if (grants) {
+            channel = nodes.server.accept(DEADLINE);
+            long posted = Fenced.calls("ibv_post_recv");
+            exchange(closed);
+            for (int i = 0; i < grants; i++) {
                 send(channel, 1);
                 peer.send(Wire.GRANT, 1, 0);
                 while (!channel.toString().contains(WINDOW + " credits")) {
                     nodes.server.progress();
                 }
             }
+            assertThat(Fenced.calls("ibv_post_recv") - posted).as("posts").isEqualTo((closed + grants) / (spare + 1));
             long before = Fenced.receiverNotReady();
             for (int i = 0; i < receives; i++) { // more than it may, which the node does not see yet
                 peer.send(Wire.DATA, 0, 0, 8);
@@ -629,5 +640,17 @@ class QuietAdapterTest extends ConnectedTest {
             peer.send(Wire.DATA, 0, 0, 8);
             assertThat(Fenced.receiverNotReady()).isGreaterThan(before);
         }
+    }
+
+    /** A program that keeps most messages for long would starve its peer, if the others' credits waited for a post. */
+    @Test
+    void creditOfAReceiveThatWaitsToBePostedIsGranted() throws Exception {
+        greeted(SMALL.window(32).calls(2));
+        peer.awaitMessage();
+        long posted = Fenced.calls("ibv_post_recv");
+        exchange(2);
+        assertThat(Fenced.calls("ibv_post_recv")).isEqualTo(posted);
+        send(channel, 1);
+        assertThat(peer.awaitMessage()).isEqualTo(new RawPeer.Got(Wire.DATA, 2, 0, Long.BYTES));
     }
 }

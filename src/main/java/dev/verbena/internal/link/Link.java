@@ -169,6 +169,11 @@ public abstract sealed class Link permits RdmaLink, TcpLink {
         atomics = distance * pieces;
     }
 
+    /** Returns true once the receives of messages are posted, and not that of the greeting alone. */
+    final boolean isOpen() {
+        return region != null;
+    }
+
     private MemoryRegion region() {
         return Objects.requireNonNull(region);
     }
@@ -267,7 +272,7 @@ public abstract sealed class Link permits RdmaLink, TcpLink {
         return new Shown(region.remote());
     }
 
-    /** Posts memory for a message of the peer. */
+    /** Posts memory for a message of the peer, now or together with more. There is always enough posted for the peer's credits. */
     public abstract void receive(int place, LocalMemory memory);
 
     /** Notes that all receives are posted, by a thread that usually posts no more. No other thread has posted yet. */

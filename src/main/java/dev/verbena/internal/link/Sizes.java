@@ -30,6 +30,9 @@ public record Sizes(
     /** The receives for the peer's greeting, goodbye and bare grants. */
     private static final int CONTROL_RECEIVES = 2 + Totals.RESERVED_GRANTS;
 
+    /** The most receives that are posted together. */
+    private static final int MOST_TOGETHER = 8;
+
     /**
      * Returns the number of sends of the channel itself. With a secret there is the proof too; and if the channel is sealed,
      * one for each piece that is asked for or that is ready.
@@ -40,7 +43,15 @@ public record Sizes(
 
     /** Returns the number of receives of a channel. If it is sealed, each offer of the peer has one more for its pieces. */
     public int receiveDepth() {
-        return window + calls + (isSealed ? calls : 0) + CONTROL_RECEIVES;
+        return window + calls + (isSealed ? calls : 0) + CONTROL_RECEIVES + spareReceives();
+    }
+
+    /**
+     * Returns the number of receives beyond those that the peer can use. As many can wait to be posted together with the next
+     * one, and the peer has its credits meanwhile.
+     */
+    public int spareReceives() {
+        return Math.clamp(window / 8, 1, MOST_TOGETHER) - 1;
     }
 
     /** Returns the number of sends of a channel. Each call of the peer may need a binding and a reply. */

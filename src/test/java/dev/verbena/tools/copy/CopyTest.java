@@ -358,7 +358,7 @@ class CopyTest {
         assertThat(cp(file, OWN + ":", known).status()).isZero();
         assertThat(cp(file, OWN + ":").err()).contains("another protection").hasLineCount(1);
         ToolRun guess = cp(file, OWN + ":", "--secret-file=" + secret(secrets.resolve("guess"), "rw-------", 31));
-        assertThat(guess.err()).contains("has not proved").hasLineCount(1);
+        assertThat(guess.err()).as(this::served).contains("has not proved").hasLineCount(1);
     }
 
     @Test

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.Ibv;
+import dev.verbena.internal.NamedFunctions;
 import dev.verbena.internal.NativeLibraries;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.support.LibraryCopy;
-import dev.verbena.support.NamedFunctions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.internal.failures.Failures;
 import dev.verbena.support.LibraryCopy;
-import dev.verbena.support.NamedFunctions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;

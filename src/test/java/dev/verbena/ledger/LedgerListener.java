@@ -1,7 +1,6 @@
 package dev.verbena.ledger;
 
 import dev.verbena.internal.NativeLibraries;
-import dev.verbena.support.Covers;
 import dev.verbena.support.Fault;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.Device;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.internal.EnumCodec;
-import dev.verbena.support.Covers;
+import dev.verbena.ledger.Covers;
 import dev.verbena.support.DatagramPair;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;

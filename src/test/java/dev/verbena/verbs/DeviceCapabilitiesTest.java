@@ -8,7 +8,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.internal.CFunction;
 import dev.verbena.internal.EnumCodec;
 import dev.verbena.internal.NativeLibraries;
-import dev.verbena.support.Covers;
+import dev.verbena.ledger.Covers;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;

@@ -12,7 +12,7 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.RdmaCoreVersion;
-import dev.verbena.support.Covers;
+import dev.verbena.ledger.Covers;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;

@@ -1,4 +1,4 @@
-package dev.verbena.support;
+package dev.verbena.ledger;
 
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;

@@ -1,6 +1,5 @@
-package dev.verbena.support;
+package dev.verbena.internal;
 
-import dev.verbena.internal.CFunction;
 import java.lang.reflect.Field;
 import java.util.LinkedHashMap;
 import java.util.Map;

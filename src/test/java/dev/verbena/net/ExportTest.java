@@ -403,6 +403,9 @@ class ExportTest {
         Fenced.assumeWindows();
         Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
         ends.client().remote("table", DEADLINE);
+        Await.until(
+                "its key is bound",
+                () -> ends.server().toString().contains(" 0 under way")); // or the node frees it later
         Fenced.fail("ibv_dealloc_mw", 1, 16);
         try {
             assertThatExceptionOfType(VerbsException.class).isThrownBy(export::close);

@@ -363,8 +363,8 @@ class DescriptorWaitsTest {
         send(box);
         endWith(IllegalArgumentException.class, first, second, third);
         broken.set(false);
-        Await.until( // a wait that ends has it watched for the others: the event thread may have seen the fault once
-                // more
+        // A wait that ends has the descriptor watched for the others: one more fault may be on its way.
+        Await.until(
                 "the next wait has it watched again",
                 () -> box.start(virtual).failure().getMessage().equals("no failure, but event"));
     }

@@ -299,8 +299,8 @@ class WaitersTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "FAILED") // which wakes all
     void threadThatLeavesWakesOneThatParks(Leaving way) throws Exception {
-        List<OtherThread<String>> sleepers =
-                List.of(sleeper(), sleeper()); // one parks when the way itself has woken one
+        // One still parks when the way itself has woken the other.
+        List<OtherThread<String>> sleepers = List.of(sleeper(), sleeper());
         long before = waiters.wakes();
         leave(way);
         assertThat(waiters.wakes()).isEqualTo(before + way.wakes + 1);

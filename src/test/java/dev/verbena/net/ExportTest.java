@@ -403,9 +403,8 @@ class ExportTest {
         Fenced.assumeWindows();
         Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
         ends.client().remote("table", DEADLINE);
-        Await.until(
-                "its key is bound",
-                () -> ends.server().toString().contains(" 0 under way")); // or the node frees it later
+        // The node frees a key later that is not bound yet.
+        Await.until("its key is bound", () -> ends.server().toString().contains(" 0 under way"));
         Fenced.fail("ibv_dealloc_mw", 1, 16);
         try {
             assertThatExceptionOfType(VerbsException.class).isThrownBy(export::close);

@@ -169,7 +169,7 @@ public abstract sealed class Link permits RdmaLink, TcpLink {
         atomics = distance * pieces;
     }
 
-    /** Returns true once the receives of messages are posted, and not that of the greeting alone. */
+    /** Returns true once this link has the memory of messages, and not that of the greetings alone. */
     final boolean isOpen() {
         return region != null;
     }

@@ -130,6 +130,11 @@ class ShortageTest {
     static final class Heap {
         private static volatile @Nullable Object taken;
 
+        /** Has the JDK initialise what it prints with: a class that lacks heap for that fails from then on. */
+        static {
+            new Error("printed with heap").printStackTrace();
+        }
+
         private Heap() {}
 
         /** Takes all that is free. */
@@ -586,10 +591,8 @@ class ShortageTest {
             Await.until("the thread that takes events sleeps", () -> Await.isAsleep(taking));
             Thread serving = start(() -> {
                 queue.requestNotification(false);
-                CompletionQueue ready = channel.await(Loopback.DEADLINE);
-                while (ready.poll() != null) {
-                    served.incrementAndGet();
-                }
+                serve(queue); // what has come before the request
+                serve(channel.await(Loopback.DEADLINE));
             });
             cause(serving);
             for (int round = 0; round < ROUNDS; round++) {
@@ -607,6 +610,12 @@ class ShortageTest {
             post();
             Await.until("the queue of the event", () -> served.get() > servedBefore);
             Await.until("the event of the listener", () -> heard.get() > heardBefore);
+        }
+
+        private void serve(CompletionQueue ready) {
+            while (ready.poll() != null) {
+                served.incrementAndGet();
+            }
         }
 
         /** Causes events before memory is missing, so that all classes are there. */

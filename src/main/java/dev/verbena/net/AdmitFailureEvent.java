@@ -7,10 +7,10 @@ import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** A failure of the program's test of a peer that connects. */
+/** A failure of this side that has kept a peer out. */
 @Name("dev.verbena.AdmitFailure")
 @Label("Admit failure")
-@Description("The test of NodeOptions.admit has thrown, and so the peer was refused")
+@Description("The test of NodeOptions.admit has thrown, or the node has failed, and so a peer was not admitted")
 @Category("RDMA")
 @StackTrace(false)
 final class AdmitFailureEvent extends Event {

@@ -511,10 +511,12 @@ public final class Node extends VerbsObject {
     }
 
     /**
-     * Returns the exception that the test of {@link NodeOptions#admit} threw last. The peer was refused, as others are, and
-     * was not told the exception. The flight recorder has each such exception as {@code dev.verbena.AdmitFailure}.
+     * Returns the last exception that kept a peer out: thrown by the test of {@link NodeOptions#admit} or by the functions of
+     * {@link NodeOptions#secrets}, or a {@link ChannelException} if this node failed while the peer connected, for lack of
+     * memory for example. The peer was not told the exception. The flight recorder has each one as {@code
+     * dev.verbena.AdmitFailure}.
      *
-     * @return the exception; empty if the test has thrown none
+     * @return the exception; empty if there was none
      */
     public Optional<Throwable> admitFailure() {
         lifetime.checkOpen();

@@ -24,7 +24,7 @@ final class NodeCounts {
     /** The channel and the reason of the call that failed last; null if none has. */
     private volatile @Nullable String callFailure;
 
-    /** The exception that the program threw last when it was asked about a peer; null if there was none. */
+    /** The exception that kept a peer out last; null if there was none. */
     private volatile @Nullable Throwable admitFailure;
 
     /** Notes that a channel is open. */
@@ -54,7 +54,7 @@ final class NodeCounts {
         tampered.incrementAndGet();
     }
 
-    /** Notes that the program's test of a peer has thrown. The peer is told no more than other peers that are refused. */
+    /** Notes that the program has thrown when it was asked about a peer, or that this side has failed before it was open. */
     void couldNotAdmit(InetSocketAddress peer, Throwable thrown) {
         admitFailure = thrown;
         if (Recorder.isPresent()) {

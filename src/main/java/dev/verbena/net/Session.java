@@ -387,6 +387,8 @@ final class Session {
         try {
             if (before.isLive() && ends) {
                 recordEnd(why);
+            } else if (ends && incoming && why != null && why.reason() == EndReason.FAILED) {
+                engine.counts.couldNotAdmit(peer, why);
             }
             switch (now) {
                 case OPENING, HEALING, RELEASED -> {

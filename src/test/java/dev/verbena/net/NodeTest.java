@@ -41,6 +41,7 @@ class NodeTest {
     private static final int NO_MEMORY = 12;
     private static final int ENETUNREACH = 101;
     private static final int ETIMEDOUT = 110;
+    private static final int ENOMEM = 12;
     private static final int ECONNREFUSED = 111;
     private static final int EHOSTUNREACH = 113;
 
@@ -303,6 +304,23 @@ class NodeTest {
             NodePair.Ends ends = nodes.connect();
             send(ends.client(), 5);
             assertThat(receive(ends.server())).isEqualTo(5);
+        }
+    }
+
+    /** The greeting of the side that connects is the first message, that of the other side the second. */
+    @Test
+    @NotOver("TCP")
+    void failureThatKeepsAPeerOutIsKeptForTheNode() throws Exception {
+        try (NodePair nodes = new NodePair()) {
+            assertThat(nodes.server.admitFailure()).isEmpty();
+            Fenced.fail("ibv_post_send", 2, ENOMEM);
+            assertThatExceptionOfType(ChannelException.class)
+                    .isThrownBy(() -> nodes.client.connect(nodes.server.address(), DEADLINE))
+                    .satisfies(told -> assertThat(told.reason()).isIn(EndReason.PEER_FAILED, EndReason.LOST));
+            assertThat(nodes.server.admitFailure())
+                    .containsInstanceOf(ChannelException.class)
+                    .hasValueSatisfying(failed -> assertThat(failed).hasMessageContaining("ENOMEM"));
+            assertThat(nodes.client.admitFailure()).isEmpty();
         }
     }
 

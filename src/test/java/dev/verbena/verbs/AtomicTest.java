@@ -1,10 +1,8 @@
 package dev.verbena.verbs;
 
 import static dev.verbena.verbs.AccessFlag.LOCAL_WRITE;
-import static dev.verbena.verbs.AccessFlag.REMOTE_ATOMIC;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.support.DeviceTest;
@@ -82,16 +80,5 @@ class AtomicTest {
                         WorkStatus.LOCAL_ACCESS_ERROR,
                         WorkStatus.LOCAL_QP_OPERATION_ERROR);
         assertThat(readOnly.segment().get(JAVA_LONG, 0)).isZero();
-    }
-
-    @Twin("test_atomic.AtomicTest.test_atomic_non_aligned_addr")
-    @Test
-    void atomicRefusesUnalignedAddresses() {
-        connect();
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> left.pair.postFetchAndAdd(
-                        1, left.buffer, right.buffer.slice(1, 8).remote(), 1))
-                .withMessageContaining("multiple of 8");
-        assertThat(right.buffer.access()).contains(REMOTE_ATOMIC);
     }
 }

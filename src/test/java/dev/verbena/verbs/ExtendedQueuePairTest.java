@@ -326,27 +326,6 @@ class ExtendedQueuePairTest {
 
     @Test
     @Mlx5Too
-    void fullQueueRefusesTheWholeBatch() throws Exception {
-        connect(RDMA_WRITE);
-        int tooMany = left.pair.capabilities().sendDepth() * 4;
-        SendBatch batch = left.pair.sendBatch(tooMany);
-        for (int i = 0; i < tooMany; i++) {
-            batch.write(i, left.buffer.slice(0, 8), right.buffer.remote());
-        }
-        assertThatThrownBy(batch::post)
-                .isInstanceOfSatisfying(
-                        PostException.class, e -> assertThat(e.posted()).isZero())
-                .hasMessageContaining("ibv_wr_complete")
-                .hasMessageContaining("poll completions before posting more");
-        batch.clear();
-        batch.write(7, left.buffer.slice(0, 8), right.buffer.remote()).post();
-        assertThat(left.done().id())
-                .as("nothing of the refused batch was posted")
-                .isEqualTo(7);
-    }
-
-    @Test
-    @Mlx5Too
     void failedRequestIsRemembered() throws Exception {
         connect(RDMA_WRITE);
         left.pair.postWrite(
@@ -354,45 +333,6 @@ class ExtendedQueuePairTest {
         WorkCompletion failed = left.next();
         assertThat(failed.status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
         assertThat(failed.operation()).isEqualTo(Operation.RDMA_WRITE);
-    }
-
-    @Test
-    @Mlx5Too
-    void concurrentPostsSucceedDuringGarbageCollection() throws Exception {
-        connect(VerbsArena.ofShared(), EnumSet.of(RDMA_WRITE));
-        int each = 50;
-        Thread[] threads = new Thread[3];
-        for (int t = 0; t < 3; t++) {
-            int first = t * each;
-            SendBatch batch = left.pair.sendBatch(2);
-            threads[t] = Thread.ofPlatform().daemon().start(() -> {
-                for (int i = 0; i < each; i += 2) {
-                    batch.clear();
-                    batch.write(first + i, left.buffer.slice(0, 8), right.buffer.remote());
-                    batch.write(first + i + 1, left.buffer.slice(0, 8), right.buffer.remote());
-                    for (boolean posted = false; !posted; ) {
-                        try {
-                            batch.post();
-                            posted = true;
-                        } catch (PostException full) {
-                            Thread.yield();
-                        }
-                    }
-                }
-            });
-        }
-        boolean[] seen = new boolean[3 * each];
-        for (int i = 0; i < seen.length; i++) {
-            WorkCompletion done = left.done();
-            assertThat(seen[(int) done.id()]).isFalse();
-            seen[(int) done.id()] = true;
-            if (i % 50 == 0) {
-                System.gc();
-            }
-        }
-        for (Thread thread : threads) {
-            assertThat(thread.join(Loopback.DEADLINE)).isTrue();
-        }
     }
 
     @ParameterizedTest

@@ -599,7 +599,8 @@ class PostMatrixTest {
         try (Loopback loopback = way.connected()) {
             SendBatch batch = loopback.left.pair.sendBatch(3);
             for (int i = 0; i < 3; i++) {
-                batch.write(i, local(loopback, i), remote(loopback, i));
+                batch.write(i, local(loopback, i), remote(loopback, i))
+                        .at(0); // the next one is added last nevertheless
             }
             batch.post();
             done(loopback, 0, 1, 2);

@@ -200,30 +200,6 @@ class ExtendedQueuePairTest {
 
     @Test
     @Mlx5Too
-    void inlineDataIsCopiedFromSeveralPieces() throws Exception {
-        connect(SEND, RDMA_WRITE);
-        right.pair.postReceive(1, right.buffer);
-        left.pair.postSendInline(2, text("from the heap"));
-        left.done();
-        assertThat(right.done().byteLength()).isEqualTo(13);
-        assertThat(read(right.buffer, 13)).isEqualTo("from the heap");
-
-        SendBatch batch = left.pair.sendBatch(2);
-        batch.writeInline(3, text("on"), right.buffer.remote())
-                .andInline(text("e, "))
-                .andInline(text("two"));
-        batch.writeInline(4, text("th"), right.buffer.slice(8, 100).remote()).andInline(text("ree"));
-        batch.post();
-        left.done();
-        left.done();
-        assertThat(read(right.buffer, 8)).isEqualTo("one, two");
-        assertThat(right.buffer.segment().asSlice(8, 5).toArray(JAVA_BYTE))
-                .asString()
-                .isEqualTo("three");
-    }
-
-    @Test
-    @Mlx5Too
     void sendGathersPiecesOfAnyLength() throws Exception {
         connect(SEND, RDMA_WRITE);
         left.buffer.segment().copyFrom(text("aBBcccDDDDe"));

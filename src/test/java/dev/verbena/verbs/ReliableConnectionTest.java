@@ -41,20 +41,6 @@ class ReliableConnectionTest {
     }
 
     @Test
-    void inlineDataNeedsNoRegistration() throws Exception {
-        right.pair.postReceive(1, right.buffer);
-        left.pair.postSendInline(2, text("from the heap"));
-        left.done();
-
-        assertThat(right.done().byteLength()).isEqualTo(13);
-        assertThat(read(right.buffer, 13)).isEqualTo("from the heap");
-
-        left.pair.postWriteInline(3, text("inline"), right.buffer.slice(0, 6).remote());
-        left.done();
-        assertThat(read(right.buffer, 6)).isEqualTo("inline");
-    }
-
-    @Test
     void batchIsPostedWithOneCallAndCompletesInOrder() throws Exception {
         ReceiveBatch receives = right.pair.receiveBatch(3);
         receives.receive(10, right.buffer.slice(0, 8))
@@ -84,19 +70,6 @@ class ReliableConnectionTest {
         assertThat(right.buffer.segment().asSlice(8, 3).toArray(JAVA_BYTE))
                 .asString()
                 .isEqualTo("two");
-    }
-
-    @Test
-    void sendDeliversMessagesOfManyPackets() throws Exception {
-        for (int i = 0; i < Loopback.SIZE; i++) {
-            left.buffer.segment().set(JAVA_BYTE, i, (byte) (i * 31));
-        }
-        right.pair.postReceive(1, right.buffer);
-        left.pair.postSend(2, left.buffer);
-        left.done();
-
-        assertThat(right.done().byteLength()).isEqualTo(Loopback.SIZE);
-        assertThat(right.buffer.segment().mismatch(left.buffer.segment())).isEqualTo(-1);
     }
 
     @Test

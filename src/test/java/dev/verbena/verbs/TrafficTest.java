@@ -20,24 +20,156 @@ import dev.verbena.support.Mlx5Too;
 import dev.verbena.support.Twin;
 import dev.verbena.verbs.QueuePairOptions.OfferedOperation;
 import dev.verbena.verbs.address.Grh;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.List;
-import java.util.Set;
+import java.util.Objects;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Each operation moves its bytes and is reported at both ends: by a plain queue pair, by an extended one that was made with
- * this operation alone, and through memory that is paged on demand or written to in any order.
+ * Each operation of each transport moves its bytes, wherever they are, and is reported at both ends: by a plain queue pair, by
+ * an extended one that was made with this operation alone, and through memory that is paged on demand or written to in any
+ * order.
  */
 @DeviceTest
 class TrafficTest {
-    private static final int ROUNDS = 20;
-    private static final int MANY_ROUNDS = 40;
-    private static final int SIZE = 1024;
+    private static final int ROUNDS = 5;
     private static final int PAGE = 4096;
+    private static final int KEY = 0x5678;
+    private static final MemorySegment ZEROS = MemorySegment.ofArray(new byte[Loopback.SIZE]);
 
-    /** The operations of a reliable connection. */
+    /** The memory before each round, from its number on. */
+    private static final MemorySegment PATTERN = MemorySegment.ofArray(new byte[Loopback.SIZE + ROUNDS]);
+
+    static {
+        for (int i = 0; i < PATTERN.byteSize(); i++) {
+            PATTERN.set(JAVA_BYTE, i, (byte) (i * 31 + i / 256));
+        }
+    }
+
+    enum Transport {
+        RC,
+        EXTENDED_RC,
+        UC,
+        UD,
+        EXTENDED_UD;
+
+        private boolean isExtended() {
+            return name().startsWith("EXTENDED");
+        }
+
+        boolean isDatagram() {
+            return name().endsWith("UD");
+        }
+
+        boolean has(Traffic traffic) {
+            return isDatagram() ? traffic.isSend() : this != UC || traffic.isSend() || traffic.isWrite();
+        }
+
+        /** Plain datagrams wake who waits for them, and an extended queue has those of extended queue pairs. */
+        private QueuePairOptions options(CompletionQueue queue, Traffic only) {
+            Context context = queue.context();
+            CompletionQueueOptions queues = CompletionQueueOptions.of(256);
+            QueuePairOptions options = switch (this) {
+                case RC, EXTENDED_RC -> QueuePair.rc(queue);
+                case UC -> QueuePair.uc(queue);
+                case UD ->
+                    QueuePair.ud(context.createCompletionQueue(queues.channel(context.createCompletionChannel())));
+                case EXTENDED_UD ->
+                    QueuePair.ud(context.createCompletionQueue(queues.fields(CompletionField.standard())));
+            };
+            return (isExtended() ? options.operations(OfferedOperation.valueOf(only.name())) : options)
+                    .inlineSize(64)
+                    .sendSge(3)
+                    .receiveSge(3);
+        }
+
+        /** Makes two queue pairs that reach each other; extended ones can do nothing else. */
+        Loopback open(Traffic only) {
+            VerbsArena arena = VerbsArena.ofConfined();
+            if (!isDatagram()) {
+                return Loopback.connected(
+                        arena, QueuePairAttributes.none(), reliable -> options(queue(reliable), only));
+            }
+            Loopback loopback = Loopback.unconnected(arena, reliable -> options(queue(reliable), only));
+            loopback.left.pair.toReady(1);
+            loopback.right.pair.toReady(KEY);
+            return loopback;
+        }
+    }
+
+    private static CompletionQueue queue(QueuePairOptions options) {
+        return Objects.requireNonNull(QueuePairOptions.SEND_QUEUE.of(options));
+    }
+
+    /** Where the bytes of a request are: in parts of memory that do not touch, or in the request itself. */
+    enum Place {
+        ONE_PIECE(512),
+        THREE_PIECES(1, 3, 5),
+        WHOLE_MEMORY(Loopback.SIZE),
+        NOWHERE(0),
+        INLINE(2, 11);
+
+        private final int[] lengths;
+
+        Place(int... lengths) {
+            this.lengths = lengths;
+        }
+
+        boolean isOf(Transport transport, Traffic traffic) {
+            return switch (this) {
+                case ONE_PIECE, NOWHERE -> true;
+                case THREE_PIECES, INLINE -> traffic.isSend() || traffic.isWrite();
+                case WHOLE_MEMORY -> !transport.isDatagram();
+            };
+        }
+
+        private static MemorySegment bytes(int round, int part, int length) {
+            return PATTERN.asSlice(round + 64L * part, length);
+        }
+
+        /** Returns what the parts are together. */
+        MemorySegment message(int round) {
+            ByteBuffer all = ByteBuffer.allocate(IntStream.of(lengths).sum());
+            for (int part = 0; part < lengths.length; part++) {
+                all.put(bytes(round, part, lengths[part]).asByteBuffer());
+            }
+            return MemorySegment.ofArray(all.array());
+        }
+
+        SendBatch add(SendBatch batch, Traffic traffic, MemoryRegion here, RemoteMemory there, int round) {
+            MemorySegment first = bytes(round, 0, lengths[0]);
+            LocalMemory piece = here.slice(0, lengths[0]);
+            if (this == INLINE && traffic.isSend()) {
+                batch.sendInline(1000 + round, first);
+            } else if (this == INLINE) {
+                batch.writeInline(1000 + round, first, there);
+            } else if (traffic.isWrite()) {
+                batch.write(1000 + round, piece, there);
+            } else if (traffic == Traffic.RDMA_READ) {
+                batch.read(1000 + round, piece, there);
+            } else if (this == NOWHERE) {
+                batch.send(1000 + round);
+            } else {
+                batch.send(1000 + round, piece);
+            }
+            for (int part = 1; part < lengths.length; part++) {
+                if (this == INLINE) {
+                    batch.andInline(bytes(round, part, lengths[part]));
+                } else {
+                    batch.and(here.slice(64L * part, lengths[part]));
+                }
+            }
+            return traffic.hasImmediate() ? batch.immediate(0xf1020300 + round) : batch;
+        }
+    }
+
     enum Traffic {
         SEND(WorkCompletion.Opcode.SEND),
         SEND_WITH_IMMEDIATE(WorkCompletion.Opcode.SEND),
@@ -53,147 +185,224 @@ class TrafficTest {
             this.opcode = opcode;
         }
 
-        OfferedOperation offered() {
-            return OfferedOperation.valueOf(name());
+        boolean isSend() {
+            return opcode == WorkCompletion.Opcode.SEND;
         }
 
-        boolean isReceived() {
-            return this == SEND || hasImmediate();
+        boolean isWrite() {
+            return opcode == WorkCompletion.Opcode.RDMA_WRITE;
+        }
+
+        boolean isAtomic() {
+            return this == FETCH_AND_ADD || this == COMPARE_AND_SWAP;
         }
 
         boolean hasImmediate() {
             return name().endsWith("IMMEDIATE");
         }
 
-        private void post(QueuePair pair, long id, LocalMemory here, RemoteMemory there, int i) {
+        boolean isReceived() {
+            return isSend() || hasImmediate();
+        }
+
+        private void post(QueuePair pair, LocalMemory here, RemoteMemory there, int i) {
             switch (this) {
-                case SEND -> pair.postSend(id, here);
-                case SEND_WITH_IMMEDIATE -> pair.postSendImmediate(id, here, 0xf1020300 + i);
-                case RDMA_WRITE -> pair.postWrite(id, here, there);
-                case RDMA_WRITE_WITH_IMMEDIATE -> pair.postWriteImmediate(id, here, there, 0xf1020300 + i);
-                case RDMA_READ -> pair.postRead(id, here, there);
-                case FETCH_AND_ADD -> pair.postFetchAndAdd(id, here, there, 1);
-                case COMPARE_AND_SWAP -> pair.postCompareAndSwap(id, here, there, i, i + 1);
+                case SEND -> pair.postSend(1000 + i, here);
+                case SEND_WITH_IMMEDIATE -> pair.postSendImmediate(1000 + i, here, 0xf1020300 + i);
+                case RDMA_WRITE -> pair.postWrite(1000 + i, here, there);
+                case RDMA_WRITE_WITH_IMMEDIATE -> pair.postWriteImmediate(1000 + i, here, there, 0xf1020300 + i);
+                case RDMA_READ -> pair.postRead(1000 + i, here, there);
+                case FETCH_AND_ADD -> pair.postFetchAndAdd(1000 + i, here, there, 1);
+                case COMPARE_AND_SWAP -> pair.postCompareAndSwap(1000 + i, here, there, i, i + 1);
+            }
+        }
+    }
+
+    /** An operation between two queue pairs, from memory to memory. */
+    private record Move(Transport transport, Traffic traffic, Loopback ends, MemoryRegion here, MemoryRegion there) {
+        void run() throws InterruptedException {
+            if (traffic.isAtomic()) {
+                count();
+                return;
+            }
+            for (Place place : Place.values()) {
+                if (place.isOf(transport, traffic)) {
+                    move(place);
+                }
             }
         }
 
-        /** Moves bytes between two regions in rounds; atomic operations count the rounds. */
-        void move(int rounds, Loopback loopback, MemoryRegion here, MemoryRegion there) throws InterruptedException {
-            there.segment().set(JAVA_LONG, 0, 0);
-            for (int i = 0; i < rounds; i++) {
-                byte filler = (byte) (i + 1);
-                boolean isAtomic = this == FETCH_AND_ADD || this == COMPARE_AND_SWAP;
-                if (!isAtomic) {
-                    (this == RDMA_READ ? there : here).segment().fill(filler);
+        /** Moves bytes in rounds, and looks at all memory of both ends. */
+        void move(Place place) throws InterruptedException {
+            int size = place == Place.WHOLE_MEMORY ? Loopback.SIZE : PAGE;
+            MemorySegment from =
+                    (traffic == Traffic.RDMA_READ ? there : here).segment().asSlice(0, size);
+            MemorySegment to =
+                    (traffic == Traffic.RDMA_READ ? here : there).segment().asSlice(0, size);
+            AddressHandle path = transport.isDatagram() ? DatagramPair.path(ends.right) : null;
+            SendBatch batch = ends.left.pair.sendBatch(1);
+            for (int i = 0; i < ROUNDS; i++) {
+                MemorySegment before = PATTERN.asSlice(i, size);
+                from.copyFrom(before);
+                to.fill((byte) 0);
+                if (traffic.isReceived()) { // a write uses up a receive, and not its memory
+                    ends.right.pair.postReceive(i, there.slice(0, traffic.isWrite() ? 1 : size));
                 }
-                if (isReceived()) { // a write uses up a receive, and not its memory
-                    loopback.right.pair.postReceive(i, there.slice(0, this == RDMA_WRITE_WITH_IMMEDIATE ? 1 : SIZE));
-                }
-                post(
-                        loopback.left.pair,
-                        1000 + i,
-                        here.slice(0, SIZE),
-                        there.slice(0, SIZE).remote(),
-                        i);
-                WorkCompletion sent = loopback.left.done();
-                assertThat(sent.id()).isEqualTo(1000 + i);
-                assertThat(sent.opcode()).isEqualTo(opcode);
-                checkReceived(loopback, i);
-                if (isAtomic) {
-                    assertThat(here.segment().get(JAVA_LONG, 0)).isEqualTo(i);
-                    assertThat(there.segment().get(JAVA_LONG, 0)).isEqualTo(i + 1);
+                if (place == Place.ONE_PIECE && path == null) {
+                    traffic.post(
+                            ends.left.pair,
+                            here.slice(0, 512),
+                            there.slice(0, 512).remote(),
+                            i);
                 } else {
-                    for (MemoryRegion each : List.of(here, there)) {
-                        assertThat(each.segment().asSlice(0, SIZE).toArray(JAVA_BYTE))
-                                .containsOnly(filler);
-                    }
+                    place.add(batch.clear(), traffic, here, there.remote(), i);
+                    (path == null ? batch : batch.to(path, ends.right.pair.number(), KEY)).post();
                 }
+                MemorySegment message = place.message(i);
+                completes(i, (int) message.byteSize());
+                MemorySegment found = to.asSlice(transport.isDatagram() ? Grh.BYTES : 0);
+                assertThat(found.asSlice(0, message.byteSize()).mismatch(message))
+                        .isEqualTo(-1);
+                MemorySegment behind = found.asSlice(message.byteSize());
+                assertThat(behind.mismatch(ZEROS.asSlice(0, behind.byteSize())))
+                        .as("behind it")
+                        .isEqualTo(-1);
+                assertThat(from.mismatch(before)).as("what it was moved from").isEqualTo(-1);
             }
-            if (this == COMPARE_AND_SWAP) {
-                loopback.left.pair.postCompareAndSwap(99, here, there.remote(), 0, 77);
-                loopback.left.done();
+        }
+
+        /** Counts rounds at the peer. */
+        private void count() throws InterruptedException {
+            there.segment().set(JAVA_LONG, 0, 0);
+            for (int i = 0; i < ROUNDS; i++) {
+                traffic.post(ends.left.pair, here, there.remote(), i);
+                completes(i, 8);
+                assertThat(here.segment().get(JAVA_LONG, 0)).isEqualTo(i);
+                assertThat(there.segment().get(JAVA_LONG, 0)).isEqualTo(i + 1);
+            }
+            if (traffic == Traffic.COMPARE_AND_SWAP) {
+                ends.left.pair.postCompareAndSwap(99, here, there.remote(), 0, 77);
+                ends.left.done();
                 assertThat(there.segment().get(JAVA_LONG, 0))
                         .as("another value was expected")
-                        .isEqualTo(rounds);
+                        .isEqualTo(ROUNDS);
             }
         }
 
-        private void checkReceived(Loopback loopback, int i) throws InterruptedException {
-            if (!isReceived()) {
-                assertThat(loopback.right.queue.poll())
+        private void completes(int i, int length) throws InterruptedException {
+            WorkCompletion sent = done(ends.left.pair);
+            assertThat(sent.id()).isEqualTo(1000 + i);
+            assertThat(sent.opcode()).isEqualTo(traffic.opcode);
+            assertThat(sent.hasRoutingHeader()).isFalse();
+            if (!traffic.isReceived()) {
+                assertThat(ends.right.queue.poll())
                         .as("the peer is told nothing")
                         .isNull();
                 return;
             }
-            WorkCompletion received = loopback.right.done();
+            WorkCompletion received = done(ends.right.pair);
             assertThat(received.id()).isEqualTo(i);
-            assertThat(received.queuePairNumber()).isEqualTo(loopback.right.pair.number());
+            assertThat(received.queuePairNumber()).isEqualTo(ends.right.pair.number());
             assertThat(received.opcode())
                     .isEqualTo(
-                            this == RDMA_WRITE_WITH_IMMEDIATE
+                            traffic.isWrite()
                                     ? WorkCompletion.Opcode.RECEIVE_RDMA_WITH_IMMEDIATE
                                     : WorkCompletion.Opcode.RECEIVE);
-            assertThat(received.byteLength()).isEqualTo(SIZE);
-            assertThat(received.hasImmediate()).isEqualTo(hasImmediate());
-            if (hasImmediate()) {
+            assertThat(received.hasImmediate()).isEqualTo(traffic.hasImmediate());
+            if (traffic.hasImmediate()) {
                 assertThat(received.immediate()).isEqualTo(0xf1020300 + i);
             }
+            if (transport.isDatagram()) { // soft-RoCE also says so of others
+                assertThat(received.hasRoutingHeader()).isTrue();
+                assertThat(received.byteLength()).as("the header counts").isEqualTo(Grh.BYTES + length);
+                assertThat(received.sourceQueuePair()).isEqualTo(ends.left.pair.number());
+                assertThat(received.pkeyIndex()).isZero();
+            } else {
+                assertThat(received.byteLength()).isEqualTo(length);
+            }
+        }
+
+        private static WorkCompletion done(QueuePair pair) throws InterruptedException {
+            CompletionQueue queue = queue(pair.options);
+            if (!queue.isExtended()) {
+                return queue.await(Loopback.DEADLINE).orThrow();
+            }
+            ExtendedCompletions cursor = queue.extendedCompletions(1);
+            assertThat(cursor.await(Loopback.DEADLINE)).isOne();
+            assertThat(cursor.next()).isTrue();
+            WorkCompletion done = cursor.completion().orThrow();
+            assertThat(cursor.hasRoutingHeader()).isEqualTo(done.hasRoutingHeader());
+            return done;
+        }
+    }
+
+    private static Stream<Arguments> rows(boolean datagrams) {
+        return Stream.of(Transport.values())
+                .filter(transport -> transport.isDatagram() == datagrams)
+                .flatMap(transport -> Stream.of(Traffic.values())
+                        .filter(transport::has)
+                        .map(traffic -> Arguments.of(transport, traffic)));
+    }
+
+    static Stream<Arguments> connected() {
+        return rows(false);
+    }
+
+    static Stream<Arguments> datagrams() {
+        return rows(true);
+    }
+
+    private static void move(Transport transport, Traffic traffic) throws InterruptedException {
+        try (Loopback ends = transport.open(traffic)) {
+            assertThat(ends.left.pair.isExtended()).isEqualTo(transport.isExtended());
+            new Move(transport, traffic, ends, ends.left.buffer, ends.right.buffer).run();
         }
     }
 
     @ParameterizedTest
-    @EnumSource
-    @Mlx5Too
-    @Twin({"test_atomic.AtomicTest.test_atomic_cmp_and_swap", "test_atomic.AtomicTest.test_atomic_fetch_and_add"})
-    void operationMovesItsBytes(Traffic traffic) throws InterruptedException {
-        try (Loopback loopback = Loopback.connected()) {
-            traffic.move(ROUNDS, loopback, loopback.left.buffer, loopback.right.buffer);
-        }
-    }
-
-    private static Loopback extended(Traffic only) {
-        return Loopback.connected(
-                VerbsArena.ofConfined(),
-                QueuePairAttributes.none(),
-                options -> options.operations(Set.of(only.offered())));
-    }
-
-    @ParameterizedTest
-    @EnumSource
+    @MethodSource("connected")
     @Mlx5Too
     @Twin({
+        "test_atomic.AtomicTest.test_atomic_cmp_and_swap",
+        "test_atomic.AtomicTest.test_atomic_fetch_and_add",
         "test_qpex.QpExTestCase.test_qp_ex_rc_send",
         "test_qpex.QpExTestCase.test_qp_ex_rc_send_imm",
         "test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write",
         "test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_imm",
+        "test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_length",
         "test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read",
+        "test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read_zero_size",
         "test_qpex.QpExTestCase.test_qp_ex_rc_atomic_cmp_swp",
         "test_qpex.QpExTestCase.test_qp_ex_rc_atomic_fetch_add"
     })
-    void extendedOperationMovesItsBytes(Traffic traffic) throws InterruptedException {
-        try (Loopback loopback = extended(traffic)) {
-            assertThat(loopback.left.pair.isExtended()).isTrue();
-            traffic.move(MANY_ROUNDS, loopback, loopback.left.buffer, loopback.right.buffer);
-        }
+    void operationMovesItsBytes(Transport transport, Traffic traffic) throws InterruptedException {
+        move(transport, traffic);
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"RDMA_WRITE", "RDMA_READ"})
+    @MethodSource("datagrams")
     @Twin({
-        "test_qpex.QpExTestCase.test_qp_ex_rc_rdma_write_zero_length",
-        "test_qpex.QpExTestCase.test_qp_ex_rc_rdma_read_zero_size"
+        "test_cq_events.CqEventsTestCase.test_cq_events_ud",
+        "test_cqex.CqExTestCase.test_ud_traffic_cq_ex",
+        "test_qpex.QpExTestCase.test_qp_ex_ud_send",
+        "test_qpex.QpExTestCase.test_qp_ex_ud_send_imm",
+        "test_qpex.QpExTestCase.test_qp_ex_ud_zero_size"
     })
-    void extendedOperationOfNoBytesChangesNothing(Traffic traffic) throws InterruptedException {
-        try (Loopback loopback = extended(traffic)) {
-            loopback.left.buffer.segment().fill((byte) 'l');
-            loopback.right.buffer.segment().fill((byte) 'r');
-            for (int i = 0; i < MANY_ROUNDS; i++) {
-                LocalMemory nothing = loopback.left.buffer.slice(0, 0);
-                traffic.post(loopback.left.pair, i, nothing, loopback.right.buffer.remote(), i);
-                assertThat(loopback.left.done().id()).isEqualTo(i);
-            }
-            assertThat(loopback.left.buffer.segment().toArray(JAVA_BYTE)).containsOnly('l');
-            assertThat(loopback.right.buffer.segment().toArray(JAVA_BYTE)).containsOnly('r');
+    void datagramMovesItsBytes(Transport transport, Traffic traffic) throws InterruptedException {
+        move(transport, traffic);
+    }
+
+    @Test
+    @Mlx5Too
+    void unreliableSendWithoutReceiveIsLost() throws InterruptedException {
+        try (Loopback ends = Transport.UC.open(Traffic.SEND)) {
+            ends.left.pair.postSend(1, ends.left.buffer.slice(0, 8));
+            assertThat(ends.left.done().id()).as("the sender never knows").isEqualTo(1);
+            ends.right.pair.postReceive(2, ends.right.buffer);
+            ends.left.pair.postSend(3, ends.left.buffer.slice(0, 16));
+            ends.left.done();
+            assertThat(ends.right.done().byteLength()).isEqualTo(16);
+            assertThat(ends.right.pair.query().state()).isEqualTo(QueuePairState.RTS);
         }
     }
 
@@ -210,9 +419,18 @@ class TrafficTest {
         }
     }
 
-    private static void move(Traffic traffic, AccessFlag flag) throws InterruptedException {
-        try (Loopback loopback = Loopback.connected()) {
-            traffic.move(ROUNDS, loopback, region(loopback.domain, flag), region(loopback.domain, flag));
+    private static void move(Transport transport, Traffic traffic, AccessFlag flag) throws InterruptedException {
+        try (Loopback ends = transport.open(traffic)) {
+            MemoryRegion here = region(ends.domain, flag);
+            // No device claims that datagrams can be received into memory that is paged on demand.
+            boolean isPlain = flag == ON_DEMAND && transport.isDatagram();
+            MemoryRegion there = isPlain ? ends.right.buffer : region(ends.domain, flag);
+            Move move = new Move(transport, traffic, ends, here, there);
+            if (traffic.isAtomic()) {
+                move.count();
+            } else {
+                move.move(Place.ONE_PIECE);
+            }
         }
     }
 
@@ -220,7 +438,7 @@ class TrafficTest {
     @EnumSource
     @Twin("test_relaxed_ordering.RoTestCase.test_ro_rc_traffic")
     void operationMovesRelaxedOrderingMemory(Traffic traffic) throws InterruptedException {
-        move(traffic, RELAXED_ORDERING);
+        move(Transport.RC, traffic, RELAXED_ORDERING);
     }
 
     @ParameterizedTest
@@ -233,37 +451,19 @@ class TrafficTest {
         "test_odp.OdpTestCase.test_odp_rc_atomic_cmp_and_swp"
     })
     void operationMovesOnDemandMemory(Traffic traffic) throws InterruptedException {
-        move(traffic, ON_DEMAND);
-    }
-
-    private static void datagrams(AccessFlag flag) throws InterruptedException {
-        try (DatagramPair pair = DatagramPair.ready(VerbsArena.ofConfined())) {
-            MemoryRegion from = region(pair.domain, flag);
-            // No device claims that datagrams can be received into memory that is paged on demand.
-            MemoryRegion to = flag == ON_DEMAND ? pair.right.buffer : region(pair.domain, flag);
-            AddressHandle path = DatagramPair.path(pair.right);
-            for (int round = 1; round <= ROUNDS; round++) {
-                from.segment().fill((byte) round);
-                pair.right.pair.postReceive(1, to.slice(0, Grh.BYTES + 512));
-                pair.left.pair.postSend(2, from.slice(0, 512), path, pair.right.pair.number(), DatagramPair.RIGHT_KEY);
-                pair.left.done();
-                pair.right.done();
-                assertThat(to.segment().asSlice(Grh.BYTES, 512).toArray(JAVA_BYTE))
-                        .containsOnly(round);
-            }
-        }
+        move(Transport.RC, traffic, ON_DEMAND);
     }
 
     @Test
     @Twin("test_relaxed_ordering.RoTestCase.test_ro_ud_traffic")
     void datagramsUseRelaxedOrderingMemory() throws Exception {
-        datagrams(RELAXED_ORDERING);
+        move(Transport.UD, Traffic.SEND, RELAXED_ORDERING);
     }
 
     @Test
     @Twin("test_odp.OdpTestCase.test_odp_ud_traffic")
     void datagramsUseOnDemandMemory() throws Exception {
-        datagrams(ON_DEMAND);
+        move(Transport.UD, Traffic.SEND, ON_DEMAND);
     }
 
     @Test
@@ -282,11 +482,11 @@ class TrafficTest {
             receiver.connect(sender.endpoint());
             for (int round = 1; round <= ROUNDS; round++) {
                 from.segment().fill((byte) round);
-                shared.postReceive(1, to.slice(0, SIZE));
-                sender.postSend(2, from.slice(0, SIZE));
+                shared.postReceive(1, to.slice(0, 1024));
+                sender.postSend(2, from.slice(0, 1024));
                 loopback.left.done();
                 queue.await(Loopback.DEADLINE).orThrow();
-                assertThat(to.segment().asSlice(0, SIZE).toArray(JAVA_BYTE)).containsOnly(round);
+                assertThat(to.segment().asSlice(0, 1024).toArray(JAVA_BYTE)).containsOnly(round);
             }
         }
     }

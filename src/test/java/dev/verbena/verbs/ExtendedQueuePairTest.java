@@ -6,7 +6,6 @@ import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.FETCH_AND_ADD;
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_READ;
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE;
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.SEND;
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -19,14 +18,11 @@ import dev.verbena.VerbsArena;
 import dev.verbena.internal.RdmaCoreVersion;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Loopback;
-import dev.verbena.support.Mlx5Too;
 import dev.verbena.support.TestDevice;
 import dev.verbena.support.Twin;
 import dev.verbena.support.Unsupported;
 import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.verbs.device.QueuePairType;
-import java.lang.foreign.MemorySegment;
-import java.nio.charset.StandardCharsets;
 import java.util.EnumSet;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
@@ -63,14 +59,6 @@ class ExtendedQueuePairTest {
         if (loopback != null) {
             loopback.close();
         }
-    }
-
-    private static MemorySegment text(String text) {
-        return MemorySegment.ofArray(text.getBytes(StandardCharsets.UTF_8));
-    }
-
-    private static String read(MemoryRegion region, int length) {
-        return new String(region.segment().asSlice(0, length).toArray(JAVA_BYTE), StandardCharsets.UTF_8);
     }
 
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_atomic_write")
@@ -198,55 +186,6 @@ class ExtendedQueuePairTest {
         assertThat(left.next().status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
     }
 
-    @Test
-    @Mlx5Too
-    void sendGathersPiecesOfAnyLength() throws Exception {
-        connect(SEND, RDMA_WRITE);
-        left.buffer.segment().copyFrom(text("aBBcccDDDDe"));
-        right.pair.postReceive(1, right.buffer.slice(0, 1000));
-        SendBatch batch = left.pair.sendBatch(4);
-        batch.write(1, left.buffer.slice(0, 2), right.buffer.slice(2000, 4).remote())
-                .and(left.buffer.slice(2, 2));
-        batch.send(2, left.buffer.slice(0, 1)).and(left.buffer.slice(3, 3)).and(left.buffer.slice(6, 5));
-        batch.write(3, left.buffer.slice(0, 1), right.buffer.slice(3000, 1).remote());
-        batch.write(4, left.buffer.slice(0, 4), right.buffer.slice(4000, 6).remote())
-                .and(left.buffer.slice(4, 2));
-        assertThat(batch.post()).isEqualTo(4);
-        for (int i = 1; i <= 4; i++) {
-            assertThat(left.done().id()).isEqualTo(i);
-        }
-        assertThat(right.done().byteLength()).isEqualTo(9);
-        assertThat(read(right.buffer, 9)).isEqualTo("acccDDDDe");
-        assertThat(right.buffer.segment().asSlice(2000, 4).toArray(JAVA_BYTE))
-                .asString()
-                .isEqualTo("aBBc");
-        assertThat(right.buffer.segment().asSlice(3000, 1).toArray(JAVA_BYTE))
-                .asString()
-                .isEqualTo("a");
-        assertThat(right.buffer.segment().asSlice(4000, 6).toArray(JAVA_BYTE))
-                .asString()
-                .isEqualTo("aBBccc");
-        assertThat(batch.post())
-                .as("the same once more, but that one has no receive")
-                .isEqualTo(4);
-    }
-
-    @Test
-    void sendFlagsTakeEffect() throws Exception {
-        connect(SEND, RDMA_WRITE);
-        right.pair.postReceive(1, right.buffer);
-        SendBatch batch = left.pair.sendBatch(3);
-        batch.write(1, left.buffer.slice(0, 8), right.buffer.remote()).unsignaled();
-        batch.write(2, left.buffer.slice(0, 8), right.buffer.remote()).fence();
-        batch.send(3).solicited();
-        batch.post();
-        assertThat(left.done().id())
-                .as("the unsignaled one makes no completion")
-                .isEqualTo(2);
-        assertThat(left.done().id()).isEqualTo(3);
-        assertThat(right.done().byteLength()).isZero();
-    }
-
     @ParameterizedTest
     @EnumSource(names = {"SEND", "RDMA_WRITE", "RDMA_READ", "COMPARE_AND_SWAP", "FETCH_AND_ADD"})
     void unrequestedOperationsAreRefusedBeforeC(QueuePairOptions.OfferedOperation only) {
@@ -298,17 +237,6 @@ class ExtendedQueuePairTest {
                         loopback.right.buffer.remote(),
                         SendBatch.FlushLevel.RANGE,
                         EnumSet.allOf(SendBatch.FlushPlacement.class)));
-    }
-
-    @Test
-    @Mlx5Too
-    void failedRequestIsRemembered() throws Exception {
-        connect(RDMA_WRITE);
-        left.pair.postWrite(
-                9, left.buffer.slice(0, 8), new RemoteMemory(right.buffer.address(), ~right.buffer.remoteKey(), 8));
-        WorkCompletion failed = left.next();
-        assertThat(failed.status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
-        assertThat(failed.operation()).isEqualTo(Operation.RDMA_WRITE);
     }
 
     @ParameterizedTest

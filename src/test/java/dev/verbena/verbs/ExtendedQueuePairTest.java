@@ -1,15 +1,10 @@
 package dev.verbena.verbs;
 
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.ATOMIC_WRITE;
-import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.COMPARE_AND_SWAP;
-import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.FETCH_AND_ADD;
-import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_READ;
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE;
-import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.SEND;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.abort;
 
@@ -184,59 +179,6 @@ class ExtendedQueuePairTest {
         assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.LOCAL_INVALIDATE);
         left.pair.postWrite(7, left.buffer.slice(0, 8), window.remote().slice(0, 8));
         assertThat(left.next().status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
-    }
-
-    @ParameterizedTest
-    @EnumSource(names = {"SEND", "RDMA_WRITE", "RDMA_READ", "COMPARE_AND_SWAP", "FETCH_AND_ADD"})
-    void unrequestedOperationsAreRefusedBeforeC(QueuePairOptions.OfferedOperation only) {
-        connect(only);
-        SendBatch batch = left.pair.sendBatch(8);
-        LocalMemory local = left.buffer.slice(0, 8);
-        RemoteMemory remote = right.buffer.slice(0, 8).remote();
-        tryTo(only, SEND, () -> batch.send(1, local));
-        tryTo(only, RDMA_WRITE, () -> batch.write(1, local, remote));
-        tryTo(only, RDMA_READ, () -> batch.read(1, local, remote));
-        tryTo(only, COMPARE_AND_SWAP, () -> batch.compareAndSwap(1, local, remote, 0, 1));
-        tryTo(only, FETCH_AND_ADD, () -> batch.fetchAndAdd(1, local, remote, 1));
-        tryTo(only, ATOMIC_WRITE, () -> batch.atomicWrite(1, 1, remote));
-        tryTo(
-                only,
-                QueuePairOptions.OfferedOperation.FLUSH,
-                () -> batch.flush(
-                        1, remote, SendBatch.FlushLevel.MEMORY_REGION, Set.of(SendBatch.FlushPlacement.GLOBAL)));
-        if (only == SEND || only == RDMA_WRITE) {
-            assertThatIllegalStateException()
-                    .isThrownBy(() -> batch.immediate(1))
-                    .withMessageContaining("IMMEDIATE");
-        }
-        assertThat(batch.size()).isEqualTo(1);
-    }
-
-    private static void tryTo(
-            QueuePairOptions.OfferedOperation only, QueuePairOptions.OfferedOperation what, Runnable add) {
-        if (what == only) {
-            add.run();
-        } else {
-            assertThatIllegalStateException()
-                    .isThrownBy(add::run)
-                    .withMessageContaining(what.toString())
-                    .withMessageContaining("QueuePairOptions.operations()");
-        }
-    }
-
-    @Test
-    void plainPairRefusesAtomicWritesAndFlushes() {
-        loopback = Loopback.connected();
-        assertThat(loopback.left.pair.isExtended()).isFalse();
-        assertThatIllegalStateException()
-                .isThrownBy(() -> loopback.left.pair.postAtomicWrite(1, 5, loopback.right.buffer.remote()));
-        SendBatch batch = loopback.left.pair.sendBatch(1);
-        assertThatIllegalStateException()
-                .isThrownBy(() -> batch.flush(
-                        1,
-                        loopback.right.buffer.remote(),
-                        SendBatch.FlushLevel.RANGE,
-                        EnumSet.allOf(SendBatch.FlushPlacement.class)));
     }
 
     @ParameterizedTest

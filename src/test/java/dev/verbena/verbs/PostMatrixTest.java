@@ -41,7 +41,7 @@ class PostMatrixTest {
             bytes(IntStream.range(0, Loopback.SIZE).map(i -> i * 11 + 3).toArray());
 
     /** Objects of a way. Memory is filled with bytes of its own, so that what did not move is seen. */
-    private static final class Posts implements AutoCloseable {
+    static final class Posts implements AutoCloseable {
         final PostWay way;
         final Loopback loopback;
         final CompletionQueue receives;
@@ -202,7 +202,7 @@ class PostMatrixTest {
     }
 
     /** One request to post, with an id and memory of its own. */
-    private static final class One {
+    static final class One {
         final Posts posts;
         final int i;
         final long id;
@@ -239,7 +239,7 @@ class PostMatrixTest {
      *
      * @param text the fields that the driver receives, behind the id; names in braces stand for memory and numbers
      */
-    private record Kind(String name, String text, BiConsumer<One, SendBatch> batched) {
+    record Kind(String name, String text, BiConsumer<One, SendBatch> batched) {
         String transport() {
             return name.startsWith("datagram") ? "UD" : name.startsWith("XRC") ? "XRC" : "RC";
         }
@@ -282,7 +282,7 @@ class PostMatrixTest {
 
     private static final int[] MANY = IntStream.range(0, 64).toArray();
 
-    private static final List<Kind> KINDS = List.of(
+    static final List<Kind> KINDS = List.of(
             kind("send", "SEND signaled {here}", (p, b) -> b.send(p.id, p.here)),
             kind("send of nothing", "SEND signaled{none}", (p, b) -> b.send(p.id)),
             kind(
@@ -400,10 +400,11 @@ class PostMatrixTest {
                     "XRC send of nothing",
                     "SEND signaled{none} shared 8{i}",
                     (p, b) -> b.send(p.id).toShared(80 + p.i)),
-            kind("XRC send to no shared queue", "SEND signaled {here} shared 0", (p, b) -> b.send(p.id, p.here)));
+            kind("XRC send to no shared queue", "SEND signaled {here} shared 0", (p, b) -> b.send(p.id, p.here)),
+            kind("XRC send of nothing to no shared queue", "SEND signaled{none} shared 0", (p, b) -> b.send(p.id)));
 
     /** The kinds that a queue pair also posts without a batch, by name. */
-    private static final Map<String, BiConsumer<One, QueuePair>> ALONE = Map.ofEntries(
+    static final Map<String, BiConsumer<One, QueuePair>> ALONE = Map.ofEntries(
             alone("send", (p, q) -> q.postSend(p.id, p.here)),
             alone("send with immediate data", (p, q) -> q.postSendImmediate(p.id, p.here, 0xf1020300 + p.i)),
             alone("send with invalidation", (p, q) -> q.postSendInvalidate(p.id, p.here, 0xf5667780 + p.i)),
@@ -431,7 +432,7 @@ class PostMatrixTest {
         return Map.entry(name, post);
     }
 
-    private static List<Kind> kinds(PostWay way) {
+    static List<Kind> kinds(PostWay way) {
         return KINDS.stream()
                 .filter(kind -> way.extended() || !kind.name.matches("atomic write|flush .*"))
                 .toList();

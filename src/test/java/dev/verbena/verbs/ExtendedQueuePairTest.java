@@ -4,7 +4,6 @@ import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.ATOMIC_WRITE;
 import static dev.verbena.verbs.QueuePairOptions.OfferedOperation.RDMA_WRITE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.abort;
 
@@ -18,14 +17,13 @@ import dev.verbena.support.Twin;
 import dev.verbena.support.Unsupported;
 import dev.verbena.verbs.device.DeviceCapability;
 import dev.verbena.verbs.device.QueuePairType;
-import java.util.EnumSet;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Queue pairs that post through {@code ibv_wr_*}. */
+/** What only queue pairs that post through {@code ibv_wr_*} can do, windows by them, and flags of queue pairs. */
 @DeviceTest
 class ExtendedQueuePairTest {
     private static final int ROUNDS = 100;
@@ -35,18 +33,10 @@ class ExtendedQueuePairTest {
     private Loopback.Side right;
 
     private void connect(QueuePairOptions.OfferedOperation first, QueuePairOptions.OfferedOperation... more) {
-        connect(VerbsArena.ofConfined(), EnumSet.of(first, more));
-    }
-
-    private void connect(VerbsArena arena, Set<QueuePairOptions.OfferedOperation> operations) {
         loopback = Loopback.connected(
-                arena,
-                QueuePairAttributes.none(),
-                options ->
-                        options.operations(operations).inlineSize(64).sendSge(3).receiveSge(3));
+                VerbsArena.ofConfined(), QueuePairAttributes.none(), options -> options.operations(first, more));
         left = loopback.left;
         right = loopback.right;
-        assertThat(left.pair.isExtended()).isTrue();
     }
 
     @AfterEach
@@ -104,13 +94,6 @@ class ExtendedQueuePairTest {
         }
     }
 
-    @Test
-    void queuePairsAllowFlushesIfTheDeviceHasThem() throws Exception {
-        connect(RDMA_WRITE);
-        assertThat(right.pair.query().access().contains(AccessFlag.FLUSH_GLOBAL))
-                .isEqualTo(deviceFlushes());
-    }
-
     /** The queue pairs have the default rights. */
     @Test
     void flushCompletes() throws Exception {
@@ -132,40 +115,22 @@ class ExtendedQueuePairTest {
         assertThat(left.done().opcode()).isEqualTo(WorkCompletion.Opcode.FLUSH);
     }
 
-    private MemoryRegion bindable() {
-        return loopback.domain.register(
-                loopback.arena.allocate(4096, 4096),
-                AccessFlag.LOCAL_WRITE,
-                AccessFlag.REMOTE_WRITE,
-                AccessFlag.MW_BIND);
-    }
-
+    /** A window is bound again only after its key has ended. */
     @Twin("test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw")
     @Test
-    void windowWithoutRemoteWriteRefusesWrites() throws Exception {
-        connect(RDMA_WRITE, QueuePairOptions.OfferedOperation.BIND_MW);
-        MemoryRegion target = bindable();
-        MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
-        right.pair.postBind(1, window, target.slice(0, 4096), Set.of(AccessFlag.LOCAL_WRITE));
-        assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.BIND_MW);
-
-        left.pair.postWrite(2, left.buffer.slice(0, 8), target.remote());
-        left.done();
-        left.pair.postWrite(3, left.buffer.slice(0, 8), window.remote());
-        assertThat(left.next().status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
-    }
-
-    @Test
-    void invalidateEndsLocalAndRemoteKeys() throws Exception {
+    void windowIsBoundAndInvalidated() throws Exception {
         connect(
                 QueuePairOptions.OfferedOperation.BIND_MW,
                 QueuePairOptions.OfferedOperation.LOCAL_INVALIDATE,
                 QueuePairOptions.OfferedOperation.SEND_WITH_INVALIDATE,
                 RDMA_WRITE);
-        MemoryRegion target = bindable();
+        MemoryRegion target = loopback.domain.register(
+                loopback.arena.allocate(4096, 4096),
+                AccessFlag.LOCAL_WRITE,
+                AccessFlag.REMOTE_WRITE,
+                AccessFlag.MW_BIND);
         MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TYPE_2);
-        right.pair.postBind(1, window, target, Set.of(AccessFlag.REMOTE_WRITE));
-        right.done();
+        bind(window, target, AccessFlag.REMOTE_WRITE);
         left.pair.postWrite(2, left.buffer.slice(0, 8), window.remote().slice(0, 8));
         left.done();
         right.pair.postReceive(3, right.buffer);
@@ -173,12 +138,20 @@ class ExtendedQueuePairTest {
         left.done();
         assertThat(right.done().invalidatedKey()).isEqualTo(window.remoteKey());
 
-        right.pair.postBind(5, window, target, Set.of(AccessFlag.REMOTE_WRITE));
-        right.done();
+        bind(window, target, AccessFlag.REMOTE_WRITE);
         right.pair.postLocalInvalidate(6, window.remoteKey());
         assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.LOCAL_INVALIDATE);
-        left.pair.postWrite(7, left.buffer.slice(0, 8), window.remote().slice(0, 8));
+
+        bind(window, target, AccessFlag.LOCAL_WRITE);
+        left.pair.postWrite(7, left.buffer.slice(0, 8), target.remote());
+        left.done();
+        left.pair.postWrite(8, left.buffer.slice(0, 8), window.remote().slice(0, 8));
         assertThat(left.next().status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
+    }
+
+    private void bind(MemoryWindow window, MemoryRegion target, AccessFlag access) throws Exception {
+        right.pair.postBind(1, window, target, Set.of(access));
+        assertThat(right.done().opcode()).isEqualTo(WorkCompletion.Opcode.BIND_MW);
     }
 
     @ParameterizedTest
@@ -191,17 +164,5 @@ class ExtendedQueuePairTest {
                 Unsupported.orAborts("ibv_create_qp_ex", () -> loopback.domain.createQueuePair(options), flag.name());
         assertThat(pair.type()).isEqualTo(QueuePairType.UD);
         pair.close();
-    }
-
-    @Test
-    void pairOfASingleThreadedQueueNeedsAConfinedArena() {
-        loopback = Loopback.connected();
-        CompletionQueue queue = loopback.context.createCompletionQueue(
-                CompletionQueueOptions.of(16).singleThreaded());
-        try (VerbsArena shared = VerbsArena.ofShared()) {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> loopback.domain.createQueuePair(QueuePair.rc(queue), shared))
-                    .withMessageContaining("ofConfined");
-        }
     }
 }

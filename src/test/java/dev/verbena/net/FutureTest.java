@@ -23,7 +23,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
@@ -86,40 +86,6 @@ class FutureTest extends ConnectedTest {
         assertAllIsFree(ends.client());
     }
 
-    /** Replies, the end, and the program complete the same futures at once. */
-    @Test
-    void closeBesideCallsCompletesEachFutureOnce() throws Exception {
-        for (int round = 0; round < 20; round++) {
-            ends = nodes.connect();
-            ends.server().listen((channel, request) -> answer(request));
-            List<CompletableFuture<Message>> calls = Collections.synchronizedList(new ArrayList<>());
-            Future<?> calling = nodes.start(() -> {
-                while (true) {
-                    CompletableFuture<Message> call = ends.client().callAsync(request(ends.client(), 1));
-                    call.thenAccept(Message::close);
-                    calls.add(call);
-                }
-            });
-            Future<?> cancelling = nodes.run(() -> {
-                while (ends.client().isOpen()) {
-                    if (!calls.isEmpty()) {
-                        calls.get(calls.size() / 2).cancel(true);
-                    }
-                    Thread.yield();
-                }
-            });
-            Await.until("some calls", () -> calls.size() > 20);
-            (round % 2 == 0 ? ends.server() : ends.client()).close();
-            assertThat(calling).failsWithin(DEADLINE);
-            end(cancelling);
-            for (CompletableFuture<Message> call : List.copyOf(calls)) {
-                Await.until("the future is done", call::isDone);
-            }
-            ends.client().close();
-            ends.server().close();
-        }
-    }
-
     /** The only thread of a program waits for the reply of another node of the same program. */
     @Test
     void threadThatPollsWaitsForItsFutures() throws Exception {
@@ -152,24 +118,18 @@ class FutureTest extends ConnectedTest {
 
     /** In the node's thread, all methods that wait make progress; elsewhere that would be a deadlock. */
     @Test
-    void handlersAndActionsMayWaitForFutures() throws Exception {
-        ends.client().listen((channel, request) -> answer(request)); // asks the client back
-        ends.server().listen((channel, request) -> {
-            long asked = number(request);
-            long found = asked < 0
-                    ? 100
-                    : callLater(channel, asked).join()
-                            + callLater(channel, asked).get();
-            answer(request, found);
-        });
-        CompletableFuture<Long> twice = callLater(ends.client(), 5).thenApply(first -> {
+    void actionsMayWaitForFutures() throws Exception {
+        ends.server().listen((channel, request) -> answer(request));
+        CompletableFuture<Long> all = callLater(ends.client(), 5).thenApply(first -> {
             try {
-                return first + callLater(ends.client(), -1).join();
-            } catch (InterruptedException e) {
+                return first
+                        + callLater(ends.client(), 10).join()
+                        + callLater(ends.client(), 20).get();
+            } catch (InterruptedException | ExecutionException e) {
                 throw new AssertionError(e);
             }
         });
-        assertThat(end(twice)).isEqualTo(12 + 100);
+        assertThat(end(all)).isEqualTo(6 + 11 + 21);
     }
 
     @Test
@@ -236,21 +196,25 @@ class FutureTest extends ConnectedTest {
         }
     }
 
+    /** Those that are under way together too. */
     @Test
     void operationsCompleteFutures() throws Exception {
-        use(SMALL.operations(2));
+        use(CALLER.operations(3), SMALL);
         Table table = Table.of(nodes, ends.client());
-        table.bytes.set(ValueLayout.JAVA_LONG, 8, 40);
+        table.bytes.set(ValueLayout.JAVA_LONG, 8, 39);
         for (int i = 0; i < 10; i++) {
-            long ticket = ends.client().tryFetchAndAdd(table.remote.slice(8, 8), 2);
+            CompletableFuture<Long> before =
+                    ends.client().future(ends.client().tryFetchAndAdd(table.remote.slice(8, 8), 1));
+            long ticket = ends.client().tryFetchAndAdd(table.remote.slice(8, 8), 1);
             CompletableFuture<Long> added = ends.client().future(ticket);
             CompletableFuture<Long> read = ends.client().future(ends.client().tryRead(table.local, table.remote));
             assertThatIllegalArgumentException().isThrownBy(() -> ends.client().isDone(ticket));
             assertThatIllegalArgumentException().isThrownBy(() -> ends.client().future(ticket));
             assertThatIllegalArgumentException().isThrownBy(() -> ends.client().await(ticket, DEADLINE));
-            assertThat(end(added)).isEqualTo(40 + 2 * i);
             assertThat(end(read)).isZero();
-            assertThat(table.local.segment().get(ValueLayout.JAVA_LONG, 8)).isEqualTo(42 + 2 * i);
+            assertThat(end(before)).as("has memory of its own").isEqualTo(39 + 2 * i);
+            assertThat(end(added)).isEqualTo(40 + 2 * i);
+            assertThat(table.local.segment().get(ValueLayout.JAVA_LONG, 8)).isEqualTo(41 + 2 * i);
         }
     }
 
@@ -370,20 +334,5 @@ class FutureTest extends ConnectedTest {
             assertThat(each).failsWithin(DEADLINE).withThrowableThat().withCauseInstanceOf(IllegalStateException.class);
         }
         assertThatIllegalStateException().isThrownBy(() -> writeLater(table, 0));
-    }
-
-    @Test
-    @NotOver("SEALED_RDMA") // memory that was not found can't be asked for
-    void endOfTheChannelIsThatOfItsFutures() throws Exception {
-        use(SMALL.closeTimeout(SHORT));
-        Table table = Table.of(nodes, ends.client());
-        CompletableFuture<Long> denied =
-                ends.client().future(ends.client().tryRead(table.local.slice(0, 8), outside(table.remote)));
-        NodePair.failure(EndReason.ACCESS_DENIED, () -> StyleTest.Style.outcome(denied));
-        NodePair.failure(EndReason.ACCESS_DENIED, () -> StyleTest.Style.outcome(callLater(ends.client(), 1)));
-    }
-
-    private static RemoteMemory outside(RemoteMemory memory) {
-        return new RemoteMemory(memory.address() + 4096, memory.key(), 8);
     }
 }

@@ -20,10 +20,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -203,7 +201,7 @@ class StyleTest extends ConnectedTest {
         }
         List<Message> replies = new ArrayList<>();
         for (int i = 0; i < calls; i++) {
-            try (Message request = ends.server().receive(DEADLINE)) {
+            try (Message request = Await.next("a request", ends.server()::pollReceive)) {
                 Message reply = request.reply().length(Long.BYTES);
                 reply.segment().set(ValueLayout.JAVA_LONG, 0, number(request) + 1);
                 replies.add(reply);
@@ -234,27 +232,7 @@ class StyleTest extends ConnectedTest {
         }
     }
 
-    /** Handlers keep the requests, and another thread answers them. */
-    @ParameterizedTest
-    @EnumSource
-    void repliesCanBeSentLaterByAnotherThread(Style style) throws Exception {
-        Queue<Message> replies = new ConcurrentLinkedQueue<>();
-        ends.server().listen((channel, request) -> replies.add(request.reply().length(Long.BYTES)));
-        List<Future<Long>> calls = new ArrayList<>();
-        for (int i = 0; i < SMALL.calls(); i++) {
-            calls.add(style.begin(nodes, ends.client(), i));
-        }
-        Await.until("all requests have come", () -> replies.size() == SMALL.calls());
-        for (Message reply : replies) {
-            reply.segment().set(ValueLayout.JAVA_LONG, 0, 7);
-            reply.send();
-        }
-        for (Future<Long> call : calls) {
-            assertThat(end(call)).isEqualTo(7);
-        }
-    }
-
-    /** Both sides call at once in all styles, and share the window with messages. No send comes without a receive. */
+    /** Many threads of both sides call at once in all styles, and send messages. No send comes without a receive. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void callsOfAllStylesInBothDirectionsShareTheirChannels(boolean handlers) throws Exception {
@@ -262,11 +240,20 @@ class StyleTest extends ConnectedTest {
         use(SMALL.window(3).sends(2).calls(5));
         int count = 30;
         AtomicInteger right = new AtomicInteger();
+        AtomicLong sum = new AtomicLong();
+        Consumer<Message> take = message -> {
+            if (message.isRequest()) {
+                answer(message);
+            } else {
+                sum.addAndGet(number(message));
+            }
+        };
         List<OtherThread<?>> threads = new ArrayList<>();
         for (NodePair.Ends each : List.of(ends, nodes.connect())) {
             for (Channel side : List.of(each.client(), each.server())) {
                 for (int i = 0; i < count; i++) {
                     int value = i;
+                    threads.add(virtual(() -> send(side, value)));
                     for (Style style : Style.values()) {
                         threads.add(virtual(() -> {
                             if (style.call(side, request(side, value)) == value + 1) {
@@ -276,15 +263,21 @@ class StyleTest extends ConnectedTest {
                     }
                 }
                 if (handlers) {
-                    side.listen((channel, request) -> answer(request));
-                } else {
-                    threads.add(virtual(() -> serve(side, Style.values().length * count)));
+                    side.listen((channel, message) -> take.accept(message));
+                }
+                for (int i = 0; !handlers && i < (Style.values().length + 1) * count; i++) {
+                    threads.add(virtual(() -> {
+                        try (Message message = side.receive(DEADLINE)) {
+                            take.accept(message);
+                        }
+                    }));
                 }
             }
         }
         for (OtherThread<?> thread : threads) {
             thread.join();
         }
+        Await.until("all messages have come", () -> sum.get() == 2 * 2 * count * (count - 1) / 2);
         assertThat(right).hasValue(2 * 2 * Style.values().length * count);
         assertThat(Fenced.receiverNotReady()).isEqualTo(before);
     }

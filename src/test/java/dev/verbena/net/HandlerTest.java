@@ -10,13 +10,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import java.util.Collections;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,46 +29,31 @@ class HandlerTest extends ConnectedTest {
         return latch.await(DEADLINE.toSeconds(), TimeUnit.SECONDS);
     }
 
-    @Test
-    void pollingProgramCallsTheHandlersItself() throws Exception {
-        pair(SMALL.closeTimeout(SHORT), CALLER);
-        Thread me = Thread.currentThread();
-        AtomicBoolean other = new AtomicBoolean();
-        nodes.server.listen((channel, request) -> {
-            other.compareAndSet(false, Thread.currentThread() != me);
-            answer(request);
-        });
-        Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
-        while (!connecting.isDone()) {
-            nodes.server.progress();
-        }
-        Future<Long> called = nodes.start(() -> call(end(connecting), 5));
-        while (!called.isDone()) {
-            nodes.server.progress();
-        }
-        assertThat(end(called)).isEqualTo(6);
-        assertThat(other).isFalse();
-    }
-
     /** Tells what happens to a channel, in order. */
     private static final class Diary implements Handler {
         final Queue<String> entries = new ConcurrentLinkedQueue<>();
+        final Set<Object> threads = Collections.synchronizedSet(identities());
         final CountDownLatch end = new CountDownLatch(1);
 
         @Override
         public void opened(Channel channel) {
-            entries.add("opened");
+            add("opened");
         }
 
         @Override
         public void received(Channel channel, Message message) {
-            entries.add("received " + number(message));
+            add("received " + number(message));
         }
 
         @Override
         public void closed(Channel channel) {
-            entries.add("closed " + channel.cause().isPresent());
+            add("closed " + channel.cause().isPresent());
             end.countDown();
+        }
+
+        private void add(String entry) {
+            entries.add(entry);
+            threads.add(Thread.currentThread());
         }
     }
 
@@ -95,8 +80,10 @@ class HandlerTest extends ConnectedTest {
         assertThat(nodes.server.toString()).contains("0 waiting");
     }
 
+    /** The node closes channels that it has accepted for the handler, and no others. */
     @Test
-    void channelThatProgramMadeCanHaveAHandler() throws Exception {
+    void channelThatTheProgramMadeCanHaveAHandlerAndTheProgramClosesIt() throws Exception {
+        NodePair.Ends others = nodes.connect();
         NodePair.send(ends.server(), 1);
         Diary diary = new Diary();
         ends.client().listen(diary);
@@ -107,8 +94,40 @@ class HandlerTest extends ConnectedTest {
                 .withMessageContaining("handler");
         ends.server().close();
         assertThat(sleepless(diary.end)).isTrue();
+        CountDownLatch called = new CountDownLatch(1);
+        others.client().listen((channel, message) -> called.countDown());
+        for (int i = 0; i < 3; i++) {
+            ends.client().messages().finishFutures(); // has the node look again
+            NodePair.send(others.server(), i);
+        }
+        assertThat(sleepless(called)).isTrue();
+        Await.until("all were handled", () -> others.server().toString().contains(" 0 under way"));
         assertThat(diary.entries).containsExactly("received 1", "received 2", "closed true");
+        assertThat(nodes.client.toString()).contains("(2 of");
         ends.client().close();
+        assertThat(nodes.client.toString()).contains("(1 of");
+    }
+
+    /** A full window of messages and the end wait when the program, which calls the handlers itself, polls again. */
+    @Test
+    void pollingProgramCallsTheHandlersItselfAndIsToldTheEndAfterAFullWindow() throws Exception {
+        pair(SMALL.closeTimeout(SHORT), CALLER);
+        Diary diary = new Diary();
+        nodes.server.listen(diary);
+        Future<Channel> connecting = nodes.start(() -> nodes.client.connect(nodes.server.address(), DEADLINE));
+        while (!connecting.isDone()) {
+            nodes.server.progress();
+        }
+        fillWindow(end(connecting));
+        assertThatExceptionOfType(ChannelException.class)
+                .isThrownBy(() -> end(connecting).close());
+        Await.until("the end", () -> {
+            nodes.server.progress();
+            return diary.end.getCount() == 0;
+        });
+        assertThat(diary.entries)
+                .containsExactly("opened", "received 0", "received 1", "received 2", "received 3", "closed true");
+        assertThat(diary.threads).containsExactly(Thread.currentThread());
     }
 
     /** A handler of many channels keeps what it knows of each there, from the beginning to the end. */
@@ -158,22 +177,6 @@ class HandlerTest extends ConnectedTest {
         assertThatIllegalStateException().isThrownBy(() -> nodes.server.listen((channel, request) -> answer(request)));
     }
 
-    @Test
-    void handlerThatThrowsForAMessageEndsItsChannelOnly() throws Exception {
-        pair(SMALL);
-        nodes.server.listen((channel, message) -> {
-            if (!message.isRequest()) {
-                throw new InterruptedException("of the program");
-            }
-            answer(message);
-        });
-        Channel bad = nodes.client.connect(nodes.server.address(), DEADLINE);
-        Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
-        NodePair.send(bad, 1);
-        NodePair.endOf(bad, EndReason.PEER_FAILED);
-        assertThat(call(good, 14)).isEqualTo(15);
-    }
-
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void handlerMayCloseItsChannelOrItsNode(boolean node) throws Exception {
@@ -211,9 +214,9 @@ class HandlerTest extends ConnectedTest {
         assertThat(call(good, 14)).isEqualTo(15);
     }
 
-    /** A callback's interrupt of the node's thread does not reach the next callback. */
+    /** It throws when a channel opens, and for a message. An interrupt of the node's thread does not reach the next callback. */
     @Test
-    void handlerThatThrowsWhenItsChannelOpensEndsItAndNoInterruptIsLeft() throws Exception {
+    void handlerThatThrowsEndsItsChannelOnlyAndLeavesNoInterrupt() throws Exception {
         pair(SMALL);
         AtomicInteger interrupted = new AtomicInteger();
         AtomicInteger channels = new AtomicInteger();
@@ -228,8 +231,11 @@ class HandlerTest extends ConnectedTest {
             }
 
             @Override
-            public void received(Channel channel, Message message) {
+            public void received(Channel channel, Message message) throws Exception {
                 interrupted.addAndGet(Thread.currentThread().isInterrupted() ? 1 : 0);
+                if (!message.isRequest()) {
+                    throw new InterruptedException("of the program");
+                }
                 answer(message);
                 Thread.currentThread().interrupt();
             }
@@ -237,7 +243,10 @@ class HandlerTest extends ConnectedTest {
         NodePair.failure(
                 EndReason.PEER_FAILED,
                 () -> nodes.client.connect(nodes.server.address(), DEADLINE).receive(DEADLINE));
+        Channel bad = nodes.client.connect(nodes.server.address(), DEADLINE);
         Channel good = nodes.client.connect(nodes.server.address(), DEADLINE);
+        NodePair.send(bad, 1);
+        NodePair.endOf(bad, EndReason.PEER_FAILED);
         for (int i = 0; i < 3; i++) {
             assertThat(call(good, i)).isEqualTo(i + 1);
         }
@@ -261,45 +270,6 @@ class HandlerTest extends ConnectedTest {
         assertThat(ends.server().cause().orElseThrow())
                 .hasMessageContaining("The handler has thrown")
                 .hasMessageContaining("of the program");
-    }
-
-    /** A full window of messages and the end wait when the program polls for the first time. */
-    @Test
-    void endIsToldAfterAFullWindow() throws Exception {
-        use(SMALL.closeTimeout(SHORT), CALLER);
-        Diary diary = new Diary();
-        ends.server().listen(diary);
-        fillWindow(ends.client());
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> ends.client().close());
-        Await.until("the end", () -> {
-            nodes.server.progress();
-            return diary.end.getCount() == 0;
-        });
-        assertThat(diary.entries)
-                .containsExactly("received 0", "received 1", "received 2", "received 3", "closed true");
-    }
-
-    /** The node closes channels that it has accepted for the handler, and no others. */
-    @Test
-    void endOfAChannelThatTheProgramMadeIsToldOnceAndTheProgramClosesIt() throws Exception {
-        NodePair.Ends others = nodes.connect();
-        Diary diary = new Diary();
-        ends.client().listen(diary);
-        ends.server().close();
-        assertThat(sleepless(diary.end)).isTrue();
-        CountDownLatch called = new CountDownLatch(1);
-        others.client().listen((channel, message) -> called.countDown());
-        for (int i = 0; i < 3; i++) {
-            ends.client().messages().finishFutures(); // has the node look again
-            NodePair.send(others.server(), i);
-        }
-        assertThat(sleepless(called)).isTrue();
-        Await.until("all were handled", () -> others.server().toString().contains(" 0 under way"));
-        assertThat(diary.entries).containsExactly("closed true");
-        assertThat(nodes.client.toString()).contains("(2 of");
-        ends.client().close();
-        assertThat(nodes.client.toString()).contains("(1 of");
     }
 
     @Test

@@ -26,7 +26,6 @@ import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkCompletionException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -163,14 +162,6 @@ class HostilePeerTest extends PeersTest {
         NEGATIVE_ACKNOWLEDGEMENT("It acknowledged -1 requests", TcpFrame.ACKNOWLEDGEMENT, frame -> frame.number = -1),
         DATA_NOT_ASKED_FOR("It sent data that", TcpFrame.DATA, frame -> frame.length = 8),
         VALUE_NOT_ASKED_FOR("It sent a value that", TcpFrame.VALUE, frame -> frame.first = 8),
-        TOO_MANY_READS(
-                TcpPeer.class,
-                "more than 16 reads",
-                peer -> peer.atOnce(all -> {
-                    for (int i = 0; i < 1000; i++) {
-                        all.frame(TcpFrame.READ, frame -> {});
-                    }
-                })),
         DENIAL_OF_NOTHING("It denied a request that", TcpFrame.DENIAL, frame -> {});
 
         private final Class<? extends Peer> by;
@@ -275,27 +266,6 @@ class HostilePeerTest extends PeersTest {
         assertThat(channel.isOpen()).isTrue();
     }
 
-    /** The numbers of unanswered calls are not used again: a late reply can't be taken for that to another request. */
-    @Test
-    void peerThatAnswersNoCallGetsNoMore() throws Exception {
-        Peer peer = greeted(64);
-        long first = 0;
-        for (int i = 0; i < SMALL.calls(); i++) {
-            long ticket = channel.tryCall(channel.message(DEADLINE).length(8));
-            first = i == 0 ? ticket : first;
-            assertThat(ticket).isNotZero();
-            peer.awaitMessage(); // which a peer over TCP acknowledges
-            channel.forget(ticket);
-        }
-        try (Message request = channel.message(DEADLINE).length(8)) {
-            assertThatExceptionOfType(VerbsTimeoutException.class)
-                    .isThrownBy(() -> channel.call(request, SHORT))
-                    .withMessageContaining("has not answered earlier calls");
-            peer.send(Wire.REPLY, 0, (int) first, 8);
-            Await.until("the late reply has freed a number", () -> channel.tryCall(request) != 0);
-        }
-    }
-
     enum BadGreeting {
         GARBAGE(EndReason.PROTOCOL_ERROR, peer -> {
             peer.memory().fill((byte) 0x5a);
@@ -345,17 +315,6 @@ class HostilePeerTest extends PeersTest {
         assertThat(peer.awaitGoodbye()).isEqualTo(greeting.reason.code);
         assertThat(nodes.server.pollAccept()).isNull();
         assertThat(nodes.server.statistics().opened()).isZero();
-        assertGoesOn();
-    }
-
-    @Test
-    void messagesAfterTheGoodbyeAreIgnored() throws Exception {
-        Peer peer = greeted();
-        peer.send(Wire.DATA, 0, 0, 8);
-        peer.send(Wire.GOODBYE, 0, 0);
-        peer.send(Wire.DATA, 0, 0, 8);
-        channel.receive(DEADLINE).close();
-        assertEnds(channel, EndReason.CLOSED_BY_PEER);
         assertGoesOn();
     }
 
@@ -514,16 +473,6 @@ class HostilePeerTest extends PeersTest {
         }
         assertThat(nodes.client.toString()).contains("(0 of");
         assertGoesOn();
-    }
-
-    @Test
-    @NotOver("TCP") // TcpPeerTest: connectingWhereNobodyListensIsUnreachable
-    void addressWithoutListenerIsUnreachable() {
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> nodes.client.connect(new InetSocketAddress(OWN.getAddress(), 9), DEADLINE))
-                .satisfies(refused -> assertThat(refused.reason()).isEqualTo(EndReason.UNREACHABLE))
-                .withMessageContaining("RDMA_CM_EVENT_REJECTED (status 8)")
-                .withMessageMatching("(?s).*RDMA_CM_EVENT_REJECTED[^:]*: \\S.*"); // with the reason of the rejection
     }
 
     /** Random messages after a good greeting: whatever happens to the channel, the node goes on. */

@@ -295,8 +295,10 @@ class TcpHelpTest extends TcpTest {
         return left - 1;
     }
 
-    @Test
-    void waitsOfTheProgramTakeNoTimeOfTheProcessor() throws Exception {
+    @ParameterizedTest
+    @EnumSource(NodeOptions.Progress.class)
+    void waitsOfTheProgramTakeNoTimeOfTheProcessor(NodeOptions.Progress progress) throws Exception {
+        use(CALLER.progress(progress));
         NodePair.Ends ends = connect();
         echo(ends, 1);
         Future<Long> waiting = nodes.start(() -> {

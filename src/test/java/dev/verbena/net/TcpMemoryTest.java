@@ -45,6 +45,7 @@ class TcpMemoryTest {
         "-1, 1, false",
         "0, 65, false",
         "63, 2, false",
+        "64, 1, false",
         "65, 0, false",
         "0, -1, false",
         "9223372036854775807, 1, false"
@@ -68,21 +69,26 @@ class TcpMemoryTest {
     }
 
     @Test
-    void keyOfAChannelOpensMemoryUntilItEnds() {
+    void keyOfAChannelOpensMemoryToItAloneUntilItEnds() {
         NodeOptions options = NodeOptions.defaults().transport(Transport.TCP);
         InetSocketAddress own = new InetSocketAddress("127.0.0.1", 0);
         Engine engine = new Engine(own, options);
         Session session = new Session(engine, 0, own, true);
         TcpLink link = new TcpLink(memory, null, options.sizes(), session.rail);
+        Session thief = new Session(engine, 1, own, true);
+        TcpLink ofThief = new TcpLink(memory, null, options.sizes(), thief.rail);
         Set<AccessFlag> access = Set.of(AccessFlag.REMOTE_READ);
         Link.Key key = link.grant(0, region, access, arena);
         int number = key.shown().get().memory().key();
         assertThat(memory.find(link, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
                 .isNotNull();
+        assertThat(memory.find(ofThief, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
+                .isNull();
         key.end().run();
         assertThat(memory.find(link, number, region.address(), BYTES, AccessFlag.REMOTE_READ))
                 .isNull();
         session.arena.close();
+        thief.arena.close();
         engine.close();
     }
 

@@ -196,15 +196,21 @@ class TcpStreamTest {
         assertThat(isClosed()).isEqualTo(!later);
         turnUntil("it is refused", () -> session.cause() != null);
         assertThat(session.cause().reason()).isEqualTo(EndReason.UNREACHABLE);
+        assertThat(!later || session.cause().getMessage().contains("refused")).isTrue();
         assertThat(isClosed()).isTrue();
     }
 
-    @Test
-    void connectionThatThePeerClosesIsClosed() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void connectionThatThePeerClosesIsClosed(boolean withinLargeData) throws Exception {
         accept();
+        if (withinLargeData) {
+            beginLargeRead();
+        }
         peer.close();
         turnUntil("the end has come", () -> session.cause() != null);
         assertThat(session.cause()).hasMessageContaining("The peer has closed the connection");
+        assertThat(session.cause().reason()).isEqualTo(EndReason.LOST);
         assertThat(isClosed()).isTrue();
     }
 
@@ -294,16 +300,6 @@ class TcpStreamTest {
         beginLargeRead();
         peer.write(new byte[1 << 14]);
         assertIsDropped();
-    }
-
-    @Test
-    void peerThatEndsWithinLargeDataIsLost() throws Exception {
-        accept();
-        beginLargeRead();
-        peer.close();
-        turnUntil("the end has come", () -> session.cause() != null);
-        assertThat(session.cause().reason()).isEqualTo(EndReason.LOST);
-        assertThat(isClosed()).isTrue();
     }
 
     /** A request of which a part is sent can't be finished any more. */

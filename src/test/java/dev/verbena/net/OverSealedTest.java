@@ -57,17 +57,11 @@ final class OverSealedTest {
     @Over(Over.Wire.SEALED_RDMA)
     static class TransfersTest extends TransferTest {}
 
-    @Over(Over.Wire.SEALED_RDMA)
-    static class TransferEndsTest extends TransferEndTest {}
-
     @Over(Over.Wire.AUTHENTICATED_WITHOUT_WINDOWS)
     static class ExportsWithoutWindowsTest extends ExportTest {}
 
     @Over(Over.Wire.AUTHENTICATED_WITHOUT_WINDOWS)
     static class TransfersWithoutWindowsTest extends TransferTest {}
-
-    @Over(Over.Wire.AUTHENTICATED_WITHOUT_WINDOWS)
-    static class TransferEndsWithoutWindowsTest extends TransferEndTest {}
 
     @Over(Over.Wire.AUTHENTICATED_RDMA)
     static class AuthenticatedTransfersTest extends TransferTest {}

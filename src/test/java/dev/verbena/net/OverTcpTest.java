@@ -41,9 +41,6 @@ final class OverTcpTest {
     static class TransfersTest extends TransferTest {}
 
     @Over(Over.Wire.TCP)
-    static class TransferEndsTest extends TransferEndTest {}
-
-    @Over(Over.Wire.TCP)
     static class CountersTest extends StatisticsTest {}
 
     @Over(Over.Wire.TCP)

@@ -20,7 +20,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,6 +34,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TransferTest extends ConnectedTest {
     private static final byte[] NOTHING = {};
     private static final int MEBIBYTE = 1 << 20;
+
+    /** Eight pieces of a sealed transfer, sixteen of another one. Two are under way at once. */
+    private static final long SIZE = 4L << 20;
 
     TransferTest() {
         super(SMALL, SMALL.operations(3).maxTransferSize(64L << 20));
@@ -211,28 +217,96 @@ class TransferTest extends ConnectedTest {
         }
     }
 
+    /** The thing that is closed in the middle of a transfer. */
+    enum Closed {
+        CHANNEL_OF_THE_SENDER,
+        CHANNEL_OF_THE_RECEIVER,
+        NODE_OF_THE_SENDER
+    }
+
+    /** The side that closes gets an exception of its own mistake; the other side gets the reason. */
+    @ParameterizedTest
+    @CsvSource({
+        "CHANNEL_OF_THE_SENDER, true",
+        "CHANNEL_OF_THE_SENDER, false",
+        "CHANNEL_OF_THE_RECEIVER, true",
+        "CHANNEL_OF_THE_RECEIVER, false",
+        "NODE_OF_THE_SENDER, false"
+    })
+    void closeInTheMiddleEndsBothSides(Closed closed, boolean ofTheProgram) throws Exception {
+        MemorySegment data = ofTheProgram ? nodes.arena.allocate(SIZE) : MemorySegment.ofArray(new byte[(int) SIZE]);
+        MemorySegment target = ofTheProgram ? nodes.arena.allocate(SIZE) : MemorySegment.ofArray(new byte[(int) SIZE]);
+        boolean senderCloses = closed != Closed.CHANNEL_OF_THE_RECEIVER;
+        NodePair.Step close = switch (closed) {
+            case CHANNEL_OF_THE_SENDER -> ends.client()::close;
+            case CHANNEL_OF_THE_RECEIVER -> ends.server()::close;
+            case NODE_OF_THE_SENDER -> nodes.client::close;
+        };
+        Future<?> offered = offer(data);
+        CompletableFuture<Void> ended = new CompletableFuture<>();
+        AtomicLong last = new AtomicLong();
+        Future<?> fetched = nodes.run(() -> {
+            try (Message message = ends.server().receive(DEADLINE);
+                    Transfer transfer = message.transfer()) {
+                transfer.accept(
+                        target,
+                        done -> {
+                            if (last.getAndSet(done) == 0) {
+                                nodes.run(() -> {
+                                    try {
+                                        close.run();
+                                    } finally {
+                                        ended.complete(null);
+                                    }
+                                });
+                                Await.until(
+                                        "it is being closed",
+                                        () -> !ends.client().isOpen()
+                                                && !ends.server().isOpen());
+                            }
+                        },
+                        DEADLINE);
+            }
+        });
+        assertThat(NodePair.failure(senderCloses ? fetched : offered))
+                .isInstanceOfSatisfying(
+                        ChannelException.class,
+                        told -> assertThat(told.reason())
+                                .isIn(EndReason.CLOSED_BY_PEER, EndReason.LOST, EndReason.ACCESS_DENIED));
+        assertThat(NodePair.failure(senderCloses ? offered : fetched))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
+        end(ended);
+        assertThat(last.get()).isLessThan(SIZE);
+    }
+
     @Test
-    void closingTheNodeEndsTransfersOfBothSides() throws Exception {
-        Future<?> offered = offer(MemorySegment.ofArray(new byte[5 * MEBIBYTE]));
-        Transfer transfer;
-        try (Message message = ends.server().receive(DEADLINE)) {
-            transfer = message.transfer();
-        }
-        Thread closer = Thread.ofPlatform().unstarted(nodes.client::close);
-        assertThatExceptionOfType(ChannelException.class)
-                .isThrownBy(() -> transfer.accept(
-                        MemorySegment.ofArray(new byte[5 * MEBIBYTE]),
+    void nodeClosedByAnInterruptedThreadWaitsForTheThreadsInTransfers() throws Exception {
+        MemorySegment data = nodes.arena.allocate(SIZE);
+        Future<?> offered = offer(data);
+        FutureTask<Boolean> closing = new FutureTask<>(() -> {
+            Thread.currentThread().interrupt();
+            nodes.server.close();
+            return Thread.interrupted();
+        });
+        Thread closer = Thread.ofPlatform().daemon().unstarted(closing);
+        Future<?> fetched = nodes.run(() -> {
+            try (Message message = ends.server().receive(DEADLINE);
+                    Transfer transfer = message.transfer()) {
+                transfer.accept(
+                        nodes.arena.allocate(SIZE),
                         done -> {
                             if (closer.getState() == Thread.State.NEW) {
                                 closer.start();
-                                Await.until(
-                                        "the channel has ended",
-                                        () -> !ends.server().isOpen());
+                                Await.until("it waits", () -> closing.isDone() || Await.isAsleep(closer));
                             }
                         },
-                        DEADLINE));
-        Await.end(closer);
-        assertFails(offered, IllegalStateException.class, "closed");
+                        DEADLINE);
+            }
+        });
+        assertThat(closing).succeedsWithin(DEADLINE).isEqualTo(true);
+        assertThat(fetched).failsWithin(DEADLINE);
+        assertThat(offered).failsWithin(DEADLINE);
     }
 
     /** Each offer needs a call, whose number is free again when the offer has ended. */

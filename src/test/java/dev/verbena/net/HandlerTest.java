@@ -169,14 +169,6 @@ class HandlerTest extends ConnectedTest {
         assertThat(mine.attachment()).isNull();
     }
 
-    @Test
-    void nodeWithHandlerHasNoAccept() throws Exception {
-        pair(SMALL);
-        nodes.server.listen((channel, request) -> answer(request));
-        assertThatIllegalStateException().isThrownBy(() -> nodes.server.accept(DEADLINE));
-        assertThatIllegalStateException().isThrownBy(() -> nodes.server.listen((channel, request) -> answer(request)));
-    }
-
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void handlerMayCloseItsChannelOrItsNode(boolean node) throws Exception {

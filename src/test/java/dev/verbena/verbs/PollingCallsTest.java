@@ -47,27 +47,19 @@ class PollingCallsTest {
         }
     }
 
-    private static DriverFunctions driver(String name, String property) {
+    @ParameterizedTest
+    @CsvSource(
+            nullValues = "-",
+            value = {"mlx4_core, -, false, true", "irdma, -, true, true", "irdma, none, false, false"})
+    void optionChoosesTheCallsOfAQueue(String driver, String property, boolean byDriver, boolean critical) {
         MemorySegment context = Arena.ofAuto().allocate(ibv_context.layout()); // C's functions are not called
-        return new DriverFunctions(context.address(), name, property);
-    }
-
-    @Test
-    void optionChoosesTheCallsOfAQueue() {
-        DriverFunctions mayBlock = driver("mlx4_core", null);
-        assertThat(mayBlock.pollsCritically(PollingCalls.BY_DRIVER)).isFalse();
-        assertThat(mayBlock.pollsCritically(PollingCalls.CRITICAL)).isTrue();
-        assertThat(mayBlock.pollsCritically(PollingCalls.PLAIN)).isFalse();
-        assertThat(mayBlock.calls()).isSameAs(ExtendedCalls.CRITICAL); // reading a field never blocks
-        assertThat(mayBlock.calls(false)).isSameAs(ExtendedCalls.PLAIN);
-        DriverFunctions bounded = driver("irdma", null);
-        assertThat(bounded.pollsCritically(PollingCalls.BY_DRIVER)).isTrue();
-        assertThat(bounded.pollsCritically(PollingCalls.PLAIN)).isFalse();
-        DriverFunctions forbidden = driver("irdma", "none");
-        for (PollingCalls calls : PollingCalls.values()) {
-            assertThat(forbidden.pollsCritically(calls)).isFalse();
-        }
-        assertThat(forbidden.calls()).isSameAs(ExtendedCalls.PLAIN);
-        assertThat(forbidden.calls(true)).isSameAs(ExtendedCalls.PLAIN);
+        DriverFunctions functions = new DriverFunctions(context.address(), driver, property);
+        assertThat(functions.pollsCritically(PollingCalls.BY_DRIVER)).isEqualTo(byDriver);
+        assertThat(functions.pollsCritically(PollingCalls.CRITICAL)).isEqualTo(critical);
+        assertThat(functions.pollsCritically(PollingCalls.PLAIN)).isFalse();
+        ExtendedCalls calls = critical ? ExtendedCalls.CRITICAL : ExtendedCalls.PLAIN;
+        assertThat(functions.calls()).isSameAs(calls); // reading a field never blocks
+        assertThat(functions.calls(true)).isSameAs(calls);
+        assertThat(functions.calls(false)).isSameAs(ExtendedCalls.PLAIN);
     }
 }

@@ -42,17 +42,11 @@ class WorkCompletionEqualityTest {
     }
 
     @Test
-    void completionsWithTheSameFieldsAreEqual() {
-        assertThat(completion(-1)).isEqualTo(completion(-1)).hasSameHashCodeAs(completion(-1));
-    }
-
-    @Test
-    void completionsDifferInTheirOperation() {
-        assertThat(completion(-1, Operation.RECEIVE, null)).isNotEqualTo(completion(-1));
-    }
-
-    @Test
-    void completionsDifferInTheFirstFailure() {
-        assertThat(completion(-1, Operation.SEND, completion(-1))).isNotEqualTo(completion(-1));
+    void completionsAreEqualIfTheirOperationAndFirstFailureAreEqualToo() {
+        assertThat(completion(-1))
+                .isEqualTo(completion(-1))
+                .hasSameHashCodeAs(completion(-1))
+                .isNotEqualTo(completion(-1, Operation.RECEIVE, null))
+                .isNotEqualTo(completion(-1, Operation.SEND, completion(-1)));
     }
 }

@@ -213,16 +213,6 @@ class DescriptorWaitsTest {
     }
 
     @Test
-    void virtualThreadParks() throws Exception {
-        Box box = new Box();
-        OtherThread<String> sleeper = box.virtualSleeper();
-        assertThat(sleeper.isInC()).isFalse();
-        assertThat(RunningEventThread.runs()).isTrue();
-        send(box);
-        getEvents(sleeper);
-    }
-
-    @Test
     void leaderTakesTheEventsOfOthers() throws Exception {
         Box own = new Box();
         Box other = new Box();
@@ -587,15 +577,19 @@ class DescriptorWaitsTest {
         getEvents(leader);
     }
 
-    @Test
-    void eventThreadWatchesOnceNoOtherThreadTakesEvents() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void eventThreadWatchesForAVirtualThreadOnceNoOtherThreadTakesEvents(boolean another) throws Exception {
         Box box = new Box();
-        busy.set(true);
+        busy.set(another);
         OtherThread<String> virtual = box.virtualSleeper();
-        assertThat(RunningEventThread.runs()).isFalse();
+        assertThat(virtual.isInC()).isFalse();
+        assertThat(RunningEventThread.runs()).isEqualTo(!another);
         busy.set(false);
-        waits.released();
-        assertThat(RunningEventThread.runs()).isTrue();
+        if (another) {
+            waits.released();
+            assertThat(RunningEventThread.runs()).isTrue();
+        }
         send(box);
         getEvents(virtual);
     }

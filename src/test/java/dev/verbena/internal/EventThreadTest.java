@@ -377,7 +377,7 @@ class EventThreadTest {
     }
 
     @Test
-    void startWithoutDescriptorsLeavesNothingOpen() {
+    void startWithoutDescriptorsOrAThreadLeavesNothingOpen() {
         int descriptor = eventDescriptor(0);
         Recorded handler = new Recorded(() -> {});
         watchOfAnInvalidDescriptorLeavesNothingWatched(); // loads the classes, which are in files
@@ -390,22 +390,13 @@ class EventThreadTest {
         try (OpenFileLimit _ = OpenFileLimit.oneLeft()) {
             assertThatThrownBy(start).hasMessage("eventfd: EMFILE (too many open files)");
         }
-        assertThat(OpenFileLimit.count()).isEqualTo(before);
-        EventThread.watch(descriptor, false, handler).close();
-    }
-
-    @Test
-    void startWithoutAThreadLeavesNothingOpen() {
-        int descriptor = eventDescriptor(0);
-        watchOfAnInvalidDescriptorLeavesNothingWatched();
-        awaitNoOtherThread();
-        long before = OpenFileLimit.count();
         assertThatThrownBy(() -> OtherThread.call(() -> {
                     SystemCallFilter.forbidThreadsHere();
-                    return EventThread.watch(descriptor, false, new Recorded(() -> {}));
+                    return EventThread.watch(descriptor, false, handler);
                 }))
                 .isInstanceOf(OutOfMemoryError.class);
         assertThat(RunningEventThread.runs()).isFalse();
         assertThat(OpenFileLimit.count()).isEqualTo(before);
+        EventThread.watch(descriptor, false, handler).close();
     }
 }

@@ -7,6 +7,8 @@ import dev.verbena.support.OtherThread;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests what ends a sleep in C, and what it has seen. A sleep that goes on runs into the time limit. */
 @Timeout(180)
@@ -32,20 +34,23 @@ class SleepInCTest {
         assertThat(beside.hasSeen()).as("an event of the place beside").isEqualTo(there);
     }
 
-    @Test
-    void eventEndsTheSleep() {
-        event.signal();
-        place.sleep(beside, true, FOR_EVER);
-        hasSeen(true, false);
-        place.sleep(null, true, FOR_EVER);
-        hasSeen(true, false);
-    }
-
-    @Test
-    void eventBesideEndsTheSleep() {
-        eventBeside.signal();
-        place.sleep(beside, true, FOR_EVER);
-        hasSeen(false, true);
+    @ParameterizedTest
+    @CsvSource({"true, false", "false, true", "true, true"})
+    void eventsEndTheSleepUntilTheyAreRead(boolean here, boolean there) {
+        if (here) {
+            event.signal();
+        }
+        if (there) {
+            eventBeside.signal();
+        }
+        for (int i = 0; i < 2; i++) {
+            place.sleep(beside, true, FOR_EVER);
+            hasSeen(here, there);
+        }
+        event.clear();
+        eventBeside.clear();
+        place.sleep(beside, true, 1); // until its time is over
+        hasSeen(false, false);
     }
 
     @Test
@@ -56,18 +61,6 @@ class SleepInCTest {
             hasSeen(false, false);
             woken.clear();
         }
-    }
-
-    @Test
-    void timeEndsTheSleepWithoutAnEvent() {
-        event.signal();
-        eventBeside.signal();
-        place.sleep(beside, true, FOR_EVER);
-        hasSeen(true, true);
-        event.clear();
-        eventBeside.clear();
-        place.sleep(beside, true, 1);
-        hasSeen(false, false);
     }
 
     @Test
@@ -94,21 +87,6 @@ class SleepInCTest {
         assertThat(place.hasSeen()).isTrue();
     }
 
-    @Test
-    void interruptEndsTheSleep() throws Exception {
-        OtherThread<Void> sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
-        sleeper.thread().interrupt();
-        sleeper.join();
-        hasSeen(false, false);
-    }
-
-    @Test
-    void interruptBeforeTheSleepEndsIt() {
-        Thread.currentThread().interrupt();
-        place.sleep(null, true, FOR_EVER);
-        assertThat(Thread.interrupted()).isTrue();
-    }
-
     /** An interrupt closes what wakes the thread: the next sleep must have another one. */
     @Test
     void everyInterruptEndsASleep() throws Exception {
@@ -116,11 +94,11 @@ class SleepInCTest {
             OtherThread<Void> sleeper = asleep(() -> place.sleep(null, true, FOR_EVER));
             sleeper.thread().interrupt();
             sleeper.join();
+            hasSeen(false, false);
             place.clear();
-            OtherThread.run(() -> {
-                Thread.currentThread().interrupt();
-                place.sleep(null, true, FOR_EVER);
-            });
+            Thread.currentThread().interrupt(); // before the sleep
+            place.sleep(null, true, FOR_EVER);
+            assertThat(Thread.interrupted()).isTrue();
             place.clear();
         }
     }

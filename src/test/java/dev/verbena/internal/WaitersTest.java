@@ -99,28 +99,6 @@ class WaitersTest {
         assertThat(tries).hasValue(2);
     }
 
-    /** A wake-up after the asking: the thread does not sleep, and tries again. */
-    @Test
-    void wakeUpBeforeTheSleepIsNotLost() throws Exception {
-        AtomicInteger looks = new AtomicInteger();
-        String found = waiters.await(
-                this::attempt,
-                () -> {
-                    if (looks.incrementAndGet() == 1) {
-                        events.add("event");
-                        waiters.wake();
-                    }
-                    return null;
-                },
-                () -> {
-                    asked.incrementAndGet();
-                    return null;
-                },
-                LONG);
-        assertThat(found).isEqualTo("event");
-        assertThat(asked).hasValue(1);
-    }
-
     @Test
     void interruptedThreadTakesAnEventThatIsThere() throws Exception {
         events.add("event");
@@ -226,14 +204,10 @@ class WaitersTest {
         assertThatThrownBy(() -> waiters.await(failing, LONG)).isInstanceOf(IllegalArgumentException.class);
     }
 
-    /** A failure between the asking and the sleep. */
-    @Test
-    void failureBeforeTheSleepIsNotLost() {
-        Runnable ask = () -> waiters.fail(() -> new IllegalArgumentException("no event will come"));
-        assertThatThrownBy(() -> await(ask, LONG)).isInstanceOf(IllegalArgumentException.class);
-    }
-
-    /** The ways in which a thread leaves, with the number of wake-ups of the way itself. */
+    /**
+     * The ways in which a thread leaves, with the number of wake-ups of the way itself. They come between the asking and the
+     * sleep, and are not lost.
+     */
     private enum Leaving {
         FOUND_BY_LOOK(0),
         FOUND_BY_ATTEMPT(1),

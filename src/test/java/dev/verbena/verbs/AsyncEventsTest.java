@@ -2,7 +2,6 @@ package dev.verbena.verbs;
 
 import static dev.verbena.support.Loopback.DEADLINE;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.VerbsArena;
@@ -10,6 +9,7 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.Await;
 import dev.verbena.support.DeviceTest;
 import dev.verbena.support.Fault;
+import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.address.GidEntry;
 import dev.verbena.verbs.device.Port;
@@ -18,8 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
@@ -48,6 +46,11 @@ class AsyncEventsTest {
         arena.close();
     }
 
+    private static void connect(QueuePair one, QueuePair other) {
+        one.connect(other.endpoint());
+        other.connect(one.endpoint());
+    }
+
     /** A completion queue that lost completions, and how many. */
     private record Overrun(CompletionQueue queue, QueuePair pair, int lost) {}
 
@@ -55,10 +58,7 @@ class AsyncEventsTest {
     private Overrun overrun() throws Exception {
         CompletionQueue small = context.createCompletionQueue(4);
         QueuePair sender = domain.createQueuePair(QueuePair.rc(small).sendDepth(WRITES + 1));
-        CompletionQueue other = context.createCompletionQueue(4);
-        QueuePair receiver = domain.createQueuePair(QueuePair.rc(other));
-        sender.connect(receiver.endpoint());
-        receiver.connect(sender.endpoint());
+        connect(sender, domain.createQueuePair(QueuePair.rc(context.createCompletionQueue(4))));
         buffer.segment().set(JAVA_LONG, 0, 0);
         buffer.segment().set(JAVA_LONG, 8, 1);
         // In one batch, because a post is refused once an event has told of the loss.
@@ -130,8 +130,7 @@ class AsyncEventsTest {
         CompletionQueue queue = context.createCompletionQueue(16);
         QueuePair sender = domain.createQueuePair(QueuePair.rc(queue));
         QueuePair receiver = domain.createQueuePair(QueuePair.rc(queue).sharedReceiveQueue(shared));
-        sender.connect(receiver.endpoint());
-        receiver.connect(sender.endpoint());
+        connect(sender, receiver);
         for (int i = 0; i < 4; i++) {
             shared.postReceive(i, buffer.slice(0, 8));
         }
@@ -150,8 +149,7 @@ class AsyncEventsTest {
         CompletionQueue queue = context.createCompletionQueue(16);
         QueuePair sender = domain.createQueuePair(QueuePair.rc(queue));
         QueuePair receiver = domain.createQueuePair(QueuePair.rc(queue));
-        sender.connect(receiver.endpoint());
-        receiver.connect(sender.endpoint());
+        connect(sender, receiver);
         RemoteMemory right = buffer.remote();
         sender.postWrite(1, buffer.slice(0, 8), new RemoteMemory(right.address(), right.key() ^ 0x5500, 8));
         assertThat(queue.await(DEADLINE).status()).isEqualTo(WorkStatus.REMOTE_ACCESS_ERROR);
@@ -165,22 +163,16 @@ class AsyncEventsTest {
     @Test
     @Fault("link-down")
     void portEventsReportLinkDownAndUp() throws Exception {
-        GidEntry before = context.bestGid(1);
         whileTheLinkIsDown(() -> {
             assertThat(portEvent(AsyncEvent.Type.PORT_ERR).port()).isEqualTo(1);
             assertThat(context.port(1).state()).isNotEqualTo(Port.State.ACTIVE);
         });
         assertThat(portEvent(AsyncEvent.Type.PORT_ACTIVE).port()).isEqualTo(1);
-        Await.until(
-                "the port as it was",
-                () -> context.port(1).state() == Port.State.ACTIVE
-                        && context.gids().contains(before));
     }
 
     @Test
     @Fault("link-down-send")
     void sendFailsAtOnceWhileTheLinkIsDown() throws Exception {
-        GidEntry before = context.bestGid(1);
         CompletionQueue queue = context.createCompletionQueue(16);
         QueuePair pair = domain.createQueuePair(QueuePair.rc(queue));
         pair.connect(pair.endpoint());
@@ -196,18 +188,16 @@ class AsyncEventsTest {
                             WorkStatus.RETRY_EXCEEDED);
             assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
         });
-        Await.until(
-                "the port as it was",
-                () -> context.port(1).state() == Port.State.ACTIVE
-                        && context.gids().contains(before));
     }
 
     private interface Work {
         void run() throws Exception;
     }
 
+    /** Does something while the link is down, and returns when the port is as it was. */
     private void whileTheLinkIsDown(Work work) throws Exception {
-        String network = context.bestGid(1).networkDevice();
+        GidEntry before = context.bestGid(1);
+        String network = before.networkDevice();
         Assumptions.assumeTrue(
                 network.equals("e0") && Files.isDirectory(Path.of("/sys/devices/virtual/net/e0")),
                 "only the test guest's own network device is taken down, not " + network);
@@ -217,6 +207,10 @@ class AsyncEventsTest {
         } finally {
             run("ip", "link", "set", network, "up");
         }
+        Await.until(
+                "the port as it was",
+                () -> context.port(1).state() == Port.State.ACTIVE
+                        && context.gids().contains(before));
     }
 
     /** The next event of a type: the GID table may tell of changes as well. */
@@ -239,20 +233,12 @@ class AsyncEventsTest {
 
     @Test
     void awaitGivesEachThreadAnEvent() throws Exception {
-        EventWaiter first = new EventWaiter(Thread.ofPlatform(), context);
-        EventWaiter second = new EventWaiter(Thread.ofVirtual(), context);
+        OtherThread<AsyncEvent> first =
+                OtherThread.start(() -> context.events().await(DEADLINE)).asleep();
+        OtherThread<AsyncEvent> second =
+                OtherThread.start(true, () -> context.events().await(DEADLINE)).asleep();
         overrun();
         overrun();
-        assertThat(List.of(first.end(), second.end()))
-                .allSatisfy(event -> assertThat(event).isInstanceOf(AsyncEvent.OfCompletionQueue.class));
-    }
-
-    @Test
-    void listenerReceivesTheEvent() throws Exception {
-        BlockingQueue<AsyncEvent> told = new LinkedBlockingQueue<>();
-        context.events().subscribe(told::add);
-        Overrun overrun = overrun();
-        AsyncEvent event = told.poll(DEADLINE.toSeconds(), SECONDS);
-        assertThat(((AsyncEvent.OfCompletionQueue) event).queue()).isSameAs(overrun.queue());
+        assertThat(List.of(first.join(), second.join())).hasOnlyElementsOfType(AsyncEvent.OfCompletionQueue.class);
     }
 }

@@ -26,6 +26,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -144,11 +145,16 @@ class EventsFromCTest {
     @Test
     void eventsOfAClosedObjectAreDroppedAndOthersAreNot() {
         QueuePair other = domain.createQueuePair(QueuePair.rc(queue));
+        CompletionQueue closed = context.createCompletionQueue(4);
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
         Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), pair);
+        for (int i = 0; i < 2; i++) { // are counted
+            Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), closed.address());
+        }
         Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), other);
         assertThat(next()).as("and takes the others from C").isInstanceOf(AsyncEvent.OfPort.class);
         pair.close();
+        closed.close();
         assertThat(next())
                 .isInstanceOfSatisfying(
                         AsyncEvent.OfQueuePair.class,
@@ -157,28 +163,10 @@ class EventsFromCTest {
     }
 
     @Test
-    void errorsOfAClosedQueueAreNotThoseOfTheNext() {
-        CompletionQueue closed = context.createCompletionQueue(4);
-        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
-        Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), closed.address());
-        Fenced.raise(context, rdma_h.IBV_EVENT_CQ_ERR(), closed.address());
-        assertThat(next()).isInstanceOf(AsyncEvent.OfPort.class);
-        closed.close();
-        assertThat(context.events().poll()).isNull();
-    }
-
-    @Test
     void removedDeviceSaysSo() {
         assertRefusedByC("ibv_get_async_event(fenced0): EIO", "The device was removed", context.events()::poll);
         assertRefusedByC("ibv_get_async_event(fenced0): EINVAL", context.events()::poll)
                 .hasMessageNotContaining("removed");
-    }
-
-    @Test
-    void interruptedCallIsMadeAgain() {
-        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
-        Fenced.fail("ibv_get_async_event", 1, Errno.EINTR);
-        assertThat(context.events().poll()).isNotNull();
     }
 
     @Test
@@ -192,36 +180,50 @@ class EventsFromCTest {
         assertThat(context.events().await(NOW)).isInstanceOf(AsyncEvent.OfPort.class);
     }
 
-    @Test
-    void contextCloseEndsAllWaits() throws Exception {
-        EventWaiter platform = new EventWaiter(Thread.ofPlatform(), context);
-        EventWaiter virtual = new EventWaiter(Thread.ofVirtual(), context);
-        arena.close();
-        assertThat(List.of(platform.end(), virtual.end()))
-                .allSatisfy(end -> assertThat((Throwable) end)
-                        .isInstanceOf(IllegalStateException.class)
-                        .hasMessageContaining("closed"));
-    }
+    /** The ends of all waits of a context, each with what the threads throw. */
+    private enum End {
+        CLOSE(IllegalStateException.class, "closed"),
+        LISTENER(IllegalStateException.class, "listener"),
+        INTERRUPT(InterruptedException.class, "");
 
-    @Test
-    void interruptEndsTheWait() throws Exception {
-        EventWaiter waiter = new EventWaiter(Thread.ofPlatform(), context);
-        waiter.interrupt();
-        assertThat(waiter.end()).isInstanceOf(InterruptedException.class);
-    }
+        private final Class<? extends Throwable> thrown;
+        private final String words;
 
-    @Test
-    void listenerEndsTheWait() throws Exception {
-        EventWaiter waiter = new EventWaiter(Thread.ofPlatform(), context);
-        try (AsyncEvents.Subscription _ = context.events().subscribe(event -> {})) {
-            assertThat((Throwable) waiter.end())
-                    .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("listener");
+        End(Class<? extends Throwable> thrown, String words) {
+            this.thrown = thrown;
+            this.words = words;
         }
-        assertThat(context.events().poll()).isNull();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void allWaitsEnd(End end) {
+        List<OtherThread<AsyncEvent>> waiters = Stream.of(false, true)
+                .map(virtual -> OtherThread.start(
+                                virtual, () -> context.events().await(Loopback.DEADLINE))
+                        .asleep())
+                .toList();
+        switch (end) {
+            case CLOSE -> arena.close();
+            case LISTENER -> context.events().subscribe(event -> {});
+            case INTERRUPT -> waiters.forEach(waiter -> waiter.thread().interrupt());
+        }
+        for (OtherThread<AsyncEvent> waiter : waiters) {
+            Throwable thrown = waiter.failure();
+            assertThat(thrown).isInstanceOf(end.thrown);
+            assertThat(String.valueOf(thrown.getMessage())).contains(end.words);
+        }
     }
 
     // Listeners
+
+    /** Makes a subscription that has told an event. */
+    private AsyncEvents.Subscription subscribe(Told told) throws InterruptedException {
+        AsyncEvents.Subscription made = context.events().subscribe(told);
+        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
+        told.take();
+        return made;
+    }
 
     @Test
     void listenersReceiveEventsOfAConfinedContext() throws Exception {
@@ -266,11 +268,7 @@ class EventsFromCTest {
     @Test
     void subscriptionAfterTheLastStartsAThreadAgain() throws Throwable {
         for (int round = 0; round < 3; round++) {
-            Told told = new Told();
-            try (AsyncEvents.Subscription _ = context.events().subscribe(told)) {
-                Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
-                told.take();
-            }
+            subscribe(new Told()).close();
         }
         assertThat(OtherThread.call(() -> context.events().poll()))
                 .as("no call keeps the lock")
@@ -301,9 +299,7 @@ class EventsFromCTest {
     @Test
     void listenersEndWhenTheDeviceIsRemoved() throws Exception {
         Told told = new Told();
-        context.events().subscribe(told);
-        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
-        told.take();
+        subscribe(told);
         Fenced.fail("ibv_get_async_event", 1, Errno.EIO);
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
         Await.end(told.thread);
@@ -314,9 +310,7 @@ class EventsFromCTest {
     @Test
     void closedContextEndsItsListenersQuietly() throws Exception {
         Told told = new Told();
-        context.events().subscribe(told);
-        Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
-        told.take();
+        subscribe(told);
         arena.close();
         Await.end(told.thread);
         assertThat(told.reported).isEmpty();
@@ -332,28 +326,28 @@ class EventsFromCTest {
     void eventsOfADeviceGoToAllContextsOverIt() throws Throwable {
         Context first = adopt();
         Context second = adopt();
-        EventWaiter waiter = new EventWaiter(Thread.ofPlatform(), second);
+        OtherThread<AsyncEvent> waiter = OtherThread.start(() -> second.events().await(Loopback.DEADLINE))
+                .asleep();
         QueuePair own = first.allocateProtectionDomain().createQueuePair(QueuePair.rc(first.createCompletionQueue(4)));
         Fenced.raise(context, rdma_h.IBV_EVENT_COMM_EST(), own);
         assertThat(first.events().await(Loopback.DEADLINE))
                 .as("an object belongs to one context")
                 .isEqualTo(new AsyncEvent.OfQueuePair(first, AsyncEvent.Type.COMM_EST, 4, own));
-        assertThat(waiter.isWaiting()).isTrue();
+        assertThat(waiter.isDone()).isFalse();
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
         assertThat(first.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
-        assertThat(waiter.end()).isEqualTo(new AsyncEvent.OfPort(second, AsyncEvent.Type.PORT_ERR, 10, 1));
+        assertThat(waiter.join()).isEqualTo(new AsyncEvent.OfPort(second, AsyncEvent.Type.PORT_ERR, 10, 1));
     }
 
     @Test
     void contextThatLeavesEndsItsWaitsOnly() throws Throwable {
         Context first = adopt();
         Context second = adopt();
-        EventWaiter waiter = new EventWaiter(Thread.ofPlatform(), first);
+        OtherThread<AsyncEvent> waiter =
+                OtherThread.start(() -> first.events().await(Loopback.DEADLINE)).asleep();
         assertThat(second.events().poll()).isNull();
         first.close();
-        assertThat((Throwable) waiter.end())
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("closed");
+        assertThat(waiter.failure()).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
         Fenced.raise(context, rdma_h.IBV_EVENT_PORT_ERR());
         assertThat(second.events().await(Loopback.DEADLINE)).isInstanceOf(AsyncEvent.OfPort.class);
         Context third = adopt();

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -189,13 +190,16 @@ class FailedCompletionTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 3})
+    @CsvSource({"0, SEND", "3, SEND", "0, SEND_WITH_IMMEDIATE"})
     @Fault("no-receive")
-    void sendWithoutReceiveFailsAfterItsRetries(int retries) throws Exception {
+    void sendWithoutReceiveFailsAfterItsRetries(int retries, Operation operation) throws Exception {
         connect(QueuePairAttributes.none().rnrRetryCount(retries));
-        left.pair.postSend(10, left.buffer.slice(0, 4));
-        assertThat(failure(10, Operation.SEND, RNR_RETRY_EXCEEDED).toString())
-                .contains("post receives", "rnrRetryCount");
+        if (operation == Operation.SEND) {
+            left.pair.postSend(10, left.buffer.slice(0, 4));
+        } else {
+            left.pair.postSendImmediate(10, left.buffer.slice(0, 4), 1);
+        }
+        assertThat(failure(10, operation, RNR_RETRY_EXCEEDED).toString()).contains("post receives", "rnrRetryCount");
     }
 
     @Test
@@ -248,22 +252,21 @@ class FailedCompletionTest {
         }
     }
 
-    @Test
-    @Fault("peer-gone")
-    void sendToAClosedPeerExceedsItsRetries() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    @Fault({"peer-gone", "peer-in-error"})
+    void requestToAPeerThatIsClosedOrInErrorExceedsItsRetries(boolean closed) throws Exception {
         connect(QueuePairAttributes.none().timeoutCode(8).retryCount(1));
-        right.pair.close();
-        left.pair.postWrite(11, left.buffer.slice(0, 4), right.buffer.remote());
-        assertThat(failure(11, Operation.RDMA_WRITE, RETRY_EXCEEDED).toString()).contains("GID index", "4791");
-    }
-
-    @Test
-    @Fault("peer-in-error")
-    void sendToAPeerInErrorExceedsItsRetries() throws Exception {
-        connect(QueuePairAttributes.none().timeoutCode(8).retryCount(1));
-        right.pair.fail();
-        left.pair.postRead(12, left.buffer.slice(0, 4), right.buffer.remote());
-        failure(12, Operation.RDMA_READ, RETRY_EXCEEDED);
+        if (closed) {
+            right.pair.close();
+            left.pair.postWrite(11, left.buffer.slice(0, 4), right.buffer.remote());
+        } else {
+            right.pair.fail();
+            left.pair.postRead(11, left.buffer.slice(0, 4), right.buffer.remote());
+        }
+        assertThat(failure(11, closed ? Operation.RDMA_WRITE : Operation.RDMA_READ, RETRY_EXCEEDED)
+                        .toString())
+                .contains("GID index", "4791");
     }
 
     @Test
@@ -302,57 +305,46 @@ class FailedCompletionTest {
                 .post();
     }
 
-    @Test
-    void flushedCompletionNamesTheFirstFailure() throws Exception {
-        connect();
-        postThreeOfWhichTheFirstFails();
-        WorkCompletion first = failure(21, Operation.RDMA_WRITE, REMOTE_ACCESS_ERROR);
-        assertThat(first.firstFailure()).as("it is the first itself").isNull();
-        assertThat(first.toString()).contains("To try").doesNotContain("first failure");
-
-        for (Operation operation : new Operation[] {Operation.RDMA_READ, Operation.SEND}) {
-            WorkCompletion flushed = left.next();
-            assertThat(flushed.status()).isEqualTo(WORK_REQUEST_FLUSHED);
-            assertThat(flushed.operation()).isEqualTo(operation);
-            assertThat(flushed.firstFailure()).isEqualTo(first);
-            assertThat(flushed.toString())
-                    .contains("first failure was #21 RDMA_WRITE", "REMOTE_ACCESS_ERROR", "check the remote key");
-        }
-        assertThat(left.pair.firstError()).contains(first);
-    }
-
-    @Test
-    void cursorNamesTheFirstFailureOfOnePoll() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void flushedCompletionsNameTheFirstFailure(boolean byCursor) throws Exception {
         connect();
         postThreeOfWhichTheFirstFails();
         Completions done = left.queue.completions(8);
         List<WorkCompletion> failed = new ArrayList<>();
-        long deadline = System.nanoTime() + Loopback.DEADLINE.toNanos();
         while (failed.size() < 3) {
-            assertThat(System.nanoTime()).isLessThan(deadline);
-            done.poll();
-            while (done.next()) {
-                assertThat(done.isSuccess()).isFalse();
-                failed.add(done.completion());
+            if (byCursor) {
+                done.await(Loopback.DEADLINE);
+                while (done.next()) {
+                    assertThat(done.isSuccess()).isFalse();
+                    failed.add(done.completion());
+                }
+            } else {
+                failed.add(left.next());
             }
         }
-        assertThat(failed.get(0).firstFailure()).isNull();
-        assertThat(failed.get(1).firstFailure()).isEqualTo(failed.get(0));
-        assertThat(failed.get(2).firstFailure()).isEqualTo(failed.get(0));
-    }
-
-    @Test
-    void orThrowNamesTheOperationAndARemedy() throws Exception {
-        connect();
-        postThreeOfWhichTheFirstFails();
-        WorkCompletion failed = left.next();
+        WorkCompletion first = failed.getFirst();
+        assertThat(first.id()).isEqualTo(21);
+        assertThat(first.status()).isEqualTo(REMOTE_ACCESS_ERROR);
+        assertThat(first.firstFailure()).as("it is the first itself").isNull();
+        assertThat(first.toString()).contains("To try").doesNotContain("first failure");
         assertThatExceptionOfType(WorkCompletionException.class)
-                .isThrownBy(failed::orThrow)
+                .isThrownBy(first::orThrow)
                 .withMessageContaining("ibv_post_send")
                 .withMessageContaining("#21 RDMA_WRITE")
                 .withMessageContaining("REMOTE_ACCESS_ERROR")
                 .withMessageContaining("check the remote key")
-                .satisfies(e -> assertThat(e.completion()).isSameAs(failed));
+                .satisfies(e -> assertThat(e.completion()).isSameAs(first));
+        assertThat(left.pair.firstError()).contains(first);
+        assertThat(failed)
+                .extracting(WorkCompletion::operation)
+                .containsExactly(Operation.RDMA_WRITE, Operation.RDMA_READ, Operation.SEND);
+        for (WorkCompletion flushed : failed.subList(1, 3)) {
+            assertThat(flushed.status()).isEqualTo(WORK_REQUEST_FLUSHED);
+            assertThat(flushed.firstFailure()).isEqualTo(first);
+            assertThat(flushed.toString())
+                    .contains("first failure was #21 RDMA_WRITE", "REMOTE_ACCESS_ERROR", "check the remote key");
+        }
     }
 
     @Test
@@ -372,12 +364,5 @@ class FailedCompletionTest {
         left.pair.postWrite(31, left.buffer.slice(0, 8), right.buffer.remote());
         assertThat(left.done().id()).isEqualTo(31);
         assertThat(left.pair.state()).isEqualTo(QueuePairState.RTS);
-    }
-
-    @Test
-    void failedOperationKeepsItsImmediateVariant() throws Exception {
-        connect(QueuePairAttributes.none().rnrRetryCount(0));
-        left.pair.postSendImmediate(50, left.buffer.slice(0, 8), 1);
-        failure(50, Operation.SEND_WITH_IMMEDIATE, RNR_RETRY_EXCEEDED);
     }
 }

@@ -27,8 +27,6 @@ class FailureAttributionTest {
     private final Context context = TestDevice.get().open(arena);
     private final ProtectionDomain domain = context.allocateProtectionDomain();
     private final CompletionQueue queue = context.createCompletionQueue(256);
-    private final CompletionQueue extendedQueue =
-            context.createCompletionQueue(CompletionQueueOptions.of(256).fields(CompletionField.standard()));
     private final CompletionQueue peerQueue = context.createCompletionQueue(256);
     private MemoryRegion buffer;
     private QueuePair peer;
@@ -65,17 +63,15 @@ class FailureAttributionTest {
         pair.postWrite(id, buffer.slice(0, 8), new RemoteMemory(buffer.address(), 0, 8));
     }
 
-    private Completions cursor(boolean extended) {
-        return extended ? extendedQueue.extendedCompletions(DEPTH) : queue.completions(DEPTH);
-    }
-
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void cursorTellsQueuePairAndOperationOfAFailure(boolean extended) {
-        Completions done = cursor(extended);
-        QueuePair first = connected(extended ? extendedQueue : queue);
+        CompletionQueueOptions standard = CompletionQueueOptions.of(8).fields(CompletionField.standard());
+        CompletionQueue completions = extended ? context.createCompletionQueue(standard) : queue;
+        Completions done = extended ? completions.extendedCompletions(DEPTH) : completions.completions(DEPTH);
+        QueuePair first = connected(completions);
         first.postWrite(9, buffer.slice(0, 8), buffer.remote());
-        QueuePair second = connected(extended ? extendedQueue : queue);
+        QueuePair second = connected(completions);
         second.postReceive(7, buffer);
         failingWrite(second, 8);
 
@@ -96,25 +92,18 @@ class FailureAttributionTest {
         assertThat(seen).endsWith(true, true, true);
     }
 
-    @Test
-    void closedQueuePairIsNotTold() {
-        Completions done = queue.completions(DEPTH);
-        QueuePair pair = connected(queue);
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void queuePairThatIsClosedOrHasNoNumberIsNotTold(boolean closed) {
+        CompletionQueueOptions numberless = CompletionQueueOptions.of(8).fields(CompletionField.BYTE_LENGTH);
+        CompletionQueue completions = closed ? queue : context.createCompletionQueue(numberless);
+        Completions done = closed ? completions.completions(2) : completions.extendedCompletions(2);
+        QueuePair pair = connected(completions);
         failingWrite(pair, 1);
         assertThat(done.poll()).isEqualTo(1);
-        pair.close();
-        assertThat(done.next()).isTrue();
-        assertThat(done.queuePair()).isNull();
-        assertThat(done.operation()).isNull();
-    }
-
-    @Test
-    void queueWithoutNumbersTellsNoQueuePair() {
-        CompletionQueue numberless =
-                context.createCompletionQueue(CompletionQueueOptions.of(8).fields(CompletionField.BYTE_LENGTH));
-        Completions done = numberless.extendedCompletions(2);
-        failingWrite(connected(numberless), 1);
-        assertThat(done.poll()).isEqualTo(1);
+        if (closed) {
+            pair.close();
+        }
         assertThat(done.next()).isTrue();
         assertThat(done.queuePair()).isNull();
         assertThat(done.operation()).isNull();

@@ -15,6 +15,7 @@ import dev.verbena.support.Await;
 import dev.verbena.support.ChannelLoopback;
 import dev.verbena.support.ChannelLoopback.Connection;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.address.Endpoint;
 import java.time.Duration;
@@ -298,11 +299,11 @@ class CompletionEventsTest extends CompletionWaits {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void interruptEndsTheWait(boolean virtual) throws Exception {
-        Thread.Builder builder = virtual ? Thread.ofVirtual() : Thread.ofPlatform();
-        EventWaiter waiter = new EventWaiter(builder, () -> right.queue.await(DEADLINE));
-        waiter.interrupt();
-        assertThat(waiter.end()).isInstanceOf(InterruptedException.class);
+    void interruptEndsTheWait(boolean virtual) {
+        OtherThread<WorkCompletion> waiter =
+                OtherThread.start(virtual, () -> right.queue.await(DEADLINE)).asleep();
+        waiter.thread().interrupt();
+        assertThat(waiter.failure()).isInstanceOf(InterruptedException.class);
     }
 
     @Test

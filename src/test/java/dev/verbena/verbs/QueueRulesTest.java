@@ -8,14 +8,12 @@ import static dev.verbena.verbs.Refusals.assertIllegalState;
 import static dev.verbena.verbs.Refusals.assertRefusedByC;
 import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
-import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.Errno;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
@@ -23,17 +21,13 @@ import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rules of work queues, shared receive queues, bindings and drained queue pairs on the provider for tests. */
 @FencedTest
@@ -274,97 +268,24 @@ class QueueRulesTest {
         assertIllegalState("closed", () -> pair.postUnbind(1, other));
     }
 
-    private static QueuePair apart(Loopback loopback, CompletionQueue sends, CompletionQueue receives) {
-        QueuePair pair = loopback.domain.createQueuePair(QueuePair.rc(sends, receives));
-        pair.connect(pair.endpoint());
-        return pair;
-    }
-
-    private static List<Long> drained(QueuePair pair) throws InterruptedException {
-        List<Long> ids = new ArrayList<>();
-        pair.drain(done -> ids.add(done.id()), Loopback.DEADLINE);
-        return ids;
-    }
-
-    @ParameterizedTest
-    @ValueSource(ints = {0, 1, 2, 3})
-    void drainTakesTheCompletionsOfBothQueues(int posts) throws InterruptedException {
-        CompletionQueue sends = loopback.context.createCompletionQueue(16);
-        CompletionQueue receives = loopback.context.createCompletionQueue(16);
-        QueuePair pair = apart(loopback, sends, receives);
-        List<Long> expected = new ArrayList<>();
-        if ((posts & 1) != 0) {
-            pair.postReceive(1, here.slice(0, 8));
-            pair.postReceive(2, here.slice(0, 8));
-            expected.addAll(List.of(1L, 2L));
-        }
-        if ((posts & 2) != 0) {
-            pair.postWrite(3, here.slice(0, 8), loopback.right.buffer.remote());
-            pair.postWrite(4, here.slice(0, 8), loopback.right.buffer.remote());
-            expected.addAll(List.of(3L, 4L));
-        }
-        assertThat(drained(pair)).containsExactlyInAnyOrderElementsOf(expected);
-        assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
-        assertThat(sends.poll()).isNull();
-        assertThat(receives.poll()).isNull();
-    }
-
-    @Test
-    void drainKeepsReceivesThatOthersShare() throws InterruptedException {
-        SharedReceiveQueue queue = loopback.domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
-        QueuePair pair = loopback.domain.createQueuePair(
-                QueuePair.rc(loopback.left.queue).sharedReceiveQueue(queue));
-        pair.connect(pair.endpoint());
-        queue.postReceive(1, here.slice(0, 8));
-        pair.postWrite(2, here.slice(0, 8), loopback.right.buffer.remote());
-        assertThat(drained(pair)).containsExactly(2L);
-        assertThat(pair.posted.ownsReceives()).isFalse();
-        assertThat(loopback.left.pair.posted.ownsReceives()).isTrue();
-    }
-
     @Test
     void drainOfAPairWithoutQueuesFailsThePair() throws InterruptedException {
         QueuePair pair = loopback.domain.createQueuePair(QueuePair.xrcSend(loopback.left.queue));
         pair.connect(loopback.right.pair.endpoint());
         pair.postSend(1, here.slice(0, 8));
-        assertThat(drained(pair)).containsExactly(1L);
+        List<Long> drained = new ArrayList<>();
+        pair.drain(done -> drained.add(done.id()), Loopback.DEADLINE);
+        assertThat(drained).containsExactly(1L);
         assertThat(pair.state()).isEqualTo(QueuePairState.ERR);
     }
 
-    /** Another thread may take the completion that the drain waits for. Here it is the taker. */
-    private Consumer<WorkCompletion> thief(CompletionQueue queue, Runnable more) {
-        return done -> {
-            while (queue.poll() != null) {
-                // all that are there
-            }
-            more.run();
-        };
+    private static void pollAll(CompletionQueue queue) {
+        while (queue.poll() != null) {
+            // the next one
+        }
     }
 
-    @Test
-    void drainEndsWhenItsTimeIsOver() {
-        QueuePair pair = loopback.left.pair;
-        pair.postReceive(1, here.slice(0, 8));
-        pair.postReceive(2, here.slice(0, 8));
-        assertThrows(
-                        VerbsTimeoutException.class,
-                        "another thread poll the completion queues",
-                        () -> pair.drain(thief(loopback.left.queue, () -> {}), Duration.ofMillis(1)))
-                .hasMessageContaining("drain(" + pair);
-    }
-
-    @Test
-    void drainEndsByAnInterrupt() {
-        QueuePair pair = loopback.left.pair;
-        pair.postSend(1, here.slice(0, 8));
-        assertThatThrownBy(() -> pair.drain(
-                        thief(loopback.left.queue, () -> Thread.currentThread().interrupt()), Loopback.DEADLINE))
-                .isInstanceOf(InterruptedException.class)
-                .hasMessageContaining("while draining " + pair);
-        assertThat(Thread.interrupted()).as("the exception clears the flag").isFalse();
-    }
-
-    /** Some devices flush only when the queue pair fails again. */
+    /** Some devices flush only when the queue pair fails again. Here the completion that the drain waits for is stolen. */
     @Test
     void drainFailsThePairAgainAndAgain() throws Throwable {
         try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
@@ -374,7 +295,7 @@ class QueueRulesTest {
             Thread[] drainer = new Thread[1];
             OtherThread<Void> draining = OtherThread.start(() -> {
                 drainer[0] = Thread.currentThread();
-                pair.drain(thief(shared.left.queue, () -> {}), Loopback.DEADLINE);
+                pair.drain(done -> pollAll(shared.left.queue), Loopback.DEADLINE);
                 return null;
             });
             Await.until("more failures", () -> Fenced.calls("ibv_modify_qp") >= 3);

@@ -1,13 +1,17 @@
 package dev.verbena.verbs;
 
 import static dev.verbena.verbs.GivenToC.noted;
+import static dev.verbena.verbs.GivenToC.text;
 import static dev.verbena.verbs.Refusals.assertBusy;
 import static dev.verbena.verbs.Refusals.assertFails;
 import static dev.verbena.verbs.Refusals.assertIllegalArgument;
 import static dev.verbena.verbs.Refusals.assertIllegalState;
+import static dev.verbena.verbs.Refusals.assertOutOfBounds;
+import static dev.verbena.verbs.Refusals.assertRefused;
 import static dev.verbena.verbs.Refusals.assertRefusedByC;
 import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -15,12 +19,13 @@ import dev.verbena.UnsupportedVerbException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Errno;
+import dev.verbena.internal.raw.ibv_srq_init_attr_ex;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
 import dev.verbena.support.OtherThread;
-import dev.verbena.support.TestDevice;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -28,6 +33,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The rules of work queues, shared receive queues, bindings and drained queue pairs on the provider for tests. */
 @FencedTest
@@ -47,10 +54,13 @@ class QueueRulesTest {
         loopback.close();
     }
 
-    private WorkQueue readyWorkQueue() {
+    private static WorkQueue readyWorkQueue(Loopback loopback, int depth) {
         WorkQueue queue = loopback.domain.createWorkQueue(
-                WorkQueueOptions.of(loopback.left.queue, 4).sge(2));
+                WorkQueueOptions.of(loopback.left.queue, depth).sge(2));
+        assertThat(queue.state()).isEqualTo(WorkQueue.State.RESET);
+        assertIllegalState("READY only: it is in RESET", () -> queue.postReceive(1, loopback.left.buffer));
         queue.modify(WorkQueue.State.READY);
+        assertThat(queue.state()).isEqualTo(WorkQueue.State.READY);
         return queue;
     }
 
@@ -60,22 +70,38 @@ class QueueRulesTest {
     }
 
     @Test
-    void receivesOfAWorkQueueHaveTheirFields() {
-        WorkQueue queue = readyWorkQueue();
+    void workQueueTakesReceivesUntilItIsFull() {
+        WorkQueue queue = readyWorkQueue(loopback, 3);
         queue.postReceive(0x1_0000_0005L, here.slice(64, 9), here.slice(128, 10));
         assertThat(lastReceive()).isEqualTo("4294967301 left+64:9 left+128:10");
         queue.postReceive(6, here.slice(192, 11));
         assertThat(lastReceive()).isEqualTo("6 left+192:11");
-        Fenced.fail("ibv_post_wq_recv", 1, Errno.ENOMEM);
-        PostException refused = catchThrowableOfType(PostException.class, () -> queue.postReceive(7, here.slice(0, 8)));
-        assertThat(refused.posted()).isZero();
-        assertThat(refused.errno()).isEqualTo(Errno.ENOMEM);
-        assertThat(refused).hasMessageContaining("1");
+        queue.postReceive(7);
+        assertThat(lastReceive()).isEqualTo("7");
+        PostException full = catchThrowableOfType(PostException.class, () -> queue.postReceive(8, here));
+        assertThat(full).hasMessageStartingWith("ibv_post_wq_recv(" + queue).hasMessageContaining("full");
+        assertThat(full.errno()).isEqualTo(Errno.ENOMEM);
+        assertThat(full.posted()).isZero();
+        assertIllegalArgument("2 pieces", () -> queue.postReceive(9, here, here, here));
+        assertThat(queue).hasToString("work queue " + queue.number() + " of " + loopback.context.name() + " (READY)");
+        queue.close();
+        assertThat(queue.toString()).endsWith("(closed)");
+    }
+
+    @Test
+    void piecesOfAWorkQueueMayHaveAlmostFourGigabytes() {
+        long size = 1L << 32; // and no pages
+        MemoryRegion region = loopback.domain
+                .registerAddressSpace(AccessFlag.LOCAL_WRITE)
+                .region(MemorySegment.NULL.reinterpret(size));
+        WorkQueue queue = readyWorkQueue(loopback, 2);
+        queue.postReceive(1, region.slice(0, size - 1));
+        assertOutOfBounds(() -> queue.postReceive(2, region));
     }
 
     @Test
     void batchesOfAWorkQueueArePostedAtOnce() {
-        WorkQueue queue = readyWorkQueue();
+        WorkQueue queue = readyWorkQueue(loopback, 4);
         ReceiveBatch batch = queue.receiveBatch(2)
                 .receive(8, here.slice(0, 5))
                 .receive(9, here.slice(8, 6))
@@ -87,7 +113,7 @@ class QueueRulesTest {
         assertIllegalState("READY only", batch::post);
         queue.close();
         assertIllegalState("closed", batch::clear);
-        assertIllegalArgument(() -> readyWorkQueue().receiveBatch(0));
+        assertIllegalArgument(() -> readyWorkQueue(loopback, 4).receiveBatch(0));
     }
 
     @Test
@@ -111,29 +137,59 @@ class QueueRulesTest {
                 .isInstanceOf(UnsupportedVerbException.class);
     }
 
-    /** C does not know the regions of an address space: a post keeps them open itself. */
+    @Test
+    void failedWorkQueueFlushesItsReceives() throws InterruptedException {
+        WorkQueue queue = readyWorkQueue(loopback, 4);
+        queue.postReceive(0x1_0000_0007L, here);
+        queue.postReceive(8, here.slice(0, 8));
+        queue.modify(WorkQueue.State.ERROR);
+        for (long id : new long[] {0x1_0000_0007L, 8}) {
+            WorkCompletion done = loopback.left.queue.await(Loopback.DEADLINE);
+            assertThat(done.id()).isEqualTo(id);
+            assertThat(done.status()).isEqualTo(WorkStatus.WORK_REQUEST_FLUSHED);
+            assertThat(done.queuePairNumber()).isEqualTo(queue.number());
+        }
+        assertThat(loopback.left.queue.poll()).isNull();
+        queue.close();
+    }
+
+    @Test
+    void workQueueKeepsItsParents() {
+        ProtectionDomain domain = loopback.context.allocateProtectionDomain();
+        CompletionQueue completions = loopback.context.createCompletionQueue(4);
+        WorkQueue queue = domain.createWorkQueue(WorkQueueOptions.of(completions, 4));
+        assertBusy(domain::close, queue);
+        assertBusy(completions::close, queue);
+        assertIllegalArgument(() -> queue.modify(WorkQueue.State.UNKNOWN));
+        assertRefused("ibv_modify_wq", Errno.EINVAL, () -> queue.modify(WorkQueue.State.READY))
+                .hasMessageContaining("to READY");
+        assertThat(queue.state()).isEqualTo(WorkQueue.State.RESET);
+        queue.close();
+        completions.close();
+        domain.close();
+    }
+
+    /** C does not know the regions of an address space: a post keeps them open itself, and no longer than it takes. */
     @Test
     void postsToAWorkQueueKeepNoRegion() throws Throwable {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
-            Context context = TestDevice.get().open(arena);
-            ProtectionDomain domain = context.allocateProtectionDomain();
-            AddressSpace space = domain.registerAddressSpace(AccessFlag.LOCAL_WRITE);
-            WorkQueue queue = domain.createWorkQueue(
-                    WorkQueueOptions.of(context.createCompletionQueue(4), 4).sge(2));
-            MemoryRegion one = space.region(arena.allocate(64));
-            MemoryRegion other = space.region(arena.allocate(64));
-            assertIllegalState("READY only", () -> queue.postReceive(1, one, other));
-            queue.modify(WorkQueue.State.READY);
+        try (Loopback shared = Loopback.connected(VerbsArena.ofShared(), QueuePairAttributes.none())) {
+            AddressSpace space = shared.domain.registerAddressSpace(AccessFlag.LOCAL_WRITE);
+            WorkQueue queue = readyWorkQueue(shared, 4);
+            MemoryRegion one = space.region(shared.arena.allocate(64));
+            MemoryRegion other = space.region(shared.arena.allocate(64));
             queue.postReceive(1, one, other);
+            assertRefused("ibv_post_wq_recv", Errno.EINVAL, () -> queue.postReceive(1, one, other));
             OtherThread.run(() -> {
+                queue.postReceive(2, one, other); // the lock is free
                 one.close();
                 other.close();
             });
-            assertIllegalState("closed", () -> queue.postReceive(2, one));
-            ReceiveBatch batch =
-                    domain.createSharedReceiveQueue(SharedReceiveQueue.basic()).receiveBatch(2);
-            MemoryRegion third = space.region(arena.allocate(64));
-            MemoryRegion fourth = space.region(arena.allocate(64));
+            assertIllegalState("closed", () -> queue.postReceive(2, shared.left.buffer, one));
+            ReceiveBatch batch = shared.domain
+                    .createSharedReceiveQueue(SharedReceiveQueue.basic())
+                    .receiveBatch(2);
+            MemoryRegion third = space.region(shared.arena.allocate(64));
+            MemoryRegion fourth = space.region(shared.arena.allocate(64));
             batch.receive(1, third).receive(2, fourth).post();
             OtherThread.run(() -> {
                 third.close();
@@ -141,6 +197,57 @@ class QueueRulesTest {
             });
             assertIllegalState("closed", batch::post);
         }
+    }
+
+    /** What another library, which makes the queue from the same struct, is given. */
+    @ParameterizedTest
+    @EnumSource
+    void sharedReceiveQueueIsDescribedForC(SharedReceiveQueue.Type type) {
+        XrcDomain xrc = loopback.context.openXrcDomain();
+        CompletionQueue queue = loopback.left.queue;
+        SharedReceiveQueueOptions options = switch (type) {
+            case XRC -> SharedReceiveQueue.xrc(xrc, queue);
+            case TAG_MATCHING -> SharedReceiveQueue.tagMatching(queue, 5, 6);
+            default -> SharedReceiveQueue.basic();
+        };
+        String rest = switch (type) {
+            case XRC -> "comp_mask f srq_type 1 pd %1$x xrcd %2$x cq %3$x";
+            case TAG_MATCHING -> "comp_mask 1b srq_type 2 pd %1$x cq %3$x tm_cap.max_num_tags 5 tm_cap.max_ops 6";
+            default -> "comp_mask 3 pd %1$x";
+        };
+        assertThatThrownBy(() -> SharedReceiveQueue.adopt(
+                        loopback.domain,
+                        options.depth(7).sge(2),
+                        loopback.arena,
+                        (address, hints) -> {
+                            throw new IllegalStateException(text(
+                                    "ibv_srq_init_attr_ex",
+                                    MemorySegment.ofAddress(address).reinterpret(ibv_srq_init_attr_ex.sizeof())));
+                        },
+                        address -> {},
+                        queue))
+                .hasMessage(
+                        "attr.max_wr 7 attr.max_sge 2 " + rest,
+                        loopback.domain.address(),
+                        xrc.address(),
+                        queue.address());
+    }
+
+    @Test
+    void sharedReceiveQueueTakesReceivesUntilItIsFull() {
+        SharedReceiveQueue queue = loopback.domain.createSharedReceiveQueue(
+                SharedReceiveQueue.basic().depth(4).sge(2));
+        assertThat(queue.capabilities()).hasToString("4x2, limit 0").isEqualTo(queue.query());
+        queue.limit(3);
+        assertThat(queue.query()).hasToString("4x2, limit 3");
+        for (int i = 0; i < 4; i++) {
+            queue.postReceive(i, here);
+        }
+        assertThrows(PostException.class, "ENOMEM", () -> queue.postReceive(9, here));
+        assertIllegalArgument(() -> queue.receiveBatch(0));
+        assertIllegalArgument(() -> new SharedReceiveQueue.Attributes(-1, 0, 0));
+        assertIllegalArgument(() -> new SharedReceiveQueue.Attributes(0, -1, 0));
+        assertIllegalArgument(() -> new SharedReceiveQueue.Attributes(0, 0, -1));
     }
 
     @Test

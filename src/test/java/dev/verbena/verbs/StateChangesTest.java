@@ -1,5 +1,6 @@
 package dev.verbena.verbs;
 
+import static dev.verbena.verbs.GivenToC.text;
 import static dev.verbena.verbs.Refusals.assertFails;
 import static dev.verbena.verbs.Refusals.assertIllegalArgument;
 import static dev.verbena.verbs.Refusals.assertIllegalState;
@@ -31,7 +32,10 @@ import dev.verbena.verbs.address.GlobalRoute;
 import dev.verbena.verbs.device.Mtu;
 import dev.verbena.verbs.device.Port;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -91,6 +95,8 @@ class StateChangesTest {
 
     @Test
     void changeThatTheTableForbidsIsRefusedBeforeC() {
+        assertThat(pair).hasToString("RC queue pair " + pair.number() + " of fenced0 (RESET)");
+        assertThat(pair.firstError()).isEmpty();
         Fenced.calm();
         assertIllegalArgument(() -> pair.modify(QueuePairAttributes.to(QueuePairState.RTS)))
                 .hasMessageStartingWith("ibv_modify_qp(" + pair + "): ");
@@ -121,27 +127,44 @@ class StateChangesTest {
         for (QueuePair ready : List.of(raw, datagrams)) {
             assertIllegalState("has no connections", () -> ready.connect(pair.endpoint()));
         }
-        assertIllegalState("must be in RESET or INIT to be made ready, and is in RTS", raw::toReady);
-        assertIllegalState(() -> datagrams.toReady(5));
+        pair.connect(pair.endpoint());
+        for (ThrowingCallable again : List.<ThrowingCallable>of(
+                raw::toReady, () -> datagrams.toReady(5), () -> pair.connect(pair.endpoint()))) {
+            assertIllegalState("must be in RESET or INIT to be made ready, and is in RTS: call reset()", again);
+        }
+    }
+
+    @Test
+    void connectRefusesAttributesThatItDoesNotSet() {
+        for (QueuePairAttributes other : List.of(
+                QueuePairAttributes.to(QueuePairState.RTS),
+                QueuePairAttributes.none().sendPsn(1),
+                QueuePairAttributes.none().qkey(1))) {
+            assertIllegalArgument("got " + other.mask(), () -> pair.connect(pair.endpoint(), other.timeoutCode(3)));
+        }
+        assertThat(pair.state()).isEqualTo(QueuePairState.RESET);
+    }
+
+    @Test
+    void unreliableConnectionGrantsWritesOnly() {
+        QueuePair unreliable = domain.createQueuePair(QueuePair.uc(queue));
+        unreliable.connect(unreliable.endpoint());
+        assertThat(unreliable.query().access()).containsExactly(AccessFlag.REMOTE_WRITE);
     }
 
     @Test
     void queryReturnsAllThatWasSet() {
         pair.connect(pair.endpoint(), QueuePairAttributes.none().pathMtu(Mtu.BYTES_1024));
-        QueuePairAttributes found = pair.query();
-        assertThat(found.mask()).contains(Attribute.STATE, Attribute.PATH_MTU, Attribute.CAPABILITIES);
-        assertThat(found.mask()).doesNotContain(Attribute.RATE_LIMIT).hasSize(Attribute.values().length - 1);
-        assertThat(found.state()).isEqualTo(QueuePairState.RTS);
-        assertThat(found.pathMtu()).isEqualTo(Mtu.BYTES_1024);
-        assertThat(found.retryCount()).isEqualTo(6);
-        assertThat(found.rnrRetryCount()).as("for ever").isEqualTo(7);
-        assertThat(found.timeoutCode()).isEqualTo(14);
-        assertThat(found.minRnrTimerCode()).isEqualTo(12);
-        assertThat(found.maxReadAtomic()).as("as the device allows").isEqualTo(12);
-        assertThat(found.maxDestinationReadAtomic()).isEqualTo(14);
-        assertThat(found.sendPsn()).isEqualTo(pair.endpoint().packetSequenceNumber());
-        assertThat(found.receivePsn()).isEqualTo(pair.endpoint().packetSequenceNumber());
-        assertThat(found.destinationQueuePair()).isEqualTo(pair.number());
+        assertThat(pair.query())
+                .hasToString(
+                        "STATE RTS, CURRENT_STATE RTS, EN_SQD_ASYNC_NOTIFY false, ACCESS_FLAGS [REMOTE_WRITE, REMOTE_READ, "
+                                + "REMOTE_ATOMIC], PKEY_INDEX 0, PORT 1, QKEY 0, ADDRESS_VECTOR port 1, route GlobalRoute["
+                                + "destination=::ffff:10.9.9.1, sourceGidIndex=0, flowLabel=0, hopLimit=64, trafficClass=0], "
+                                + "PATH_MTU BYTES_1024, TIMEOUT PT0.067108864S, RETRY_COUNT 6, RNR_RETRY 7, RQ_PSN %d, "
+                                + "MAX_READ_ATOMIC 12, ALTERNATE_PATH port 0, MIN_RNR_TIMER PT0.00064S, SQ_PSN %1$d, "
+                                + "MAX_DEST_READ_ATOMIC 14, PATH_MIGRATION_STATE MIGRATED, CAPABILITIES send 64x1, receive "
+                                + "64x1, inline 64, DESTINATION_QP %d",
+                        pair.endpoint().packetSequenceNumber(), pair.number());
         pair.reset();
         pair.connect(
                 pair.endpoint(),
@@ -151,6 +174,52 @@ class StateChangesTest {
         assertThat(pair.query().maxDestinationReadAtomic()).isEqualTo(5);
         assertRefusedByC("ibv_query_qp(" + pair + "): EINVAL", pair::query);
         pair.close();
+    }
+
+    @Test
+    void rareAttributesOfAQueuePairAreDescribed() {
+        Duration timeout = Duration.ofNanos(4096L << 9);
+        QueuePairAttributes attributes = QueuePairAttributes.none()
+                .alternatePath(AddressVector.of(3).serviceLevel(5).destinationLid(0x123), 0x1234, timeout)
+                .currentState(QueuePairState.RTS)
+                .sqdNotification(true)
+                .pathMtu(Mtu.BYTES_2048)
+                .qkey(0x81234567)
+                .pathMigrationState(QueuePairAttributes.MigrationState.REARM)
+                .access(Set.of(AccessFlag.REMOTE_WRITE))
+                .rateLimit(0x77);
+        assertThat(text("ibv_qp_attr", attributes.write(arena)))
+                .isEqualTo("cur_qp_state 3 path_mtu 4 path_mig_state 1 qkey 81234567 qp_access_flags 2 "
+                        + "alt_ah_attr.dlid 123 alt_ah_attr.sl 5 alt_ah_attr.port_num 3 alt_pkey_index 1234 "
+                        + "en_sqd_async_notify 1 alt_port_num 3 alt_timeout 9 rate_limit 77");
+        assertThat(attributes)
+                .hasToString(
+                        "CURRENT_STATE RTS, EN_SQD_ASYNC_NOTIFY true, ACCESS_FLAGS [REMOTE_WRITE], QKEY -2128394905, "
+                                + "PATH_MTU BYTES_2048, ALTERNATE_PATH port 3, LID 291, service level 5, "
+                                + "PATH_MIGRATION_STATE REARM, RATE_LIMIT 119");
+        assertThat(attributes.alternatePkeyIndex()).isEqualTo(0x1234);
+        assertThat(attributes.alternateTimeoutCode()).isEqualTo(9);
+        assertThat(attributes.alternateTimeout()).isEqualTo(timeout);
+    }
+
+    @Test
+    void alternateTimeoutIsPartOfTheAlternatePath() {
+        QueuePairAttributes attributes = QueuePairAttributes.none().alternateTimeoutCode(7);
+        assertThat(attributes.mask()).containsExactly(Attribute.ALTERNATE_PATH);
+        assertThat(attributes.alternateTimeoutCode()).isEqualTo(7);
+        assertThat(attributes.isDraining()).isFalse();
+        MemorySegment found = arena.allocate(ibv_qp_attr.layout());
+        ibv_qp_attr.sq_draining(found, (byte) 1);
+        assertThat(QueuePairAttributes.read(found, Set.of(Attribute.STATE)).isDraining())
+                .isTrue();
+    }
+
+    @Test
+    void flagsOfACompletionQueueAddUp() {
+        assertThat(CompletionQueueOptions.FLAGS.of(
+                        CompletionQueueOptions.of(4).singleThreaded().ignoreOverrun()))
+                .containsExactlyInAnyOrder(
+                        CompletionQueueOptions.Flag.SINGLE_THREADED, CompletionQueueOptions.Flag.IGNORE_OVERRUN);
     }
 
     /** Only a reliable connection is known to have failed: others may go on, so the device is asked. */
@@ -314,8 +383,13 @@ class StateChangesTest {
             assertIllegalArgument(
                     "belongs to another context than the protection domain", () -> domain.createQueuePair(options));
         }
-        assertThat(Fenced.calls("ibv_create_qp")).isZero();
-        assertThat(Fenced.calls("ibv_create_qp_ex")).isZero();
+        WorkQueue foreignWorkQueue = other.allocateProtectionDomain().createWorkQueue(WorkQueueOptions.of(foreign, 4));
+        WorkQueue own = domain.createWorkQueue(WorkQueueOptions.of(queue, 4));
+        assertIllegalArgument(
+                "belongs to another context", () -> context.createIndirectionTable(List.of(own, foreignWorkQueue)));
+        for (String maker : List.of("ibv_create_qp", "ibv_create_qp_ex", "ibv_create_rwq_ind_table")) {
+            assertThat(Fenced.calls(maker)).isZero();
+        }
     }
 
     @Test

@@ -17,7 +17,7 @@ MATRIX_FRESH=(fresh-12 fresh-13)
 MATRIX_MORE=(6.12-44 6.1-56 7.2-56 6.12-65)
 
 # The tests of a run of an hour: those that have met differences between kernels, libraries or processors.
-MATRIX_CLASSES='[.](LayoutTest|DeviceQueryTest|DeviceCapabilitiesTest|DeviceInfoTest|ExtendedQueuePairTest'
+MATRIX_CLASSES='[.](LayoutTest|DeviceQueryTest|DeviceInfoTest|ExtendedQueuePairTest'
 MATRIX_CLASSES+='|ReliableConnectionTest|TrafficTest|MemoryRegionTest|EndpointTest|ConnectionTest|DeviceRemovalTest|CmInteropTest|RpingInteropTest'
 MATRIX_CLASSES+='|CloseStressTest|PreloadedProgramsTest)$'
 

@@ -89,7 +89,12 @@ class ContextQueriesTest {
         assertThat(device.index()).hasValue(0);
         assertThat(device.characterDevice()).isEqualTo("uverbs0");
         assertThat(device.driver()).isEmpty();
-        assertThat(device.toString()).startsWith("fenced0: ").contains("GUID ");
+        assertThat(device).hasToString("fenced0: channel adapter, InfiniBand transport, GUID " + device.guid());
+        assertThat(context).hasToString(device + " (open)");
+        assertThat(context.attributes())
+                .hasToString(
+                        "node 0000:0000:0000:0000, firmware 1.0, 1 port, at most 65536 queue pairs of 16384 requests with 16 "
+                                + "pieces each, 65536 completion queues of 65536, 65536 memory regions, atomics: HCA");
         assertThat(context.completionVectors()).isEqualTo(1);
         assertThat(context.commandDescriptor()).isPositive();
     }
@@ -177,7 +182,7 @@ class ContextQueriesTest {
                 .hasMessageNotContaining("numbered");
         for (int number : new int[] {-1, 256, 257}) {
             Fenced.calm();
-            assertIllegalArgument(() -> context.port(number));
+            assertIllegalArgument(String.valueOf(number), () -> context.port(number));
             assertIllegalArgument(() -> context.gid(number, 0));
             assertIllegalArgument(() -> context.gidEntry(number, 0));
             assertIllegalArgument(() -> context.pkey(number, 0));

@@ -33,14 +33,10 @@ class DeviceInfoTest {
 
     /** Returns the fields of an output: names with values, and single words such as flags. */
     private static List<String> fields(String output) {
-        List<String> fields = new ArrayList<>();
-        for (String line : output.lines().toList()) {
-            String text = line.strip().replaceAll("\\s+", " ");
-            if (!text.isEmpty()) {
-                fields.add(text);
-            }
-        }
-        return fields;
+        return output.lines()
+                .map(line -> line.strip().replaceAll("\\s+", " "))
+                .filter(field -> !field.isEmpty())
+                .toList();
     }
 
     /**

@@ -79,10 +79,8 @@ class RefusedCallsTest {
 
     static List<Map.Entry<String, Call>> calls() {
         return List.of(
-                call("ibv_modify_qp", it -> it.left.pair.modify(QueuePairAttributes.to(QueuePairState.ERR))),
                 call("ibv_modify_qp", it -> it.left.pair.reset()),
                 call("ibv_modify_qp", it -> it.left.pair.fail()),
-                call("ibv_query_qp", it -> it.left.pair.query()),
                 call("ibv_post_send", it -> it.left.pair.postSend(1, it.left.buffer)),
                 call("ibv_post_recv", it -> it.left.pair.postReceive(1, it.left.buffer)),
                 call(
@@ -92,17 +90,12 @@ class RefusedCallsTest {
                                         CompletionQueueOptions.of(4).channel(it.context.createCompletionChannel()))
                                 .requestNotification(false)),
                 call("ibv_resize_cq", it -> it.left.queue.resize(512)),
-                call("ibv_rereg_mr", it -> it.left.buffer.reregister(RegionChange.of(AccessFlag.LOCAL_WRITE))),
                 call("ibv_query_srq", it -> shared(it).query()),
                 call("ibv_modify_srq", it -> shared(it).limit(1)),
-                call("ibv_modify_srq", it -> shared(it).resize(9)),
                 call("ibv_post_srq_recv", it -> shared(it).postReceive(1, it.left.buffer)),
                 call(
                         "ibv_memcpy_to_dm",
-                        it -> it.context.allocateDeviceMemory(64).write(0, MemorySegment.ofArray(new byte[4]))),
-                call(
-                        "ibv_memcpy_from_dm",
-                        it -> it.context.allocateDeviceMemory(64).read(0, MemorySegment.ofArray(new byte[4]))));
+                        it -> it.context.allocateDeviceMemory(64).write(0, MemorySegment.ofArray(new byte[4]))));
     }
 
     private static SharedReceiveQueue shared(Loopback loopback) {
@@ -120,10 +113,7 @@ class RefusedCallsTest {
             assertThat(refusal)
                     .hasMessageStartingWith(call.getKey() + "(")
                     .hasMessageContaining("): EPERM")
-                    .hasMessageContaining(
-                            call.getKey().equals("ibv_rereg_mr")
-                                    ? "64 KiB"
-                                    : TestDevice.get().name());
+                    .hasMessageContaining(TestDevice.get().name());
             assertThat(refusal.verb()).isEqualTo(call.getKey());
         }
     }

@@ -10,9 +10,9 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 
 /**
- * A TCP connection that a peer has made, until its greeting has come. Only then does it become a channel: a stranger costs a
- * descriptor and some 100 bytes, and a peer with a device asks by TCP, and connects by RDMA. All methods are for the thread
- * of the {@link TcpCarrier}.
+ * A TCP connection that a peer has made, until its greeting has come, and is right where there is a secret. Only then does it
+ * become a channel: a stranger costs a descriptor and some 100 bytes, and a peer with a device asks by TCP, and connects by
+ * RDMA. All methods are for the thread of the {@link TcpCarrier}.
  */
 public final class TcpVisitor {
     /** The longest time to wait for the peer's end of a connection that does not become a channel. */

@@ -11,6 +11,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -46,7 +47,7 @@ class DescriptorsTest {
         byte[] content = new byte[2 * PAGE];
         content[PAGE] = 77;
         Path path = Files.write(folder.resolve("file"), content);
-        long before = OpenFileLimit.count();
+        Set<String> before = OpenFileLimit.files();
         int descriptor = open(path);
         assertThat(file(descriptor)).isEqualTo(path.toRealPath());
         assertThat(flags(descriptor) & ~0100000).isEqualTo(CLOSE_ON_EXEC); // O_LARGEFILE may be set
@@ -57,30 +58,30 @@ class DescriptorsTest {
         assertThat((int) CFunction.at("munmap", libc("munmap")).call(mapped, PAGE))
                 .isZero();
         SystemCall.close(descriptor);
-        assertThat(OpenFileLimit.count()).isEqualTo(before);
+        assertThat(OpenFileLimit.openedSince(before)).isEmpty();
     }
 
     @Test
     void missingFileHasNoDescriptor(@TempDir Path folder) {
-        long before = OpenFileLimit.count();
+        Set<String> before = OpenFileLimit.files();
         assertThatExceptionOfType(SystemCallException.class)
                 .isThrownBy(() -> open(folder.resolve("missing")))
                 .withMessage("open: ENOENT (no such file or directory)");
-        assertThat(OpenFileLimit.count()).isEqualTo(before);
+        assertThat(OpenFileLimit.openedSince(before)).isEmpty();
     }
 
     @Test
     void duplicateIsASecondDescriptorOfTheFile(@TempDir Path folder) throws IOException {
         Path path = Files.createFile(folder.resolve("file"));
-        long before = OpenFileLimit.count();
+        Set<String> before = OpenFileLimit.files();
         int file = open(path);
         int copy = SystemCall.DUP.call(file);
         assertThat(copy).isNotEqualTo(file);
-        assertThat(OpenFileLimit.count()).isEqualTo(before + 2);
+        assertThat(OpenFileLimit.openedSince(before)).hasSize(2);
         SystemCall.close(file);
         assertThat(file(copy)).isEqualTo(path.toRealPath());
         SystemCall.close(copy);
-        assertThat(OpenFileLimit.count()).isEqualTo(before);
+        assertThat(OpenFileLimit.openedSince(before)).isEmpty();
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.support.OpenFileLimit;
 import dev.verbena.support.OtherThread;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -130,11 +131,11 @@ class SleepInCTest {
 
     @Test
     void closeClosesTheDescriptorThatWakes() {
-        long before = OpenFileLimit.count();
+        Set<String> before = OpenFileLimit.files();
         SleepInC closed = new SleepInC(-1);
-        assertThat(OpenFileLimit.count()).isEqualTo(before + 1);
+        assertThat(OpenFileLimit.openedSince(before)).hasSize(1);
         closed.close();
-        assertThat(OpenFileLimit.count()).isEqualTo(before);
+        assertThat(OpenFileLimit.openedSince(before)).isEmpty();
     }
 
     /** Starts a thread, and returns it when it sleeps in C, where it stays for a while. */

@@ -9,7 +9,10 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** A low limit on the open files of this process ({@code ulimit -n}), until it is closed. */
@@ -60,6 +63,31 @@ public final class OpenFileLimit implements AutoCloseable {
         } catch (IOException e) {
             throw new AssertionError(e);
         }
+    }
+
+    /** Returns the open files of this process, each with its number. */
+    public static Set<String> files() {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            Set<String> files = new HashSet<>();
+            for (Path each : open.toList()) {
+                try {
+                    files.add(each.getFileName() + ": " + Files.readSymbolicLink(each));
+                } catch (NoSuchFileException closed) {
+                    continue; // by another thread
+                }
+            }
+            files.removeIf(file -> file.endsWith("/fd")); // this list
+            return files;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Returns the files that were opened since others were open. What earlier tests have left may be closed meanwhile. */
+    public static Set<String> openedSince(Set<String> before) {
+        Set<String> opened = files();
+        opened.removeAll(before);
+        return opened;
     }
 
     /** Returns the number that the next file to be opened would get. */

@@ -54,16 +54,23 @@ final class NodeCounts {
         tampered.incrementAndGet();
     }
 
-    /** Notes that the program has thrown when it was asked about a peer, or that this side has failed before it was open. */
+    /**
+     * Notes that the program has thrown when it was asked about a peer, or that this side has failed before the channel was
+     * open. A shortage of memory changes nothing else: the channel ends all the same.
+     */
     void couldNotAdmit(InetSocketAddress peer, Throwable thrown) {
         admitFailure = thrown;
-        if (Recorder.isPresent()) {
-            AdmitFailureEvent event = new AdmitFailureEvent();
-            if (event.shouldCommit()) {
-                event.peer = IpAddresses.text(peer);
-                event.thrown = thrown.toString();
-                event.commit();
+        try {
+            if (Recorder.isPresent()) {
+                AdmitFailureEvent event = new AdmitFailureEvent();
+                if (event.shouldCommit()) {
+                    event.peer = IpAddresses.text(peer);
+                    event.thrown = thrown.toString();
+                    event.commit();
+                }
             }
+        } catch (OutOfMemoryError shortage) {
+            return; // the node has the exception itself
         }
     }
 

@@ -139,6 +139,11 @@ class ReportPageTest {
                             .matcher(tests.relativize(file).toString().replace('/', '.'))
                             .find())
                     .toList();
+            for (String name : Report.SAFE_TESTS.replaceAll(".*[(]|[)]", "").split("[|]")) {
+                assertThat(safe)
+                        .as(name)
+                        .anyMatch(file -> file.getFileName().toString().startsWith(name));
+            }
             assertThat(safe)
                     .hasSizeGreaterThan(15)
                     .allSatisfy(file -> assertThat(Files.readString(file))

@@ -83,7 +83,7 @@ public final class Report {
     private static final List<String> SLOW_STEPS = List.of("bench", "tests");
 
     /** The tests that use only objects of their own. Others add and remove devices, or join multicast groups. */
-    static final String SAFE_TESTS = "verbs[.](AddressHandle|Completion|DatagramTest|DeviceCapabilities|DeviceQuery"
+    static final String SAFE_TESTS = "verbs[.](AddressHandle|Completion|DatagramTest|DeviceQuery"
             + "|Extended|MemoryKinds|MemoryRegion|MemoryWindow|QueuePair|ReliableConnection|SharedReceive|Traffic)";
 
     private static final Duration STOPPING = Duration.ofSeconds(10);

@@ -438,17 +438,20 @@ final class EventReader {
     }
 
     private static void record(RawEvent taken, String local, String peer) {
-        if (!Recorder.isPresent()) {
-            return;
-        }
-        ConnectionEvent event = new ConnectionEvent();
-        if (event.shouldCommit()) {
-            event.type = taken.type().toString();
-            event.id = Long.toHexString(taken.id());
-            event.status = taken.status();
-            event.local = local;
-            event.peer = peer;
-            event.commit();
+        try {
+            if (Recorder.isPresent()) {
+                ConnectionEvent event = new ConnectionEvent();
+                if (event.shouldCommit()) {
+                    event.type = taken.type().toString();
+                    event.id = Long.toHexString(taken.id());
+                    event.status = taken.status();
+                    event.local = local;
+                    event.peer = peer;
+                    event.commit();
+                }
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return; // the connection manager's event was acknowledged, and is not lost
         }
     }
 

@@ -30,9 +30,13 @@ public final class Daemons {
      * thread goes on. Threads end by other means, and the interrupt that makes one look for its end comes afterwards.
      */
     public static void interrupted() {
-        if (Recorder.isPresent()) {
-            StrayInterruptEvent event = new StrayInterruptEvent();
-            event.commit();
+        try {
+            if (Recorder.isPresent()) {
+                StrayInterruptEvent event = new StrayInterruptEvent();
+                event.commit();
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return; // the thread goes on
         }
     }
 

@@ -2,7 +2,6 @@ package dev.verbena.net;
 
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.IpAddresses;
-import dev.verbena.internal.Recorder;
 import dev.verbena.internal.link.Link;
 import dev.verbena.internal.link.Ways;
 import dev.verbena.internal.wire.Totals;
@@ -169,7 +168,7 @@ final class Healing {
         session.messages.pathLost();
         session.operations.pathLost();
         session.changes.wakeAll();
-        record("LOST", details);
+        engine.counts.recordPath(session, "LOST", details);
     }
 
     /** Begins with the path behind the one that was lost. */
@@ -392,7 +391,8 @@ final class Healing {
         for (Kept.Again each : again) {
             each.post().run();
         }
-        record(
+        engine.counts.recordPath(
+                session,
                 "BACK",
                 "After " + (System.nanoTime() - lostAt) / 1_000_000 + " ms and " + attempts + " attempts" + path());
         messages.pathBack();
@@ -410,17 +410,5 @@ final class Healing {
         Ways.Way over = session.rail.way();
         InetSocketAddress own = session.rail.with().carrier.addresses().get(over.own());
         return ", from " + own.getAddress().getHostAddress() + " to " + IpAddresses.text(over.peer());
-    }
-
-    private void record(String change, String details) {
-        if (Recorder.isPresent()) {
-            PathEvent event = new PathEvent();
-            if (event.shouldCommit()) {
-                event.channel = session.toText();
-                event.change = change;
-                event.details = details;
-                event.commit();
-            }
-        }
     }
 }

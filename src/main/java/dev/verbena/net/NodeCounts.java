@@ -6,7 +6,10 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** The counters of a node that its channels do not keep, and the events beside them. All threads may use an instance. */
+/**
+ * The counters of a node that its channels do not keep, and the events beside them: see {@link Recorder}. All threads may use an
+ * instance.
+ */
 final class NodeCounts {
     /** The number of characters that are kept of a peer's reason. */
     private static final int LONGEST_REASON = 200;
@@ -32,20 +35,70 @@ final class NodeCounts {
         opened.incrementAndGet();
     }
 
+    /** Records that a channel is open. */
+    void recordOpen(Session session) {
+        try {
+            if (Recorder.isPresent()) {
+                ChannelOpenEvent event = new ChannelOpenEvent();
+                if (event.shouldCommit()) {
+                    event.channel = session.toText();
+                    event.protection = session.engine.options.protection().name();
+                    event.commit();
+                }
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return;
+        }
+    }
+
+    /** Records that a channel has lost its path, or has it back. */
+    void recordPath(Session session, String change, String details) {
+        try {
+            if (Recorder.isPresent()) {
+                PathEvent event = new PathEvent();
+                if (event.shouldCommit()) {
+                    event.channel = session.toText();
+                    event.change = change;
+                    event.details = details;
+                    event.commit();
+                }
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return;
+        }
+    }
+
     /** Notes that a channel that was open has ended. */
-    void ended() {
+    void ended(Session session, @Nullable ChannelException why) {
         ended.incrementAndGet();
+        try {
+            if (Recorder.isPresent()) {
+                ChannelEndEvent event = new ChannelEndEvent();
+                if (event.shouldCommit()) {
+                    event.channel = session.toText();
+                    event.reason = why == null ? "CLOSED" : why.reason().name();
+                    event.details = why == null ? "" : why.details();
+                    event.commit();
+                }
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return;
+        }
     }
 
     /** Notes that a peer has not proved that it knows the secret. */
     void stranger(InetSocketAddress peer) {
         strangers.incrementAndGet();
-        if (Recorder.isPresent()) {
-            StrangerEvent event = new StrangerEvent();
-            if (event.shouldCommit()) {
-                event.peer = IpAddresses.text(peer);
-                event.commit();
+        try {
+            if (Recorder.isPresent()) {
+                StrangerEvent event = new StrangerEvent();
+                if (event.shouldCommit()) {
+                    event.peer = IpAddresses.text(peer);
+                    event.commit();
+                }
             }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return;
         }
     }
 
@@ -56,7 +109,7 @@ final class NodeCounts {
 
     /**
      * Notes that the program has thrown when it was asked about a peer, or that this side has failed before the channel was
-     * open. A shortage of memory changes nothing else: the channel ends all the same.
+     * open.
      */
     void couldNotAdmit(InetSocketAddress peer, Throwable thrown) {
         admitFailure = thrown;
@@ -69,8 +122,8 @@ final class NodeCounts {
                     event.commit();
                 }
             }
-        } catch (OutOfMemoryError shortage) {
-            return; // the node has the exception itself
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return;
         }
     }
 
@@ -86,19 +139,23 @@ final class NodeCounts {
             session.messages.counts.handlerFailures++;
         }
         handlerFailure = thrown;
-        if (Recorder.isPresent()) {
-            HandlerFailureEvent event = new HandlerFailureEvent();
-            if (event.shouldCommit()) {
-                StackTraceElement[] trace = thrown.getStackTrace();
-                event.channel = session.toText();
-                event.thrown = thrown.toString();
-                event.place = trace.length == 0 ? "" : trace[0].toString();
-                event.commit();
+        try {
+            if (Recorder.isPresent()) {
+                HandlerFailureEvent event = new HandlerFailureEvent();
+                if (event.shouldCommit()) {
+                    StackTraceElement[] trace = thrown.getStackTrace();
+                    event.channel = session.toText();
+                    event.thrown = thrown.toString();
+                    event.place = trace.length == 0 ? "" : trace[0].toString();
+                    event.commit();
+                }
             }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return;
         }
     }
 
-    /** Notes that a call of this side has failed at the peer, or was given up. A shortage of memory changes nothing else. */
+    /** Notes that a call of this side has failed at the peer, or was given up. */
     void callFailed(Session session, String reason) {
         try {
             String channel = session.toText();
@@ -112,8 +169,8 @@ final class NodeCounts {
                     event.commit();
                 }
             }
-        } catch (OutOfMemoryError shortage) {
-            return; // the program learns of the failure as well
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return; // the program learns of the failure itself
         }
     }
 

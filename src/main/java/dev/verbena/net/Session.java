@@ -4,7 +4,6 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.IpAddresses;
-import dev.verbena.internal.Recorder;
 import dev.verbena.internal.Waiters;
 import dev.verbena.internal.link.BiasedLock;
 import dev.verbena.internal.link.Link;
@@ -386,7 +385,8 @@ final class Session {
         untold |= ends;
         try {
             if (before.isLive() && ends) {
-                recordEnd(why);
+                messages.stalls.end();
+                engine.counts.ended(this, why);
             } else if (ends && incoming && why != null && why.reason() == EndReason.FAILED) {
                 engine.counts.couldNotAdmit(peer, why);
             }
@@ -396,7 +396,7 @@ final class Session {
                 }
                 case OPEN -> {
                     if (event == Event.OPENED) {
-                        recordOpen();
+                        engine.counts.recordOpen(this);
                     }
                 }
                 case CLOSING, LEFT -> sayGoodbye(EndReason.CLOSED_BY_PEER);
@@ -429,31 +429,6 @@ final class Session {
         } catch (RuntimeException | Error refused) {
             if (!happen(Event.DONE, null)) {
                 endLocked(Event.LOST, EndReason.FAILED, "The goodbye could not be posted", refused);
-            }
-        }
-    }
-
-    private void recordOpen() {
-        if (Recorder.isPresent()) {
-            ChannelOpenEvent event = new ChannelOpenEvent();
-            if (event.shouldCommit()) {
-                event.channel = toText();
-                event.protection = options.protection().name();
-                event.commit();
-            }
-        }
-    }
-
-    private void recordEnd(@Nullable ChannelException why) {
-        engine.counts.ended();
-        messages.stalls.end();
-        if (Recorder.isPresent()) {
-            ChannelEndEvent event = new ChannelEndEvent();
-            if (event.shouldCommit()) {
-                event.channel = toText();
-                event.reason = why == null ? "CLOSED" : why.reason().name();
-                event.details = why == null ? "" : why.details();
-                event.commit();
             }
         }
     }

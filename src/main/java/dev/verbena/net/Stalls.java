@@ -29,10 +29,14 @@ final class Stalls {
         stalled = true;
         since = System.nanoTime();
         count++;
-        if (Recorder.isPresent()) {
-            CreditStallEvent begun = new CreditStallEvent();
-            begun.begin();
-            event = begun;
+        try {
+            if (Recorder.isPresent()) {
+                CreditStallEvent begun = new CreditStallEvent();
+                begun.begin();
+                event = begun;
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return;
         }
     }
 
@@ -46,10 +50,14 @@ final class Stalls {
         CreditStallEvent over = event;
         if (over != null) {
             event = null;
-            over.end();
-            if (over.shouldCommit()) {
-                over.channel = session.toText();
-                over.commit();
+            try {
+                over.end();
+                if (over.shouldCommit()) {
+                    over.channel = session.toText();
+                    over.commit();
+                }
+            } catch (OutOfMemoryError lost) {
+                return;
             }
         }
     }

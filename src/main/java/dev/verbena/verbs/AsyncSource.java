@@ -195,14 +195,17 @@ final class AsyncSource {
     }
 
     private void record(AsyncEvent.Type type, int code) {
-        if (!Recorder.isPresent()) {
-            return;
-        }
-        DeviceEvent recorded = new DeviceEvent();
-        if (recorded.shouldCommit()) {
-            recorded.device = device;
-            recorded.type = type == AsyncEvent.Type.UNKNOWN ? "event " + code : type.toString();
-            recorded.commit();
+        try {
+            if (Recorder.isPresent()) {
+                DeviceEvent recorded = new DeviceEvent();
+                if (recorded.shouldCommit()) {
+                    recorded.device = device;
+                    recorded.type = type == AsyncEvent.Type.UNKNOWN ? "event " + code : type.toString();
+                    recorded.commit();
+                }
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return; // the program has the event
         }
     }
 }

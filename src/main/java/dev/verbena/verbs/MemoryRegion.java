@@ -194,17 +194,26 @@ public final class MemoryRegion extends RequestPart implements LocalMemory {
 
     /** Returns a maker that does the same, and adds the region to the flight recording. */
     private static Function<ObjectLifetime, MemoryRegion> recorded(Function<ObjectLifetime, MemoryRegion> maker) {
-        RegistrationEvent event = new RegistrationEvent();
+        RegistrationEvent event;
+        try {
+            event = new RegistrationEvent();
+        } catch (LinkageError lost) {
+            return maker;
+        }
         return lifetime -> {
             event.begin();
             MemoryRegion made = maker.apply(lifetime);
-            event.end();
-            if (event.shouldCommit()) {
-                event.device = made.domainOfDevice().context.name();
-                event.size = made.length;
-                event.access = made.access.toString();
-                event.place = ProgramPlace.ofThisThread();
-                event.commit();
+            try {
+                event.end();
+                if (event.shouldCommit()) {
+                    event.device = made.domainOfDevice().context.name();
+                    event.size = made.length;
+                    event.access = made.access.toString();
+                    event.place = ProgramPlace.ofThisThread();
+                    event.commit();
+                }
+            } catch (OutOfMemoryError | LinkageError lost) {
+                return made; // C has registered it
             }
             return made;
         };

@@ -447,23 +447,25 @@ final class QueuePairStateMachine {
     }
 
     private synchronized void record(Completions failed) {
-        WorkFailureEvent event = Recorder.isPresent() ? new WorkFailureEvent() : null;
-        boolean commit = event != null && event.shouldCommit();
-        if (firstFailure != null && !commit) {
-            return;
-        }
-        WorkCompletion failure = failed.completion();
         if (firstFailure == null) {
-            firstFailure = failure;
+            firstFailure = failed.completion();
         }
-        if (event != null && commit) {
-            event.queuePair = TYPE.of(options) + " " + queuePair.number + " of " + context.name();
-            event.channel = channel;
-            event.id = failure.id();
-            event.operation = String.valueOf(failure.operation());
-            event.status = failure.status().toString();
-            event.vendorError = failure.vendorError();
-            event.commit();
+        try {
+            if (Recorder.isPresent()) {
+                WorkFailureEvent event = new WorkFailureEvent();
+                if (event.shouldCommit()) {
+                    WorkCompletion failure = failed.completion();
+                    event.queuePair = TYPE.of(options) + " " + queuePair.number + " of " + context.name();
+                    event.channel = channel;
+                    event.id = failure.id();
+                    event.operation = String.valueOf(failure.operation());
+                    event.status = failure.status().toString();
+                    event.vendorError = failure.vendorError();
+                    event.commit();
+                }
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return; // the program has the completion
         }
     }
 }

@@ -33,27 +33,39 @@ final class RecordedPorts implements FlightRecorderListener {
         if (device.folder().equals(FOLDERS.put(device.name(), device.folder()))) {
             return; // each connection comes here
         }
-        if (LISTENING.compareAndSet(false, true)) {
-            FlightRecorder.addListener(new RecordedPorts()); // tells of a recorder that is there, too
-        }
-        if (Recorder.isPresent() && new PortCountersEvent().isEnabled()) {
-            RECORDED.computeIfAbsent(device.folder(), PortCounters::read);
+        try {
+            if (LISTENING.compareAndSet(false, true)) {
+                FlightRecorder.addListener(new RecordedPorts()); // tells of a recorder that is there, too
+            }
+            if (Recorder.isPresent() && new PortCountersEvent().isEnabled()) {
+                RECORDED.computeIfAbsent(device.folder(), PortCounters::read);
+            }
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return; // recordings lack this device
         }
     }
 
     @Override
     public void recorderInitialized(FlightRecorder recorder) {
-        FlightRecorder.addPeriodicEvent(PortCountersEvent.class, RecordedPorts::record);
+        try {
+            FlightRecorder.addPeriodicEvent(PortCountersEvent.class, RecordedPorts::record);
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return; // else the recording of a program would not start
+        }
     }
 
     /** Reads the counters at the start of the first recording, so that its events have what changed since then. */
     @Override
     public void recordingStateChanged(Recording recording) {
-        if (recording.getState() == RecordingState.RUNNING && new PortCountersEvent().isEnabled()) {
-            if (isOnlyOne(recording)) {
-                RECORDED.clear();
+        try {
+            if (recording.getState() == RecordingState.RUNNING && new PortCountersEvent().isEnabled()) {
+                if (isOnlyOne(recording)) {
+                    RECORDED.clear();
+                }
+                FOLDERS.values().forEach(folder -> RECORDED.computeIfAbsent(folder, PortCounters::read));
             }
-            FOLDERS.values().forEach(folder -> RECORDED.computeIfAbsent(folder, PortCounters::read));
+        } catch (OutOfMemoryError | LinkageError lost) {
+            return; // else the recording of a program would not start
         }
     }
 

@@ -6,6 +6,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
@@ -25,9 +26,18 @@ public final class LibraryCopy {
      * @param properties system properties that differ while the work is done; an empty value removes one
      */
     public static Object call(Class<? extends Callable<?>> work, Map<String, String> properties) {
+        return call(work, properties, Set.of());
+    }
+
+    /**
+     * Does the same where classes can't be loaded.
+     *
+     * @param missing their names
+     */
+    public static Object call(Class<? extends Callable<?>> work, Map<String, String> properties, Set<String> missing) {
         Map<String, @Nullable String> before = new HashMap<>();
         properties.keySet().forEach(key -> before.put(key, System.getProperty(key)));
-        try (Loader loader = new Loader()) {
+        try (Loader loader = new Loader(missing)) {
             properties.forEach(LibraryCopy::set);
             var constructor = loader.loadClass(work.getName()).getDeclaredConstructor();
             constructor.setAccessible(true);
@@ -50,19 +60,25 @@ public final class LibraryCopy {
     }
 
     private static final class Loader extends URLClassLoader {
-        Loader() throws IOException {
+        private final Set<String> missing;
+
+        Loader(Set<String> missing) throws IOException {
             super(
                     new URL[] {
                         ChildJvm.place(dev.verbena.Rdma.class).toUri().toURL(),
                         ChildJvm.place(LibraryCopy.class).toUri().toURL()
                     },
                     LibraryCopy.class.getClassLoader());
+            this.missing = missing;
         }
 
         @Override
         protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
             if (!name.startsWith(OURS)) {
                 return super.loadClass(name, resolve);
+            }
+            if (missing.contains(name)) {
+                throw new ClassNotFoundException(name);
             }
             synchronized (getClassLoadingLock(name)) {
                 Class<?> known = findLoadedClass(name);

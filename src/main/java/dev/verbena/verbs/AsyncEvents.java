@@ -13,9 +13,7 @@ import dev.verbena.internal.StackRoom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
@@ -49,7 +47,6 @@ public final class AsyncEvents {
     private final Mutex lock;
 
     private final ArrayDeque<AsyncEvent> taken = new ArrayDeque<>();
-    private final Map<CompletionQueue, Integer> brokenQueues = new HashMap<>();
     private final List<Consumer<? super AsyncEvent>> listeners = new ArrayList<>();
     private @Nullable Thread listening;
 
@@ -100,9 +97,6 @@ public final class AsyncEvents {
         try (var _ = lock.held()) {
             if (!taken.isEmpty()) {
                 taken.removeIf(waiting -> objectOf(waiting) == object);
-            }
-            if (object instanceof CompletionQueue queue) {
-                brokenQueues.remove(queue);
             }
         }
     }
@@ -219,9 +213,12 @@ public final class AsyncEvents {
     }
 
     private AsyncEvent counted(AsyncEvent.OfCompletionQueue event) {
-        Integer count = brokenQueues.remove(event.queue());
         return new AsyncEvent.OfCompletionQueue(
-                event.context(), event.type(), event.typeCode(), event.queue(), count == null ? 1 : count);
+                event.context(),
+                event.type(),
+                event.typeCode(),
+                event.queue(),
+                event.queue().takeReports());
     }
 
     /** Adds an event that was read for this context. The caller holds the lock. */
@@ -236,7 +233,7 @@ public final class AsyncEvents {
                         if (type == AsyncEvent.Type.CQ_ERR) {
                             noteLoss(queue);
                         }
-                        if (type != AsyncEvent.Type.CQ_ERR || brokenQueues.merge(queue, 1, Integer::sum) == 1) {
+                        if (type != AsyncEvent.Type.CQ_ERR || queue.addReport() == 1) {
                             taken.add(new AsyncEvent.OfCompletionQueue(context, type, code, queue, 1));
                         }
                     }

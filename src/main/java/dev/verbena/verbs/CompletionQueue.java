@@ -88,6 +88,9 @@ public final class CompletionQueue extends ContextObject {
     /** The number of times that the device reported lost completions. */
     private volatile int losses;
 
+    /** The number of reports of lost completions that no event has told yet. The lock of the events guards it. */
+    private int reports;
+
     /** True if a queue pair counts its sends. */
     private volatile boolean countsPolls;
 
@@ -403,6 +406,18 @@ public final class CompletionQueue extends ContextObject {
         if (events != null) {
             events.wakeAll();
         }
+    }
+
+    /** Counts a report that an event is to tell. Returns the number of those. The caller holds the lock of the events. */
+    int addReport() {
+        return ++reports;
+    }
+
+    /** Returns the number of reports that an event tells now. The caller holds the lock of the events. */
+    int takeReports() {
+        int count = reports;
+        reports = 0;
+        return count;
     }
 
     /** Returns true once the device has reported the loss of completions. */

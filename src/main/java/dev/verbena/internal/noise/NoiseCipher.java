@@ -115,7 +115,7 @@ public final class NoiseCipher {
                 MemorySegment.copy(sealed, 0, into, ValueLayout.JAVA_BYTE, done, made); // never beyond what was read
                 done += made;
             }
-            int rest = length == 0 ? 0 : (length - 1) % PIECE + 1;
+            int rest = (length - 1) % PIECE + 1; // 0 of 0
             MemorySegment.copy(memory, ValueLayout.JAVA_BYTE, start + length - rest, plain, 0, rest);
             int made = cipher.doFinal(plain, 0, rest, sealed, 0);
             MemorySegment.copy(sealed, 0, into, ValueLayout.JAVA_BYTE, done, made);

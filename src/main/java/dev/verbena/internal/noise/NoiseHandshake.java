@@ -118,12 +118,8 @@ public final class NoiseHandshake {
                 byte[] own = X25519.publicKey(passing);
                 message.writeBytes(own);
                 mixPassing(own);
-            } else {
-                byte[] product = product(token);
-                if (product == null) {
-                    return null;
-                }
-                mixKey(product);
+            } else if (!mixProduct(token)) {
+                return null;
             }
         }
         message.writeBytes(sealAndHash(payload));
@@ -148,12 +144,8 @@ public final class NoiseHandshake {
                 peerPassing = Arrays.copyOf(message, X25519.BYTES);
                 at = X25519.BYTES;
                 mixPassing(peerPassing);
-            } else {
-                byte[] product = product(token);
-                if (product == null) {
-                    return null;
-                }
-                mixKey(product);
+            } else if (!mixProduct(token)) {
+                return null;
             }
         }
         return openAndHash(Arrays.copyOfRange(message, at, message.length));
@@ -170,12 +162,18 @@ public final class NoiseHandshake {
         return firstMessage ? pattern.first : pattern.second;
     }
 
-    private byte @Nullable [] product(Token token) {
+    /** Makes a key of two keys. Returns false if they share no secret. */
+    private boolean mixProduct(Token token) {
         boolean ownStays = token == Token.SS || token == (initiator ? Token.SE : Token.ES);
         boolean peerStays = token == Token.SS || token == (initiator ? Token.ES : Token.SE);
         byte[] own = ownStays ? Objects.requireNonNull(statics).own : passing;
         byte[] peer = peerStays ? Objects.requireNonNull(statics).peer : peerPassing;
-        return X25519.agree(own, peer);
+        byte[] product = X25519.agree(own, peer);
+        if (product == null) {
+            return false;
+        }
+        mixKey(product);
+        return true;
     }
 
     /**

@@ -214,11 +214,6 @@ public final class Wire {
             int calls,
             byte[] token,
             @Nullable Claim claim) {
-        /** Returns true if two greetings have the same limits. */
-        boolean hasLimitsOf(Greeting other) {
-            return window == other.window && messageSize == other.messageSize && calls == other.calls;
-        }
-
         /** Returns the number of bytes in the clear. */
         public int bytes() {
             return claim == null ? GREETING_BYTES : GREETING_BYTES + claim.bytes();

@@ -198,9 +198,27 @@ class NoiseHandshakeTest {
 
     @Test
     void messagesOutOfTurnAreRefused() {
-        NoiseHandshake responder = side(false, NONE, SECRET);
-        assertThatThrownBy(() -> responder.write(NONE)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> side(false, NONE, SECRET).write(NONE)).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> side(true, NONE, SECRET).split()).isInstanceOf(IllegalStateException.class);
+        NoiseHandshake initiator = side(true, NONE, SECRET);
+        NoiseHandshake responder = side(false, NONE, SECRET);
+        responder.read(initiator.write(NONE));
+        byte[] second = responder.write(NONE);
+        initiator.read(second);
+        assertThatThrownBy(() -> initiator.read(second)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> responder.write(NONE)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void passingKeyIsWipedAtTheEnd() {
+        byte[] passing = random(1);
+        NoiseHandshake initiator = new NoiseHandshake(Pattern.NN, true, NONE, SECRET, passing, null);
+        NoiseHandshake responder = side(false, NONE, SECRET);
+        responder.read(initiator.write(NONE));
+        initiator.read(responder.write(NONE));
+        assertThat(passing).isEqualTo(random(1));
+        initiator.split();
+        assertThat(passing).containsOnly(0);
     }
 
     /** Repeated and exchanged messages have other numbers than the receiver counts. */

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The bytes that nodes send to each other: nodes of other releases rely on them. */
@@ -96,9 +97,50 @@ class WireTest {
         String mapped = "00".repeat(10) + "ffff" + "0a010203" + "1c06";
         String wide = "fd00" + "00".repeat(13) + "09" + "ffff";
         assertThat(HexFormat.of().formatHex(bytes, 64, bytes.length)).isEqualTo(name + "010302" + mapped + wide);
-        Wire.Greeting read = Wire.readGreeting(MemorySegment.ofArray(bytes));
+        assertThat(claimOf(MemorySegment.ofArray(bytes))).isEqualTo(claim);
+    }
+
+    @Test
+    void flagsOfTheGreetingSayWhetherAChannelBeginsOrGoesOn() {
+        assertThat(flags(null)).isZero();
+        assertThat(flags(new Wire.Claim(false, new UUID(1, 2), Wire.Place.ONE))).isEqualTo(2);
+        assertThat(flags(new Wire.Claim(true, new UUID(1, 2), Wire.Place.ONE))).isEqualTo(6);
+    }
+
+    private static int flags(Wire.@Nullable Claim claim) {
+        Wire.Greeting greeting = new Wire.Greeting(1, 64, 0, new byte[0], claim);
+        byte[] bytes = new byte[greeting.bytes()];
+        greeting.writeWholeTo(MemorySegment.ofArray(bytes));
+        return bytes[7];
+    }
+
+    @Test
+    void claimsAreOfOneChannelIfNameAndPurposeAreEqual() {
+        Wire.Claim claim = new Wire.Claim(true, new UUID(1, 2), Wire.Place.ONE);
+        assertThat(claim.isOf(new Wire.Claim(true, new UUID(1, 2), new Wire.Place(1, 2, List.of()))))
+                .isTrue();
+        assertThat(claim.isOf(new Wire.Claim(true, new UUID(1, 3), Wire.Place.ONE)))
+                .isFalse();
+        assertThat(claim.isOf(new Wire.Claim(false, new UUID(1, 2), Wire.Place.ONE)))
+                .isFalse();
+        assertThat(claim.isOf(null)).isFalse();
+    }
+
+    @Test
+    void claimThatIsCutOrNotAnnouncedIsNone() {
+        Wire.Claim claim = new Wire.Claim(false, new UUID(1, 2), Wire.Place.ONE);
+        MemorySegment message = MemorySegment.ofArray(new byte[64 + claim.bytes()]);
+        new Wire.Greeting(1, 64, 0, new byte[0], claim).writeWholeTo(message);
+        assertThat(claimOf(message)).isEqualTo(claim);
+        assertThat(claimOf(message.asSlice(0, message.byteSize() - 1))).isNull();
+        message.set(ValueLayout.JAVA_BYTE, 7, (byte) 0);
+        assertThat(claimOf(message)).isNull();
+    }
+
+    private static Wire.@Nullable Claim claimOf(MemorySegment message) {
+        Wire.Greeting read = Wire.readGreeting(message);
         assertThat(read).isNotNull();
-        assertThat(read.claim()).isEqualTo(claim);
+        return read.claim();
     }
 
     @Test
@@ -116,9 +158,7 @@ class WireTest {
             for (int i = 0; i < each.length; i++) {
                 message.set(ValueLayout.JAVA_BYTE, 80 + i, (byte) each[i]);
             }
-            Wire.Greeting read = Wire.readGreeting(message);
-            assertThat(read).isNotNull();
-            assertThat(read.claim()).as(Arrays.toString(each)).isNull();
+            assertThat(claimOf(message)).as(Arrays.toString(each)).isNull();
         }
     }
 }

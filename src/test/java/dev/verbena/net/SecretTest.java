@@ -16,7 +16,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.internal.link.SpareMemory;
-import dev.verbena.internal.noise.NoiseCipher;
 import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.internal.wire.Seal;
 import dev.verbena.internal.wire.TcpFrame;
@@ -873,39 +872,5 @@ class SecretTest {
                 .allSatisfy(freed -> assertThat(freed.region().isOpen()).isFalse());
         transfer(ends, 1000);
         assertThat(idle).map(AtomicReference::get).isEqualTo(large);
-    }
-
-    @Test
-    void keysAreReplacedOnBothSidesAfterTheSameMessagesOrBytes() {
-        byte[] up = new byte[32];
-        byte[] down = new byte[32];
-        down[0] = 1;
-        long many = Long.MAX_VALUE;
-        for (long[] limits : new long[][] {{4, many}, {many, 4 * 8}}) { // in messages, and in bytes
-            assertThatKeysChangeAfterFour(
-                    new Seal(ciphers(up, down), limits[0], limits[1]),
-                    new Seal(ciphers(down, up), limits[0], limits[1]),
-                    new Seal(ciphers(down, up)));
-        }
-    }
-
-    private static void assertThatKeysChangeAfterFour(Seal one, Seal other, Seal never) {
-        int length = 8 + Seal.BYTES;
-        byte[] message = new byte[Wire.HEADER_BYTES + length];
-        for (int i = 0; i < 10; i++) {
-            MemorySegment bytes = MemorySegment.ofArray(message);
-            bytes.fill((byte) i);
-            one.seal(bytes, 8, bytes);
-            MemorySegment copy = MemorySegment.ofArray(message.clone());
-            assertThat(never.open(copy, length))
-                    .as("message " + i + " with the first key")
-                    .isEqualTo(i < 4);
-            assertThat(other.open(bytes, length)).as("message " + i).isTrue();
-            assertThat(message[Wire.HEADER_BYTES]).isEqualTo((byte) i);
-        }
-    }
-
-    private static List<NoiseCipher> ciphers(byte[] sends, byte[] receives) {
-        return List.of(NoiseCipher.sealing(sends), NoiseCipher.opening(receives));
     }
 }

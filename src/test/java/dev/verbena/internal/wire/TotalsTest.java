@@ -10,6 +10,7 @@ import java.util.Deque;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -149,6 +150,50 @@ class TotalsTest {
             assertThat(totals.takenByPeer()).isTrue();
         }
         assertThat(totals.takenByPeer()).isFalse();
+    }
+
+    private static Totals afterTwoMessagesOfEachSide() {
+        Totals totals = new Totals(4);
+        totals.begin(4);
+        for (int i = 1; i <= 2; i++) {
+            totals.take();
+            message(totals, Wire.DATA);
+        }
+        for (int i = 1; i <= 2; i++) {
+            assertThat(totals.read(header(1, i, 1), Wire.DATA)).isNull();
+        }
+        return totals;
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, 3, 1, It granted more credits than its window has",
+        "3, 3, 1, It granted more credits than its window has",
+        "1, 2, 1, Message 2 came in place of 3",
+        "1, 4, 1, Message 4 came in place of 3",
+        "1, 3, 0, It has received 0 messages of 2",
+        "1, 3, 3, It has received 3 messages of 2",
+        "1, 3, -1, It has received 4294967295 messages of 2"
+    })
+    void liesAreNamedAndChangeNothing(int granted, int sequence, int received, String complaint) {
+        Totals totals = afterTwoMessagesOfEachSide();
+        String before = totals.toString();
+        assertThat(before).isEqualTo("granted 1 of 2, sent 2, 1 received, received 2");
+        assertThat(totals.read(header(granted, sequence, received), Wire.DATA)).isEqualTo(complaint);
+        assertThat(totals).hasToString(before);
+        assertThat(totals.read(header(2, 3, 2), Wire.DATA)).isNull();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 2, 1", "3, 2, 1", "1, 1, 1", "1, 2, 0", "1, 2, 3"})
+    void liesOfAPeerThatGoesOnAreNamedAndChangeNothing(int granted, int sent, int received) {
+        Totals totals = afterTwoMessagesOfEachSide();
+        String before = totals.toString();
+        Totals.Said lie = new Totals.Said(granted, sent, received);
+        assertThat(totals.resume(lie)).isEqualTo("It goes on after " + lie + ", and this side has " + before);
+        assertThat(totals).hasToString(before);
+        assertThat(totals.resume(new Totals.Said(2, 3, 2))).isNull();
+        assertThat(totals).hasToString("granted 2 of 2, sent 2, 2 received, received 2");
     }
 
     @Test

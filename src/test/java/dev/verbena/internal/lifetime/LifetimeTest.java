@@ -11,8 +11,12 @@ import dev.verbena.VerbsException;
 import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Await;
 import dev.verbena.support.OtherThread;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.lang.ref.WeakReference;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -20,9 +24,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The lifetimes of arenas and objects where two threads, two arenas or two parents meet. */
 class LifetimeTest {
@@ -37,6 +43,42 @@ class LifetimeTest {
             latch.await();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {64, 4096})
+    void untouchedMemoryIsZeroAndAlignedAndFreedWithItsArena(long alignment) throws IOException {
+        long size = 64 << 20; // C has a mapping of its own for so much
+        long start;
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            MemorySegment memory = ArenaLifetime.of(arena).allocateUntouched(size, alignment);
+            start = memory.address();
+            assertThat(start % alignment).isZero();
+            assertThat(memory.byteSize()).isEqualTo(size);
+            for (long at = 0; at < size; at += size - 1) {
+                assertThat(memory.get(ValueLayout.JAVA_BYTE, at)).isZero();
+                memory.set(ValueLayout.JAVA_BYTE, at, (byte) 1);
+            }
+            assertThat(isMapped(start, size)).isTrue();
+        }
+        assertThat(isMapped(start, size)).isFalse();
+    }
+
+    private static boolean isMapped(long start, long size) throws IOException {
+        try (Stream<String> mappings = Files.lines(Path.of("/proc/self/maps"))) {
+            return mappings.map(line -> line.substring(0, line.indexOf(' ')).split("-"))
+                    .anyMatch(range -> Long.parseUnsignedLong(range[0], 16) <= start
+                            && start + size <= Long.parseUnsignedLong(range[1], 16));
+        }
+    }
+
+    @Test
+    void memoryThatTheSystemRefusesIsNamed() {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            assertThatExceptionOfType(OutOfMemoryError.class)
+                    .isThrownBy(() -> ArenaLifetime.of(arena).allocateUntouched(1L << 50, 64))
+                    .withMessage("calloc(1125899906842688): the system has no memory of this size");
         }
     }
 

@@ -207,7 +207,26 @@ class BracketTest {
             guard.release();
             Await.end(Thread.ofPlatform().start(guard::hold)); // has ended inside
             arena.close();
+            closeBesideAClose(events);
             return String.join(", ", events);
+        }
+
+        private static void closeBesideAClose(List<String> events) throws Exception {
+            VerbsArena arena = VerbsArena.ofShared();
+            GuardedObject slow = GuardedObject.in(arena, "slow", events);
+            CountDownLatch inside = new CountDownLatch(1);
+            CountDownLatch over = new CountDownLatch(1);
+            slow.whenDestroyed = () -> {
+                if (inside.getCount() > 0) {
+                    inside.countDown();
+                    awaitLatch(over);
+                }
+            };
+            Thread closer = Thread.ofPlatform().name("closer").start(arena::close);
+            awaitLatch(inside);
+            events.add(refusal(arena));
+            over.countDown();
+            Await.end(closer);
         }
 
         private static String refusal(VerbsArena arena) {
@@ -224,11 +243,12 @@ class BracketTest {
     }
 
     @Test
-    void closeRefusesWhileAThreadThatLivesIsInACall() {
+    void closeRefusesWhileAThreadThatLivesIsInACallOrCloses() {
         assertThat(LibraryCopy.call(WithoutPatience.class, Map.of("dev.verbena.closeLimit", "20")))
                 .isEqualTo(
                         "Thread 'user' has been in a call that uses it, Thread 'user' has been in a call that uses it,"
-                                + " This thread is in a call that uses it, destroyed");
+                                + " This thread is in a call that uses it, destroyed,"
+                                + " Thread 'closer' has been in a call that uses it, slow");
     }
 
     /** A call that was refused because of a close that failed later leaves nothing that the next close waits for. */

@@ -1,5 +1,6 @@
 package dev.verbena.mutants;
 
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -15,8 +16,8 @@ import org.pitest.mutationtest.build.TestPrioritiserFactory;
 import org.pitest.mutationtest.engine.MutationDetails;
 
 /**
- * Limits the tests that look for a mutant: those that are named after its class first, then the quickest, as long as the time
- * allows. What all of a node's messages pass would be tried by a thousand tests.
+ * Limits the tests that look for a mutant: those that are named after its class first, then those that run the least of the
+ * library, as long as the time allows. What all of a node's messages pass would be tried by a thousand tests.
  */
 public final class NearestTests implements TestPrioritiserFactory {
     private static final int BUDGET_MILLIS = Integer.getInteger("dev.verbena.mutants.budget", Integer.MAX_VALUE);
@@ -39,15 +40,17 @@ public final class NearestTests implements TestPrioritiserFactory {
         }
         ClassName type = mutant.getClassName();
         Comparator<TestInfo> order = Comparator.<TestInfo, Boolean>comparing(each -> !isNamedAfter(each, type))
-                .thenComparing(TestInfo::getTime)
+                .thenComparing(TestInfo::getNumberOfBlocksCovered)
                 .thenComparing(TestInfo::getName);
-        List<TestInfo> sorted = all.stream().sorted(order).toList();
-        int count = 0;
+        List<TestInfo> chosen = new ArrayList<>();
         long time = 0;
-        while (count < sorted.size() && (count == 0 || time + sorted.get(count).getTime() <= BUDGET_MILLIS)) {
-            time += sorted.get(count++).getTime();
+        for (TestInfo test : all.stream().sorted(order).toList()) {
+            if (chosen.isEmpty() || time + test.getTime() <= BUDGET_MILLIS) {
+                chosen.add(test);
+                time += test.getTime();
+            }
         }
-        return sorted.subList(0, count);
+        return chosen;
     }
 
     private static boolean isNamedAfter(TestInfo test, ClassName type) {

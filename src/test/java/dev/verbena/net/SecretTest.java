@@ -16,7 +16,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.internal.link.SpareMemory;
-import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.internal.wire.Seal;
 import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.internal.wire.Wire;
@@ -237,51 +236,6 @@ class SecretTest {
 
     // Peers that know the secret, and greet as no node does
 
-    private static Introduction introduction() {
-        return new Introduction(SEALED, Transport.TCP, false, null, Wire.Place.ONE);
-    }
-
-    private static NoiseHandshake handshake(boolean first, byte[] head) {
-        byte[] key = SEALED.secrets().key(new byte[0]);
-        return new NoiseHandshake(NoiseHandshake.Pattern.NN, first, head, key, Introduction.random(32), null);
-    }
-
-    private static byte[] joined(byte[] one, byte[] other) {
-        byte[] both = Arrays.copyOf(one, one.length + other.length);
-        System.arraycopy(other, 0, both, one.length, other.length);
-        return both;
-    }
-
-    private static boolean isRead(Introduction by, byte[] greeting, boolean first) {
-        return by.read(MemorySegment.ofArray(greeting), first, thrown -> {
-                    throw new AssertionError(thrown);
-                })
-                != null;
-    }
-
-    @ParameterizedTest
-    @CsvSource({"41, 0, true", "41, 40, true", "41, 41, false", "41, -1, false", "40, 0, false", "42, 0, false"})
-    void firstGreetingHasATokenOfItsLength(int length, byte tokenLength, boolean isRead) {
-        byte[] head = Arrays.copyOf(introduction().first(), Wire.GREETING_BYTES);
-        byte[] payload = new byte[length];
-        payload[0] = tokenLength;
-        byte[] greeting = joined(head, handshake(true, head).write(payload));
-        assertThat(isRead(introduction(), greeting, true)).isEqualTo(isRead);
-    }
-
-    @ParameterizedTest
-    @CsvSource({"24, 0, true", "23, 0, false", "25, 0, false", "24, 5, false", "24, 6, false"})
-    void secondGreetingHasTheLimitsTheLevelAndTheTransport(int length, int changed, boolean isRead) {
-        Introduction client = introduction();
-        byte[] first = client.first();
-        NoiseHandshake server = handshake(false, Arrays.copyOf(first, Wire.GREETING_BYTES));
-        server.read(Arrays.copyOfRange(first, Wire.GREETING_BYTES, first.length));
-        byte[] limits = Arrays.copyOf(first, length);
-        limits[changed] ^= (byte) (changed == 0 ? 0 : 3);
-        byte[] greeting = joined(Arrays.copyOf(limits, 8), server.write(limits));
-        assertThat(isRead(client, greeting, false)).isEqualTo(isRead);
-    }
-
     /** Returns the greeting with which the node answers. */
     private static byte[] answer(TcpPeer peer) throws IOException {
         int bytes = peer.nextMessage().bytes();
@@ -290,10 +244,10 @@ class SecretTest {
 
     @Test
     void proofWithBytesEndsTheChannel() throws IOException {
-        Introduction own = introduction();
+        Introduction own = IntroductionTest.introduction(SEALED);
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
             peer.message(Wire.GREETING, 0, 0, own.first());
-            assertThat(isRead(own, answer(peer), false)).isTrue();
+            assertThat(IntroductionTest.isRead(own, answer(peer), false)).isTrue();
             peer.writeHeader(Wire.GREETING, 0, 0);
             own.seal().seal(peer.whole(), 8, peer.whole());
             peer.sendWhole(Wire.HEADER_BYTES + 8 + Seal.BYTES);
@@ -538,7 +492,7 @@ class SecretTest {
     /** The man in the middle has a greeting of a node that knows the secret. */
     @Test
     void eachChangedByteOfTheFirstGreetingIsFound() throws Exception {
-        Introduction own = introduction();
+        Introduction own = IntroductionTest.introduction(SEALED);
         byte[] greeting = own.first();
         for (int i = 0; i < greeting.length; i++) {
             byte[] changed = greeting.clone();
@@ -548,7 +502,7 @@ class SecretTest {
         assertNothingIsOpened();
         try (TcpPeer peer = new TcpPeer(nodes.server.address())) {
             peer.message(Wire.GREETING, 0, 0, greeting);
-            assertThat(isRead(own, answer(peer), false))
+            assertThat(IntroductionTest.isRead(own, answer(peer), false))
                     .as("answer to what is not changed")
                     .isTrue();
         }

@@ -7,7 +7,7 @@ import jdk.jfr.FlightRecorder;
  * 360 ms of processor time (2026-11-25). So events are made only where a recorder can want them.
  *
  * <p>An event that can't be made is lost, and nothing else fails. Whoever makes one catches {@link OutOfMemoryError} and
- * {@link LinkageError}: the JDK never initializes a class again for which memory was missing at its first use.
+ * {@link LinkageError}: the JVM never initializes a class again for which memory was missing at its first use.
  */
 public final class Recorder {
     private Recorder() {}

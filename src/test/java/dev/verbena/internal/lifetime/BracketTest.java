@@ -12,11 +12,14 @@ import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Await;
 import dev.verbena.support.LibraryCopy;
 import dev.verbena.support.OtherThread;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -80,6 +83,8 @@ class BracketTest {
             int way = guard.enter();
             assertThat(way).isEqualTo(Lifetime.UNGUARDED);
             guard.exit(way);
+            guard.forgetUser();
+            guard.checkOpen();
         }
     }
 
@@ -176,15 +181,22 @@ class BracketTest {
 
     /** Closes an arena while threads are in calls, in a process whose closes do not wait for long. */
     static final class WithoutPatience implements Callable<String> {
+        /** More threads than have places of their own. */
+        private static final int MANY = 20;
+
         @Override
         public String call() throws Exception {
             List<String> events = new CopyOnWriteArrayList<>();
             VerbsArena arena = VerbsArena.ofShared();
             ObjectLifetime guard = GuardedObject.in(arena, "destroyed", events).lifetime;
+            for (int i = 0; i < MANY; i++) { // their places become free
+                Await.end(Thread.ofPlatform().start(() -> guard.held().close()));
+            }
             for (boolean data : new boolean[] {false, true}) {
                 CountDownLatch inside = new CountDownLatch(1);
                 CountDownLatch over = new CountDownLatch(1);
                 Thread user = Thread.ofPlatform().name("user").start(() -> {
+                    guard.held().close();
                     int way = data ? guard.enter() : 0;
                     if (!data) {
                         guard.hold();
@@ -205,9 +217,15 @@ class BracketTest {
             guard.hold();
             events.add(refusal(arena));
             guard.release();
+            int way = guard.enter();
+            guard.forgetUser();
+            events.add(refusal(arena));
+            guard.exit(way);
             Await.end(Thread.ofPlatform().start(guard::hold)); // has ended inside
+            Await.end(Thread.ofPlatform().start(guard::enter));
             arena.close();
             closeBesideAClose(events);
+            closeWhileManyAreInside(events);
             return String.join(", ", events);
         }
 
@@ -229,6 +247,51 @@ class BracketTest {
             Await.end(closer);
         }
 
+        /** The last thread of many has no place of its own, and no name. It leaves by a place that has become free. */
+        private static void closeWhileManyAreInside(List<String> events) throws Exception {
+            VerbsArena arena = VerbsArena.ofShared();
+            ObjectLifetime guard = GuardedObject.in(arena, "used by many", events).lifetime;
+            CountDownLatch firstLeave = new CountDownLatch(1);
+            CountDownLatch lastLeaves = new CountDownLatch(1);
+            CountDownLatch lastHasLeft = new CountDownLatch(1);
+            CountDownLatch lastEnds = new CountDownLatch(1);
+            Await.end(inside(guard, () -> {})); // ends inside
+            List<Thread> first = new ArrayList<>();
+            for (int i = 0; i < MANY; i++) {
+                first.add(inside(guard, () -> {
+                    awaitLatch(firstLeave);
+                    guard.release();
+                }));
+            }
+            Thread last = inside(guard, () -> {
+                awaitLatch(lastLeaves);
+                guard.held().close();
+                guard.release();
+                lastHasLeft.countDown();
+                awaitLatch(lastEnds);
+            });
+            firstLeave.countDown();
+            for (Thread each : first) {
+                Await.end(each);
+            }
+            events.add(refusal(arena));
+            lastLeaves.countDown();
+            Await.until("the last one has left", () -> lastHasLeft.getCount() == 0 || !last.isAlive());
+            arena.close();
+            lastEnds.countDown();
+        }
+
+        private static Thread inside(ObjectLifetime guard, Runnable then) {
+            CountDownLatch inside = new CountDownLatch(1);
+            Thread thread = Thread.ofPlatform().daemon().start(() -> {
+                guard.hold();
+                inside.countDown();
+                then.run();
+            });
+            Await.until("the thread is inside", () -> inside.getCount() == 0 || !thread.isAlive());
+            return thread;
+        }
+
         private static String refusal(VerbsArena arena) {
             try {
                 arena.close();
@@ -247,8 +310,9 @@ class BracketTest {
         assertThat(LibraryCopy.call(WithoutPatience.class, Map.of("dev.verbena.closeLimit", "20")))
                 .isEqualTo(
                         "Thread 'user' has been in a call that uses it, Thread 'user' has been in a call that uses it,"
-                                + " This thread is in a call that uses it, destroyed,"
-                                + " Thread 'closer' has been in a call that uses it, slow");
+                                + " This thread is in a call that uses it, A thread has been in a call that uses it,"
+                                + " destroyed, Thread 'closer' has been in a call that uses it, slow,"
+                                + " A thread has been in a call that uses it, used by many");
     }
 
     /** A call that was refused because of a close that failed later leaves nothing that the next close waits for. */
@@ -285,6 +349,32 @@ class BracketTest {
             object.close();
         }
         assertThat(destroyed).containsExactly("object");
+    }
+
+    /** Else one would end the call of the other. */
+    @Test
+    void oneOfTwoThreadsThatEnterAtOnceHasTheFlag() throws Exception {
+        for (int round = 0; round < 200; round++) {
+            try (VerbsArena arena = VerbsArena.ofShared()) {
+                ObjectLifetime guard = GuardedObject.in(arena, "object", destroyed).lifetime;
+                CyclicBarrier both = new CyclicBarrier(2);
+                AtomicInteger ready = new AtomicInteger();
+                Callable<Integer> use = () -> {
+                    ready.incrementAndGet();
+                    while (ready.get() < 2) {
+                        Thread.onSpinWait();
+                    }
+                    int way = guard.enter();
+                    guard.exit(way);
+                    both.await(); // the flag of a thread that has ended is free
+                    return way;
+                };
+                OtherThread<Integer> other = OtherThread.start(use);
+                assertThat(List.of(use.call(), other.join()))
+                        .containsExactlyInAnyOrder(SharedGuard.FLAGGED, SharedGuard.COUNTED);
+            }
+        }
+        assertThat(destroyed).hasSize(200);
     }
 
     /** Calls from the end of the stack, and then from each frame above, until a call does not overflow. */

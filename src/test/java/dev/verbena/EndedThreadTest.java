@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
@@ -107,22 +108,31 @@ class EndedThreadTest {
         for (int round = 0; round < 100; round++) {
             destroyed.clear();
             VerbsArena arena = abandoned();
-            List<OtherThread<Boolean>> closers = new ArrayList<>();
-            for (int i = 0; i < 4; i++) {
+            List<OtherThread<String>> closers = new ArrayList<>();
+            AtomicInteger ready = new AtomicInteger();
+            CountDownLatch over = new CountDownLatch(2);
+            for (int i = 0; i < 2; i++) {
                 closers.add(OtherThread.start(() -> {
+                    ready.incrementAndGet();
+                    while (ready.get() < 2) {
+                        Thread.onSpinWait();
+                    }
                     try {
                         arena.close();
-                        return true;
+                        return "closed";
                     } catch (IllegalStateException | WrongThreadException late) {
-                        return false;
+                        return late.getClass().getSimpleName();
+                    } finally {
+                        over.countDown();
+                        over.await(); // the new owner has not ended
                     }
                 }));
             }
-            int successes = 0;
-            for (OtherThread<Boolean> closer : closers) {
-                successes += closer.join() ? 1 : 0;
+            List<String> results = new ArrayList<>();
+            for (OtherThread<String> closer : closers) {
+                results.add(closer.join());
             }
-            assertThat(successes).isEqualTo(1);
+            assertThat(results).containsExactlyInAnyOrder("closed", "WrongThreadException");
             assertThat(destroyed).containsExactly("object", "older");
         }
     }

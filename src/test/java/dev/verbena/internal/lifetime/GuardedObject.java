@@ -3,6 +3,7 @@ package dev.verbena.internal.lifetime;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -30,14 +31,20 @@ final class GuardedObject extends VerbsObject {
     /** Makes an object whose maker does something while the arena and the parents are held. */
     static GuardedObject in(
             VerbsArena arena, String name, List<String> destroyed, Runnable meanwhile, VerbsObject... parents) {
-        return ObjectLifetime.create(
-                arena,
-                lifetime -> {
-                    GuardedObject made = new GuardedObject(lifetime, name, destroyed);
-                    meanwhile.run();
-                    return made;
-                },
-                parents);
+        return ObjectLifetime.create(arena, lifetime -> made(lifetime, name, destroyed, meanwhile), parents);
+    }
+
+    /** Makes an object that lets an adapter use memory. */
+    static GuardedObject over(
+            MemorySegment memory, VerbsArena arena, String name, List<String> destroyed, Runnable meanwhile) {
+        return ObjectLifetime.createOver(arena, memory, lifetime -> made(lifetime, name, destroyed, meanwhile));
+    }
+
+    private static GuardedObject made(
+            ObjectLifetime lifetime, String name, List<String> destroyed, Runnable meanwhile) {
+        GuardedObject made = new GuardedObject(lifetime, name, destroyed);
+        meanwhile.run();
+        return made;
     }
 
     /** Makes two objects of one lifetime, which is refused. */

@@ -24,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -70,6 +71,15 @@ class LifetimeTest {
             return mappings.map(line -> line.substring(0, line.indexOf(' ')).split("-"))
                     .anyMatch(range -> Long.parseUnsignedLong(range[0], 16) <= start
                             && start + size <= Long.parseUnsignedLong(range[1], 16));
+        }
+    }
+
+    @Test
+    void untouchedMemoryThatAThreadMayNotUseIsFreedOnce() {
+        try (VerbsArena arena = VerbsArena.ofConfined()) {
+            assertThatThrownBy(
+                            () -> OtherThread.call(() -> ArenaLifetime.of(arena).allocateUntouched(64 << 20, 64)))
+                    .isInstanceOf(WrongThreadException.class);
         }
     }
 
@@ -164,10 +174,32 @@ class LifetimeTest {
         }
     }
 
+    /** Memory may be missing for what follows the call of C. */
+    @Test
+    void objectThatCHasDestroyedIsClosedAlthoughItsCloseFails() {
+        try (VerbsArena arena = VerbsArena.ofShared()) {
+            GuardedObject parent = in(arena, "parent");
+            GuardedObject object = in(arena, "object", parent);
+            object.whenDestroyed = () -> {
+                destroyed.add("object in C");
+                object.lifetime.noteDestroyed();
+                throw new OutOfMemoryError("for a test");
+            };
+            assertThatThrownBy(object::close).isInstanceOf(OutOfMemoryError.class);
+            assertThat(object.isOpen()).isFalse();
+            object.close();
+        }
+        assertThat(destroyed).containsExactly("object in C", "parent");
+    }
+
     // Objects that are being made
 
-    /** Closes something while an object is made that depends on it, and returns the exception of the close. */
-    private Throwable closeWhileMaking(AutoCloseable closed, Lifetime guard, VerbsArena arena, GuardedObject... parents)
+    /**
+     * Closes something while an object is made that depends on it, and returns the exception of the close.
+     *
+     * @param maker makes the object, and runs its argument meanwhile
+     */
+    private Throwable closeWhileMaking(AutoCloseable closed, Lifetime guard, Consumer<Runnable> maker)
             throws InterruptedException {
         AtomicReference<Throwable> refusal = new AtomicReference<>();
         Thread closer = Thread.ofPlatform().daemon().unstarted(() -> {
@@ -177,24 +209,23 @@ class LifetimeTest {
                 refusal.set(e);
             }
         });
-        GuardedObject.in(
-                arena,
-                "child",
-                destroyed,
-                () -> {
-                    closer.start();
-                    Await.until("the close", guard::isClosed);
-                },
-                parents);
+        maker.accept(() -> {
+            closer.start();
+            Await.until("the close", guard::isClosed);
+        });
         Await.end(closer);
         return refusal.get();
+    }
+
+    private Consumer<Runnable> childIn(VerbsArena arena, GuardedObject parent) {
+        return meanwhile -> GuardedObject.in(arena, "child", destroyed, meanwhile, parent);
     }
 
     @Test
     void parentStaysOpenIfAChildIsMadeAtTheSameTime() throws Throwable {
         try (VerbsArena arena = VerbsArena.ofShared()) {
             GuardedObject parent = in(arena, "parent");
-            assertThat(closeWhileMaking(parent, parent.lifetime, arena, parent))
+            assertThat(closeWhileMaking(parent, parent.lifetime, childIn(arena, parent)))
                     .isInstanceOf(ResourceBusyException.class)
                     .hasMessageContaining("child");
             assertThat(parent.isOpen()).isTrue();
@@ -208,7 +239,7 @@ class LifetimeTest {
         VerbsArena arena = VerbsArena.ofShared();
         try (VerbsArena other = VerbsArena.ofShared()) {
             GuardedObject parent = in(arena, "parent");
-            assertThat(closeWhileMaking(arena, ArenaLifetime.of(arena), other, parent))
+            assertThat(closeWhileMaking(arena, ArenaLifetime.of(arena), childIn(other, parent)))
                     .isInstanceOf(ResourceBusyException.class)
                     .hasMessageContaining("child");
             assertThat(parent.isOpen()).isTrue();
@@ -218,6 +249,26 @@ class LifetimeTest {
         }
         arena.close();
         assertThat(destroyed).containsExactly("child", "parent");
+    }
+
+    /** An adapter would write to freed memory. */
+    @Test
+    void arenaStaysOpenIfItsMemoryIsRegisteredAtTheSameTime() throws Throwable {
+        VerbsArena arena = VerbsArena.ofShared();
+        try (VerbsArena other = VerbsArena.ofShared()) {
+            MemorySegment memory = arena.allocate(8);
+            in(arena, "object");
+            assertThat(closeWhileMaking(
+                            arena,
+                            ArenaLifetime.of(arena),
+                            meanwhile -> GuardedObject.over(memory, other, "region", destroyed, meanwhile)))
+                    .isInstanceOf(ResourceBusyException.class)
+                    .hasMessageContaining("region");
+            assertThat(destroyed).isEmpty();
+            assertThat(memory.scope().isAlive()).isTrue();
+        }
+        arena.close();
+        assertThat(destroyed).containsExactly("region", "object");
     }
 
     // Objects that move, or close first
@@ -332,6 +383,22 @@ class LifetimeTest {
         }
     }
 
+    /** The arena had looked for such objects, and begun to close. */
+    @Test
+    void objectOfAnotherArenaIsNotDestroyedWithItsParent() {
+        VerbsArena arena = VerbsArena.ofShared();
+        try (VerbsArena other = VerbsArena.ofShared()) {
+            GuardedObject parent = in(arena, "parent");
+            in(arena, "youngest").whenDestroyed = () -> in(other, "child", parent);
+            assertThatExceptionOfType(ResourceBusyException.class)
+                    .isThrownBy(arena::close)
+                    .withMessageContaining("child");
+            assertThat(destroyed).containsExactly("youngest");
+        }
+        arena.close();
+        assertThat(destroyed).containsExactly("youngest", "child", "parent");
+    }
+
     // Arenas of ended threads
 
     /** The close fails, so that the new owner has open and closed objects. */
@@ -368,9 +435,10 @@ class LifetimeTest {
     }
 
     /** An arena that is taken over while it is open stays usable; the objects that were closed stay closed. */
-    @Test
-    void takeOverOpensNothing() throws Throwable {
-        try (VerbsArena arena = VerbsArena.ofShared()) {
+    @ParameterizedTest
+    @EnumSource
+    void takeOverOpensNothing(ArenaKind kind) {
+        try (VerbsArena arena = kind.make()) {
             GuardedObject closed = in(arena, "closed");
             ObjectLifetime guard = closed.lifetime;
             closed.close();

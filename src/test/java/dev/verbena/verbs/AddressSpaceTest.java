@@ -89,6 +89,22 @@ class AddressSpaceTest {
         assertThat(loopback.left.done().id()).isEqualTo(2);
     }
 
+    /** The second request of a thread takes another way than the first. */
+    @Test
+    void requestsPostedAloneForgetTheRegionsOfEarlierOnes() throws InterruptedException {
+        QueuePair pair = loopback.left.pair;
+        RemoteMemory remote = loopback.right.buffer.remote();
+        for (int i = 0; i < 2; i++) {
+            pair.postReceive(i, region);
+            pair.postRead(i, region, remote);
+            loopback.left.done();
+        }
+        owner.close();
+        pair.postReceive(2, loopback.left.buffer);
+        pair.postRead(2, loopback.left.buffer, remote);
+        assertThat(loopback.left.done().id()).isEqualTo(2);
+    }
+
     @Test
     void batchOfManyRegionsKeepsAll() throws InterruptedException {
         List<MemoryRegion> regions =

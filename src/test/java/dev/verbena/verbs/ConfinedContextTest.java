@@ -3,6 +3,7 @@ package dev.verbena.verbs;
 import static dev.verbena.verbs.Refusals.assertIllegalState;
 import static dev.verbena.verbs.Refusals.assertThrows;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
@@ -10,6 +11,7 @@ import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.OtherThread;
 import dev.verbena.support.TestDevice;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -81,5 +83,23 @@ class ConfinedContextTest {
         Fenced.calm();
         assertIllegalState(pair::endpoint);
         assertThat(Fenced.calls("ibv_query_port")).isZero();
+    }
+
+    /** The queue is for all threads, but C would not notice that the memory is for one. */
+    @Test
+    void memoryOfOneThreadIsRefusedToOthersOnQueuesForAll() {
+        ProtectionDomain own = context.allocateProtectionDomain(confined);
+        MemoryRegion region = own.register(confined.allocate(64, 64), AccessFlag.LOCAL_WRITE);
+        QueuePair pair = own.createQueuePair(QueuePair.rc(queue), shared);
+        pair.connect(pair.endpoint());
+        for (Runnable use : List.<Runnable>of(
+                () -> pair.postReceive(1, region),
+                () -> pair.postSend(1, region),
+                () -> pair.receiveBatch(1).receive(1, region, 0, 8),
+                () -> pair.sendBatch(1).send(1, region, 0, 8))) {
+            assertThatThrownBy(() -> OtherThread.run(use)).isInstanceOf(WrongThreadException.class);
+        }
+        pair.postReceive(1, region);
+        pair.postSend(1, region);
     }
 }

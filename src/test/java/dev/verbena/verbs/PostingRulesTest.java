@@ -21,6 +21,7 @@ import dev.verbena.support.Loopback;
 import dev.verbena.verbs.PostMatrixTest.Kind;
 import dev.verbena.verbs.PostMatrixTest.One;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -216,6 +217,39 @@ class PostingRulesTest {
         }
     }
 
+    /** The place where a driver names a request that it refuses is no part of the requests or their data. */
+    @ParameterizedTest
+    @MethodSource("ways")
+    void refusedRequestsStayAsTheyWere(PostWay way) {
+        try (Loopback loopback = way.connected(options -> options.receiveSge(1))) {
+            SendBatch sends = loopback.left.pair.sendBatch(1);
+            sends.sendInline(1, bytes(loopback.left.pair.capabilities().inlineSize()));
+            ReceiveBatch receives = loopback.right.pair.receiveBatch(1).receive(1, loopback.right.buffer);
+            for (WorkBatch<?> batch : List.of(sends, receives)) {
+                byte[] before = batch.memory.toArray(ValueLayout.JAVA_BYTE);
+                Fenced.fail(batch == sends ? "ibv_post_send" : "ibv_post_recv", 1, Errno.EINVAL);
+                assertThat(posted(batch)).isZero();
+                assertThat(batch.memory.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(before);
+            }
+        }
+    }
+
+    /** The kind is known from an earlier batch, so the request takes the shortest way. */
+    @ParameterizedTest
+    @MethodSource("ways")
+    void refusedRequestThatIsPostedAloneIsCounted(PostWay way) throws InterruptedException {
+        try (Loopback loopback = way.connected()) {
+            SendBatch batch = loopback.left.pair.sendBatch(1);
+            batch.write(1, local(loopback, 1), remote(loopback, 1)).post();
+            done(loopback, 1);
+            Fenced.fail("ibv_post_send", 1, Errno.EINVAL);
+            assertThrows(
+                    PostException.class,
+                    "0 of 1 posted",
+                    () -> loopback.left.pair.postWrite(2, local(loopback, 2), remote(loopback, 2)));
+        }
+    }
+
     private static int posted(WorkBatch<?> batch) {
         PostException refused = catchThrowableOfType(PostException.class, batch::post);
         assertThat(refused).hasMessageContaining(refused.posted() + " of " + batch.size() + " posted");
@@ -240,6 +274,11 @@ class PostingRulesTest {
                 batch.clear().send(1, local(loopback, 1)).to(path, 1, 2);
                 add.run();
                 assertIllegalState("Request 1 is a datagram without an address", batch::post);
+            }
+            pair.postSend(4, local(loopback, 1), path, 1, 2);
+            for (int i = 0; i < 2; i++) {
+                assertIllegalState(
+                        "Request 0 is a datagram without an address", () -> pair.postSend(5, local(loopback, 1)));
             }
             path.close(); // no failed post keeps it
         }

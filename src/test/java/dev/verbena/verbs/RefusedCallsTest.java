@@ -7,6 +7,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.VerbsObject;
 import dev.verbena.internal.Errno;
+import dev.verbena.support.ArenaKind;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.Loopback;
@@ -105,7 +106,13 @@ class RefusedCallsTest {
     @ParameterizedTest
     @MethodSource("calls")
     void callThatCRefusesNamesTheFunctionAndTheDevice(Map.Entry<String, Call> call) {
-        try (Loopback loopback = Loopback.connected()) {
+        for (ArenaKind kind : ArenaKind.values()) {
+            assertRefused(call, Loopback.connected(kind.make(), QueuePairAttributes.none()));
+        }
+    }
+
+    private static void assertRefused(Map.Entry<String, Call> call, Loopback connected) {
+        try (Loopback loopback = connected) {
             Fenced.fail(call.getKey(), 1, Errno.EPERM);
             VerbsException refusal = catchThrowableOfType(
                     VerbsException.class, () -> call.getValue().run(loopback));

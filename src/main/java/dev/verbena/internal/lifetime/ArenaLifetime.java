@@ -194,7 +194,7 @@ public final class ArenaLifetime extends Lifetime {
     /** Takes over a confined arena whose thread has ended, and its objects: nobody else could close them. */
     private void takeOverFromEndedThread() {
         Thread before = owner();
-        if (before == null || before == Thread.currentThread() || before.isAlive()) {
+        if (before == null || before.isAlive()) {
             return;
         }
         try (var _ = closing.held()) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.verbena.internal.noise.NoiseCipher;
 import java.lang.foreign.MemorySegment;
+import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -12,8 +13,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Sealed messages, whose other side is a cipher of Noise alone: nodes of other releases rely on the bytes. */
 class SealTest {
-    private static final byte[] UP = new byte[32];
+    private static final byte[] UP = filled(32, 2);
     private static final byte[] DOWN = filled(32, 1);
+    private static final List<String> DIRECTIONS = List.of("sends", "receives");
     private static final int LENGTH = 8;
 
     private static byte[] filled(int length, int with) {
@@ -27,13 +29,34 @@ class SealTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"4, 1000000", "1000000, 32"}) // four messages of eight bytes
+    @CsvSource({"4, 1000000", "1000000, 32", "1000000, 25"}) // four messages of eight bytes
     void keysAreReplacedAfterTheSameMessagesOrBytes(long messages, long bytes) {
-        Seal seal = new Seal(ciphers(), messages, bytes);
+        assertKeysAreReplacedAfter(new Seal(ciphers(), messages, bytes), 4, 8);
+    }
+
+    /** Nodes of other releases replace theirs at the same message. */
+    @ParameterizedTest
+    @CsvSource({"messages, 16777216, 3", "bytes, 68719476736, 24"}) // 2^24 and 64 GiB, three messages before
+    void keysAreReplacedAfterManyMessagesOrBytes(String count, long most, long left) throws Exception {
+        Seal seal = new Seal(ciphers());
+        for (String direction : DIRECTIONS) {
+            Object of = field(seal, direction).get(seal);
+            field(of, count).setLong(of, most - left);
+        }
+        assertKeysAreReplacedAfter(seal, 3);
+    }
+
+    private static Field field(Object of, String name) throws ReflectiveOperationException {
+        Field field = of.getClass().getDeclaredField(name);
+        field.setAccessible(true);
+        return field;
+    }
+
+    private static void assertKeysAreReplacedAfter(Seal seal, Integer... messages) {
         NoiseCipher opens = NoiseCipher.opening(UP);
         NoiseCipher seals = NoiseCipher.sealing(DOWN);
         for (int i = 0; i < 10; i++) {
-            if (i == 4 || i == 8) {
+            if (List.of(messages).contains(i)) {
                 opens.rekey();
                 seals.rekey();
             }
@@ -58,6 +81,22 @@ class SealTest {
                     .isTrue();
             assertThat(Arrays.copyOfRange(message, header.length, header.length + LENGTH))
                     .isEqualTo(plain);
+        }
+    }
+
+    @Test
+    void wipedSealHasNeitherKeysNorBytesOfMessages() throws Exception {
+        Seal seal = new Seal(ciphers());
+        assertKeysAreReplacedAfter(seal);
+        seal.wipe();
+        for (String direction : DIRECTIONS) {
+            Object of = field(seal, direction).get(seal);
+            Object cipher = field(of, "cipher").get(of);
+            assertThat((byte[]) field(of, "from").get(of)).as(direction).containsOnly(0);
+            assertThat((byte[]) field(of, "to").get(of)).as(direction).containsOnly(0);
+            assertThat((byte[]) field(cipher, "keyBytes").get(cipher))
+                    .as(direction)
+                    .containsOnly(0);
         }
     }
 

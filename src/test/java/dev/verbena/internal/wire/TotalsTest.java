@@ -217,6 +217,12 @@ class TotalsTest {
         assertThat(Wire.sequence(again)).isEqualTo(1);
         assertThat(totals.takenByPeer()).isTrue();
         assertThat(totals.takenByPeer()).isFalse();
+
+        totals.posted();
+        int known = totals.granted();
+        message(totals, Wire.DATA);
+        totals.unwrite(known);
+        assertThat(totals.owesHalf()).as("one grant of three is owed").isFalse();
     }
 
     /** Only differences count, so that a connection has no last message. */

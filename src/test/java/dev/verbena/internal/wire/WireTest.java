@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.net.InetSocketAddress;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
@@ -108,10 +109,40 @@ class WireTest {
     }
 
     private static int flags(Wire.@Nullable Claim claim) {
+        return written(claim).get(ValueLayout.JAVA_BYTE, 7);
+    }
+
+    private static MemorySegment written(Wire.@Nullable Claim claim) {
         Wire.Greeting greeting = new Wire.Greeting(1, 64, 0, new byte[0], claim);
-        byte[] bytes = new byte[greeting.bytes()];
-        greeting.writeWholeTo(MemorySegment.ofArray(bytes));
-        return bytes[7];
+        MemorySegment message = MemorySegment.ofArray(new byte[greeting.bytes()]);
+        greeting.writeWholeTo(message);
+        return message;
+    }
+
+    @Test
+    void eachFlagOfTheGreetingIsOneBit() {
+        UUID id = new UUID(1, 2);
+        MemorySegment message = written(new Wire.Claim(true, id, Wire.Place.ONE));
+        Wire.ask(message);
+        assertThat(message.get(ValueLayout.JAVA_BYTE, 7)).isEqualTo((byte) 7);
+        for (int flags = 0; flags < 8; flags++) {
+            message.set(ValueLayout.JAVA_BYTE, 7, (byte) flags);
+            boolean heals = (flags & 2) != 0;
+            boolean resumes = (flags & 4) != 0;
+            assertThat(Wire.asks(message)).as("flags %d", flags).isEqualTo((flags & 1) != 0);
+            assertThat(Wire.resumes(message)).as("flags %d", flags).isEqualTo(resumes);
+            assertThat(claimOf(message))
+                    .as("flags %d", flags)
+                    .isEqualTo(heals ? new Wire.Claim(resumes, id, Wire.Place.ONE) : null);
+        }
+    }
+
+    @Test
+    void greetingsGrantsAndGoodbyesHaveNoNumber() {
+        for (int kind = Wire.GREETING; kind <= Wire.NOTICE; kind++) {
+            boolean counted = kind != 1 && kind != 3 && kind != 4;
+            assertThat(Wire.isCounted(kind)).as("kind %d", kind).isEqualTo(counted);
+        }
     }
 
     @Test
@@ -129,8 +160,7 @@ class WireTest {
     @Test
     void claimThatIsCutOrNotAnnouncedIsNone() {
         Wire.Claim claim = new Wire.Claim(false, new UUID(1, 2), Wire.Place.ONE);
-        MemorySegment message = MemorySegment.ofArray(new byte[64 + claim.bytes()]);
-        new Wire.Greeting(1, 64, 0, new byte[0], claim).writeWholeTo(message);
+        MemorySegment message = written(claim);
         assertThat(claimOf(message)).isEqualTo(claim);
         assertThat(claimOf(message.asSlice(0, message.byteSize() - 1))).isNull();
         message.set(ValueLayout.JAVA_BYTE, 7, (byte) 0);
@@ -144,15 +174,22 @@ class WireTest {
     }
 
     @Test
+    void claimHasAtMostFourDevicesAndFourAddresses() {
+        for (int devices = 4; devices <= 5; devices++) {
+            for (int count = 4; count <= 5; count++) {
+                List<InetSocketAddress> paths = Collections.nCopies(count, new InetSocketAddress("10.1.2.3", 1));
+                Wire.Claim claim = new Wire.Claim(true, new UUID(1, 2), new Wire.Place(3, devices, paths));
+                assertThat(claimOf(written(claim)))
+                        .as("%d devices, %d addresses", devices, count)
+                        .isEqualTo(devices + count == 8 ? claim : null);
+            }
+        }
+    }
+
+    @Test
     void malformedClaimIsNone() {
-        Wire.Greeting greeting = new Wire.Greeting(
-                1,
-                64,
-                0,
-                new byte[0],
-                new Wire.Claim(false, new UUID(1, 2), new Wire.Place(0, 1, List.of(new InetSocketAddress(1)))));
-        MemorySegment message = MemorySegment.ofArray(new byte[greeting.bytes()]);
-        greeting.writeWholeTo(message);
+        Wire.Place place = new Wire.Place(0, 1, List.of(new InetSocketAddress(1)));
+        MemorySegment message = written(new Wire.Claim(false, new UUID(1, 2), place));
         int[][] wrong = {{1, 1, 1}, {-1, 1, 1}, {0, 0, 1}, {0, 5, 1}, {0, 1, 2}, {0, 1, 5}, {0, 1, -1}};
         for (int[] each : wrong) { // the number of the device, that of the devices, that of the addresses
             for (int i = 0; i < each.length; i++) {

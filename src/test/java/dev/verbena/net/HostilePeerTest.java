@@ -128,25 +128,9 @@ class HostilePeerTest extends PeersTest {
                 peer.send(Wire.DATA, 0, 0, 8);
             }
         }),
-        NO_TYPE("Frame of type 0 with 0 bytes is malformed", 0, frame -> {}),
         UNKNOWN_TYPE("Frame of type 200 with 0 bytes is malformed", 200, frame -> {}),
         NEGATIVE_LENGTH("Frame of type 1 with -1 bytes is malformed", TcpFrame.SEND, frame -> frame.length = -1),
-        KEY_IN_DATA("malformed", TcpFrame.DATA, frame -> frame.key = 1),
-        ADDRESS_IN_AN_ACKNOWLEDGEMENT("malformed", TcpFrame.ACKNOWLEDGEMENT, frame -> frame.address = 1),
-        ADDRESS_IN_A_MESSAGE("malformed", TcpFrame.SEND, frame -> frame.address = 1),
-        NUMBER_IN_A_MESSAGE("malformed", TcpFrame.SEND, frame -> frame.number = 1),
-        NUMBER_IN_A_WRITE("malformed", TcpFrame.WRITE, frame -> frame.number = 1),
-        LENGTH_OF_AN_ATOMIC("malformed", TcpFrame.FETCH_AND_ADD, frame -> frame.length = 8),
-        SECOND_VALUE_OF_AN_ADDITION("malformed", TcpFrame.FETCH_AND_ADD, frame -> frame.second = 1),
-        TYPE_BEHIND_THE_LAST("malformed", TcpFrame.DENIAL + 1, frame -> {}),
-        RESERVED_BYTES(TcpPeer.class, "Frame of type 6 with 0 bytes is malformed", peer -> {
-            byte[] header = new byte[TcpFrame.BYTES];
-            header[0] = TcpFrame.ACKNOWLEDGEMENT;
-            header[2] = 1;
-            peer.write(header);
-        }),
         FIELD_OF_ANOTHER_TYPE("malformed", TcpFrame.SEND, frame -> frame.key = 1),
-        VALUE_IN_AN_ACKNOWLEDGEMENT("malformed", TcpFrame.ACKNOWLEDGEMENT, frame -> frame.first = 1),
         MESSAGE_THAT_IS_TOO_LARGE(
                 TcpPeer.class,
                 "Message of 273 bytes is larger than the 272 that",

@@ -201,25 +201,24 @@ final class Greetings {
 
     /** Answers the greeting of a peer that has connected. The caller is the thread of the handshakes, and holds no lock. */
     void answer() {
-        Introduction with = introduction; // was written before this thread got the channel
-        if (!rail.is(RailState.ANSWERING) || with == null) {
+        Introduction with = Objects.requireNonNull(introduction); // was written before this thread got the channel
+        if (!rail.is(RailState.ANSWERING)) {
             return;
         }
-        byte[] second = with.second();
-        Seal made = second == null ? null : with.seal();
+        byte[] second = with.second(); // takes long, and needs no lock
         try (var _ = rail.session.lock.held()) {
-            Link on = rail.link();
-            if (!rail.is(RailState.ANSWERING) || on == null) {
-                if (made != null) {
-                    made.wipe(); // the peer has given up, or has given way
-                }
-            } else if (second == null || made == null) {
-                stranger("Its key shares a secret with nobody");
-            } else {
-                send(on, second);
-                introduced(made);
-                on.prepared(); // this thread may not post any more
+            if (!rail.is(RailState.ANSWERING)) { // the peer has given up, or has given way
+                return;
             }
+            if (second == null) {
+                stranger("Its key shares a secret with nobody");
+                return;
+            }
+            Link on = Objects.requireNonNull(rail.link()); // the greeting has come there
+            Seal made = with.seal();
+            send(on, second);
+            introduced(made);
+            on.prepared(); // this thread may not post any more
         }
     }
 
@@ -266,8 +265,8 @@ final class Greetings {
 
     /** Returns what is wrong with the answer of a peer to a claim; else null. */
     private @Nullable String wrongAgain(Wire.@Nullable Claim claim) {
-        Wire.Claim own = claim();
-        boolean goesOn = own != null && own.isOf(claim) && rail.deviceOfPeer < rail.session.devicesOfPeer;
+        Wire.Claim own = Objects.requireNonNull(claim());
+        boolean goesOn = own.isOf(claim) && rail.deviceOfPeer < rail.session.devicesOfPeer;
         return goesOn ? null : "It goes on with another channel";
     }
 

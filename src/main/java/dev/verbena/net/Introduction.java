@@ -232,10 +232,6 @@ final class Introduction {
     }
 
     private NoiseHandshake begun() {
-        NoiseHandshake known = handshake;
-        if (known == null) {
-            throw new IllegalStateException("No greeting has begun");
-        }
-        return known;
+        return Objects.requireNonNull(handshake);
     }
 }

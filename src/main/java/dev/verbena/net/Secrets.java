@@ -74,9 +74,7 @@ final class Secrets {
         if (!(other instanceof Secrets more)) {
             return false;
         }
-        return (only == null || more.only == null)
-                ? current == more.current && byName == more.byName
-                : MessageDigest.isEqual(only, more.only);
+        return only == null ? current == more.current && byName == more.byName : MessageDigest.isEqual(only, more.only);
     }
 
     @Override

@@ -4,6 +4,7 @@ import static dev.verbena.net.NodePair.SMALL;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.verbena.internal.noise.NoiseHandshake;
 import dev.verbena.internal.wire.Wire;
@@ -24,7 +25,7 @@ class IntroductionTest {
     private static final NodeOptions SEALED = SMALL.secret("a secret of some 32 random bytes".getBytes(US_ASCII));
     private static final NodeOptions HEALS = SEALED.heal(Duration.ofSeconds(9));
     private static final Wire.Claim CLAIM = new Wire.Claim(false, new UUID(1, 2), Wire.Place.ONE);
-    private static final int TOKEN_BYTES = 41;
+    static final int TOKEN_BYTES = 41;
 
     static Introduction introduction(NodeOptions options) {
         return introduction(options, null);
@@ -41,7 +42,7 @@ class IntroductionTest {
                 != null;
     }
 
-    private static NoiseHandshake handshake(boolean first, byte[] head, byte @Nullable [] key) {
+    static NoiseHandshake handshake(boolean first, byte[] head, byte @Nullable [] key) {
         return new NoiseHandshake(NoiseHandshake.Pattern.NN, first, head, key, Introduction.random(32), null);
     }
 
@@ -49,7 +50,7 @@ class IntroductionTest {
         return SEALED.secrets().key(new byte[0]);
     }
 
-    private static byte[] joined(byte[] one, byte[] other) {
+    static byte[] joined(byte[] one, byte[] other) {
         byte[] both = Arrays.copyOf(one, one.length + other.length);
         System.arraycopy(other, 0, both, one.length, other.length);
         return both;
@@ -86,12 +87,33 @@ class IntroductionTest {
 
     @Test
     void nodeThatDoesNotHealAnswersNoClaim() {
-        byte[] claims = introduction(HEALS, CLAIM).first();
+        Introduction client = introduction(HEALS, CLAIM);
+        byte[] claims = client.first();
         Introduction heals = introduction(HEALS);
         Introduction forgets = introduction(SEALED);
         assertThat(isRead(heals, claims, true)).isTrue();
         assertThat(isRead(forgets, claims, true)).isTrue();
-        assertThat(heals.second().length - forgets.second().length).isEqualTo(CLAIM.bytes());
+        byte[] answer = heals.second();
+        assertThat(answer.length - forgets.second().length).isEqualTo(CLAIM.bytes());
+        assertThat(isRead(client, answer, false)).isTrue();
+        assertThat(client.ofPeer().claim()).isEqualTo(CLAIM);
+    }
+
+    @Test
+    void secondGreetingThatWasChangedIsThatOfAStranger() {
+        Introduction client = introduction(SEALED);
+        Introduction server = introduction(SEALED);
+        assertThat(isRead(server, client.first(), true)).isTrue();
+        byte[] changed = server.second();
+        changed[changed.length - 1] ^= 1;
+        assertThat(isRead(client, changed, false)).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void greetingSaysWhetherItsSideWantsTcpOnlyIfThePeerHasNoRdma(boolean asks) {
+        Introduction own = new Introduction(SEALED, Transport.TCP, asks, null, Wire.Place.ONE);
+        assertThat(Wire.asks(MemorySegment.ofArray(own.first()))).isEqualTo(asks);
     }
 
     /** Who knows no secret could do without one: it would take one of another name, which the node does not know either. */
@@ -142,10 +164,33 @@ class IntroductionTest {
 
     @Test
     void nameOfASecretHasAtMost40Bytes() {
-        assertThat(secrets("x".repeat(40)).currentName()).hasSize(40);
+        String longest = "x".repeat(40);
+        assertThat(secrets(longest).currentName()).hasSize(40);
+        NodeOptions named = SMALL.secrets(() -> longest, name -> Optional.of(new byte[32]));
+        assertThat(isRead(introduction(named), introduction(named).first(), true))
+                .isTrue();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> secrets("\u00e4".repeat(21)).currentName())
                 .withMessage("name of a secret must have at most 40 bytes in UTF-8, got 42: see NodeOptions.secrets()");
+    }
+
+    @Test
+    void nameOfASecretMustBeKnown() {
+        assertThat(secrets("x").key(new byte[] {'x'})).isNull();
+        assertThatIllegalStateException()
+                .isThrownBy(introduction(SMALL.secrets(() -> "x", name -> Optional.empty()))::first)
+                .withMessageContaining("has no secret of the name");
+    }
+
+    @Test
+    void secretsAreEqualIfTheirBytesOrFunctionsAre() {
+        assertThat(SEALED.secrets())
+                .isEqualTo(SMALL.secret("a secret of some 32 random bytes".getBytes(US_ASCII))
+                        .secrets());
+        assertThat(SEALED).isNotEqualTo(SEALED.secret(new byte[16])).isNotEqualTo(SMALL);
+        Secrets byName = secrets("x");
+        assertThat(byName).isEqualTo(byName).isNotEqualTo(secrets("x")).isNotEqualTo(SEALED.secrets());
+        assertThat(SEALED.secrets()).isNotEqualTo(byName);
     }
 
     private static Secrets secrets(String name) {

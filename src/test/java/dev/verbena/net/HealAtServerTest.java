@@ -3,6 +3,8 @@ package dev.verbena.net;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.noise.NoiseHandshake;
+import dev.verbena.internal.wire.Seal;
 import dev.verbena.internal.wire.Wire;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -10,6 +12,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.Future;
@@ -47,11 +50,57 @@ class HealAtServerTest extends TcpTest {
                 Wire.readGreeting(peer.received().asSlice(0, got.bytes())).claim());
     }
 
+    private Future<Channel> connects(NodeOptions options) {
+        use(options);
+        return nodes.start(() -> nodes.client.connect((InetSocketAddress) server.getLocalSocketAddress(), DEADLINE));
+    }
+
+    private void assertOpensNothing(Future<Channel> connecting) throws Exception {
+        assertThat(NodePair.failure(connecting))
+                .isInstanceOfSatisfying(
+                        ChannelException.class, end -> assertThat(end.reason()).isEqualTo(EndReason.PROTOCOL_ERROR));
+        assertThat(nodes.client.statistics().opened()).isZero();
+    }
+
+    @ParameterizedTest(name = "window {0}, of the same channel: {1}")
+    @CsvSource({"0, true", "4, false"})
+    void wrongGreetingOpensNothing(int window, boolean same) throws Exception {
+        Future<Channel> connecting = connects(HEALS);
+        UUID claimed = comes().id();
+        Wire.Claim answer = new Wire.Claim(false, same ? claimed : UUID.randomUUID(), Wire.Place.ONE);
+        Wire.Greeting greeting = new Wire.Greeting(window, 256, 4, new byte[0], answer);
+        greeting.writeWholeTo(peer.memory());
+        peer.say(Wire.GREETING, 0, 0, 0, greeting.bytes());
+        assertOpensNothing(connecting);
+    }
+
+    /** The server knows the secret. */
+    @ParameterizedTest(name = "proof of {0} bytes, of the same channel: {1}")
+    @CsvSource({"8, true", "0, false"})
+    void wrongProofOpensNothing(int bytes, boolean same) throws Exception {
+        NodeOptions sealed = HEALS.secret(new byte[32]);
+        Future<Channel> connecting = connects(sealed);
+        peer = leavesLater(new TcpPeer(server.accept()));
+        int length = peer.awaitMessage().bytes();
+        byte[] first = peer.received().asSlice(0, length).toArray(ValueLayout.JAVA_BYTE);
+        NoiseHandshake noise = IntroductionTest.handshake(
+                false,
+                Arrays.copyOf(first, Wire.GREETING_BYTES),
+                sealed.secrets().key(new byte[0]));
+        byte[] payload = noise.read(Arrays.copyOfRange(first, Wire.GREETING_BYTES, length));
+        byte[] claim = Arrays.copyOfRange(payload, IntroductionTest.TOKEN_BYTES, payload.length);
+        claim[0] ^= (byte) (same ? 0 : 1);
+        byte[] limits = IntroductionTest.joined(Arrays.copyOf(first, 24), claim);
+        peer.message(Wire.GREETING, 0, 0, IntroductionTest.joined(Arrays.copyOf(first, 8), noise.write(limits)));
+        peer.writeHeader(Wire.GREETING, 0, 0);
+        new Seal(noise.split()).seal(peer.whole(), bytes, peer.whole());
+        peer.sendWhole(Wire.HEADER_BYTES + bytes + Seal.BYTES);
+        assertOpensNothing(connecting);
+    }
+
     /** The node sends two messages, and gets one: the server says that it has both. Then the connection is lost. */
     private void loseAfterMessages() throws Exception {
-        use(HEALS);
-        Future<Channel> connecting =
-                nodes.start(() -> nodes.client.connect((InetSocketAddress) server.getLocalSocketAddress(), DEADLINE));
+        Future<Channel> connecting = connects(HEALS);
         Wire.Claim claim = comes();
         assertThat(claim.resumes()).isFalse();
         id = claim.id();
@@ -87,6 +136,7 @@ class HealAtServerTest extends TcpTest {
         peer.greet(new Wire.Claim(resumes, same ? id : UUID.randomUUID(), place), 0, 1, 2);
         assertThat(awaitEnd(channel)).hasMessageContaining("another channel");
         peer.awaitEnd();
+        assertThat(channel.statistics().reconnects()).isZero();
     }
 
     @Test

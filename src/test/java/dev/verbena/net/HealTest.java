@@ -87,8 +87,7 @@ class HealTest extends ConnectedTest {
 
     @Test
     void withoutAConnectionMessagesWaitAndRepliesGoWithTheNextOne() throws Exception {
-        Message request = ends.client().message(DEADLINE).length(0);
-        Future<Message> called = nodes.start(() -> ends.client().call(request, DEADLINE));
+        Future<Message> called = calls();
         try (Message asked = ends.server().receive(DEADLINE)) {
             try (Silence _ = new Silence(true)) {
                 assertThat(ends.server().isOpen()).isTrue();
@@ -101,6 +100,31 @@ class HealTest extends ConnectedTest {
             }
         }
         NodePair.end(called).close();
+    }
+
+    private Future<Message> calls() {
+        return nodes.start(
+                () -> ends.client().call(ends.client().message(DEADLINE).length(0), DEADLINE));
+    }
+
+    @Test
+    void callThatIsOpenKeepsItsNumber() throws Exception {
+        Future<Message> first = calls();
+        try (Message asked = ends.server().receive(DEADLINE)) {
+            cut(ends.client());
+            Await.until("it is back", () -> ends.client().statistics().reconnects() == 1);
+            Future<Message> second = calls();
+            try (Message askedNext = ends.server().receive(DEADLINE)) {
+                askedNext.reply().length(2).send();
+                try (Message reply = NodePair.end(second)) {
+                    assertThat(reply.length()).isEqualTo(2);
+                }
+            }
+            asked.reply().length(1).send();
+        }
+        try (Message reply = NodePair.end(first)) {
+            assertThat(reply.length()).isEqualTo(1);
+        }
     }
 
     @Test

@@ -206,6 +206,13 @@ class NodeTest {
         }
     }
 
+    @Test
+    void nodeThatConnectsAdmitsWhomItConnectsTo() throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.admit((peer, token) -> false), SMALL)) {
+            nodes.connect();
+        }
+    }
+
     /** A peer that has greeted does not give way. */
     @Test
     void peersThatWaitToBeAcceptedHaveALimit() throws Exception {

@@ -141,6 +141,24 @@ class HealClaimsTest extends TcpTest {
     }
 
     @Test
+    void claimWithoutANameIsLost() throws Exception {
+        begins(HEALS);
+        TcpPeer peer = stranger();
+        new Wire.Greeting(4, 256, 4, new byte[0], new Wire.Claim(true, id, Wire.Place.ONE)).writeTo(peer.memory());
+        peer.send(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
+        assertRefused(peer, EndReason.LOST);
+    }
+
+    /** At a node whose channels do not come back, who says so takes the place of a new peer. */
+    @ParameterizedTest
+    @CsvSource({"true, LOST", "false, TOO_MANY_CHANNELS"})
+    void claimsDoNotCountWhereChannelsHeal(boolean heals, EndReason reason) throws Exception {
+        begins((heals ? HEALS : NodePair.SMALL).maxChannelsPerPeer(1));
+        assertThat(EndReason.of(claims(UUID.randomUUID(), 0, 0, 0).awaitGoodbye()))
+                .isEqualTo(reason);
+    }
+
+    @Test
     void nameOfAnotherChannelCanNotBeginOne() throws Exception {
         TcpPeer first = begins(HEALS);
         assertRefused(greets(new Wire.Claim(false, id, Wire.Place.ONE), 0, 0, 0), EndReason.PROTOCOL_ERROR);

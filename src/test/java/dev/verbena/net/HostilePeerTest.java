@@ -12,6 +12,7 @@ import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.cm.Connection;
 import dev.verbena.cm.ConnectionException;
+import dev.verbena.cm.ConnectionResources;
 import dev.verbena.cm.Listener;
 import dev.verbena.internal.link.Link;
 import dev.verbena.internal.wire.TcpFrame;
@@ -22,6 +23,7 @@ import dev.verbena.support.FencedTest;
 import dev.verbena.support.Recorded;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
+import dev.verbena.verbs.QueueCapabilities;
 import dev.verbena.verbs.RemoteMemory;
 import dev.verbena.verbs.WorkCompletionException;
 import java.lang.foreign.MemorySegment;
@@ -361,8 +363,11 @@ class HostilePeerTest extends PeersTest {
     @ValueSource(booleans = {true, false})
     @NotOver("TCP")
     void registeringForOnePeerHoldsUpNoOther(boolean leaves) throws Exception {
+        use(SMALL.maxWaiting(1));
         NodePair.Ends ends = nodes.connect();
         RawPeer slow = leavesLater(new RawPeer(nodes.server.address()));
+        Connection next = Connection.to(
+                nodes.server.address(), DEADLINE, ConnectionResources.of(QueueCapabilities.of(1, 1)), nodes.arena);
         Fenced.stop("ibv_reg_mr_iova2");
         slow.greet(WINDOW, 256);
         Fenced.awaitStopped("ibv_reg_mr_iova2", 1);
@@ -372,6 +377,9 @@ class HostilePeerTest extends PeersTest {
         for (int i = 0; i < 50; i++) { // so long that the node looks at the clock
             send(ends.client(), i);
             assertThat(receive(ends.server())).isEqualTo(i);
+        }
+        if (!leaves) { // a peer that is admitted does not give way
+            assertThatExceptionOfType(ConnectionException.class).isThrownBy(() -> next.connect(DEADLINE));
         }
         Fenced.goOn("ibv_reg_mr_iova2");
         if (!leaves) {

@@ -246,9 +246,12 @@ class StrangersTest extends TcpTest {
         }
     }
 
+    /** One of another address stays, though it came first, and another one gets in. */
     @Test
     void oldestPeerThatHasProvedNothingGivesWay() throws Exception {
-        use(SEALED.maxWaiting(3));
+        use(SEALED.maxWaiting(4));
+        TcpPeer other = comes(greeting(), "127.0.0.2");
+        assertAnswered(other);
         List<TcpPeer> halfOpen = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
             TcpPeer next = comes(greeting());
@@ -261,5 +264,35 @@ class StrangersTest extends TcpTest {
                 }
             }
         }
+        assertAnswered(comes(greeting(), "127.0.0.3"));
+        halfOpen.get(3).awaitEndOfBytes();
+        assertIsPresent(other);
+    }
+
+    @Test
+    void refusedStrangerGivesWayBeforeAnOlderPeerThatMayProveItself() throws Exception {
+        use(SEALED.maxWaiting(2));
+        TcpPeer honest = comes(greeting());
+        assertAnswered(honest);
+        byte[] head = Arrays.copyOf(greeting(), Wire.GREETING_BYTES);
+        byte[] noKey = new byte[32];
+        byte[] token = new byte[1 + Wire.MAX_TOKEN];
+        comes(ForgedGreeting.of(head, SEALED.secrets().key(new byte[0]), noKey, token))
+                .awaitGoodbye();
+        assertAnswered(comes(greeting()));
+        assertIsPresent(honest);
+    }
+
+    @Test
+    void peerOfAnAddressWithAsManyAsItMayPushesOutItsOwn() throws Exception {
+        use(SEALED.maxChannelsPerPeer(2));
+        TcpPeer other = comes(greeting(), "127.0.0.2");
+        assertAnswered(other);
+        nodes.connect();
+        TcpPeer own = comes(greeting());
+        assertAnswered(own);
+        assertAnswered(comes(greeting()));
+        own.awaitEndOfBytes();
+        assertIsPresent(other);
     }
 }

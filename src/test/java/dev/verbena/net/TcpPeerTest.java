@@ -116,7 +116,7 @@ class TcpPeerTest extends TcpTest {
         try {
             strangers(8);
             otherWork.complete(null);
-            Await.until("all have come", () -> nodes.server.toString().contains("8 waiting"));
+            Await.until("all have come", () -> nodes.server.toString().contains(", 8 waiting"));
         } finally {
             otherWork.complete(null);
         }
@@ -141,6 +141,21 @@ class TcpPeerTest extends TcpTest {
         strangers(20).getFirst().awaitEndOfBytes();
         other.greet(WINDOW);
         assertThat(other.nextMessage().kind()).isEqualTo(Wire.GREETING);
+    }
+
+    /** What a peer has left is there to receive, although another address has as many channels as it may. */
+    @Test
+    void addressWithAsManyChannelsAsItMayTakesNoPlaceOfAnother() throws Exception {
+        use(NodePair.SMALL.maxChannelsPerPeer(1));
+        TcpPeer left = leavesLater(new TcpPeer(nodes.server.address(), new InetSocketAddress("127.0.0.2", 0)));
+        left.greet(WINDOW);
+        left.awaitMessage();
+        left.send(Wire.DATA, 0, 0, Long.BYTES);
+        left.leave();
+        left.awaitEnd();
+        nodes.client.connect(nodes.server.address(), DEADLINE);
+        assertThat(EndReason.of(greets().awaitGoodbye())).isEqualTo(EndReason.TOO_MANY_CHANNELS);
+        nodes.server.accept(DEADLINE).receive(DEADLINE).close();
     }
 
     /** Each stranger goes as far as a peer gets without a token. */

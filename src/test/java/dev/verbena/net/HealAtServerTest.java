@@ -103,6 +103,7 @@ class HealAtServerTest extends TcpTest {
         Future<Channel> connecting = connects(HEALS);
         Wire.Claim claim = comes();
         assertThat(claim.resumes()).isFalse();
+        assertThat(claim.own()).as("of a node without paths").isEqualTo(Wire.Place.ONE);
         id = claim.id();
         peer.greet(new Wire.Claim(false, id, Wire.Place.ONE), 0, 0, 0);
         channel = NodePair.end(connecting);

@@ -190,7 +190,7 @@ class IntroductionTest {
         assertThat(SEALED).isNotEqualTo(SEALED.secret(new byte[16])).isNotEqualTo(SMALL);
         Secrets byName = secrets("x");
         assertThat(byName).isEqualTo(byName).isNotEqualTo(secrets("x")).isNotEqualTo(SEALED.secrets());
-        assertThat(SEALED.secrets()).isNotEqualTo(byName);
+        assertThat(SEALED.secrets()).isNotEqualTo(byName).isNotEqualTo("a secret");
     }
 
     private static Secrets secrets(String name) {

@@ -47,10 +47,9 @@ final class Grants {
         return key.shown().get();
     }
 
-    /** Notes that a binding has completed. */
+    /** Notes that a binding has completed. The threads that revoke exports wait for this, and free the keys: C may refuse. */
     void bound() {
         binding--;
-        free();
     }
 
     /** Takes an export from the peer. */

@@ -26,6 +26,7 @@ import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
@@ -270,6 +271,8 @@ class ExportTest {
                 .isThrownBy(() -> server.export("ü".repeat(33), table, AccessFlag.REMOTE_READ))
                 .withMessageContaining("got 66");
         assertThatIllegalArgumentException().isThrownBy(() -> server.export("t", table));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> server.export("t", table, EnumSet.noneOf(AccessFlag.class), nodes.arena));
         assertThatIllegalArgumentException().isThrownBy(() -> server.export("t", table, AccessFlag.LOCAL_WRITE));
         try (VerbsArena confined = VerbsArena.ofConfined()) {
             assertThatIllegalArgumentException()
@@ -413,6 +416,43 @@ class ExportTest {
             Fenced.calm();
         }
         nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+    }
+
+    /** The thread that closes an export, and no other one, hears that C refuses to free a key which was not bound before. */
+    @Test
+    @NotOver("TCP|AUTHENTICATED_WITHOUT_WINDOWS|IWARP")
+    void closeWithoutItsKeyBoundThatCRefusesCanBeRepeated() throws Exception {
+        Fenced.assumeWindows();
+        Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        NodePair.hold(ends.server());
+        Future<RemoteMemory> found = nodes.start(() -> ends.client().remote("table", DEADLINE));
+        Await.until("the key is being bound", () -> ends.server().toString().contains(" 2 under way"));
+        Fenced.fail("ibv_dealloc_mw", 1, 16);
+        FutureTask<Void> closing = new FutureTask<>(export::close, null);
+        Thread thread = Thread.ofPlatform().daemon().start(closing);
+        Await.until("it waits for that", () -> Await.isAsleep(thread));
+        assertThat(Fenced.calls("ibv_dealloc_mw")).isZero();
+        NodePair.letGo(ends.server());
+        assertThat(NodePair.failure(closing)).isInstanceOf(VerbsException.class);
+        export.close();
+        end(found);
+        assertThat(ends.server().isOpen()).isTrue();
+    }
+
+    /** The export or its registration has ended between the question and the answer. */
+    @Test
+    void exportThatIsBeingClosedIsNotGranted() {
+        Export export = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        export.end();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> ends.server().session().grant(export))
+                .withMessageContaining("is closing");
+        export.close();
+        Export another = nodes.server.export("table", table, AccessFlag.REMOTE_READ);
+        another.region().close();
+        assertThatIllegalStateException()
+                .isThrownBy(() -> ends.server().session().grant(another))
+                .withMessageContaining("is closing");
     }
 
     @Test

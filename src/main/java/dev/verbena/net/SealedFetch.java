@@ -28,7 +28,6 @@ final class SealedFetch implements AutoCloseable {
     private final NoiseCipher cipher;
     private final byte[] sealed;
     private final byte[] plain;
-    private boolean left;
 
     /**
      * Makes the memory.
@@ -62,7 +61,7 @@ final class SealedFetch implements AutoCloseable {
             throws InterruptedException {
         IOException failed = readAll(target, progress, deadline, timeout);
         staging.keep();
-        leaveRing();
+        channel.session().operations.forgetFound(ring);
         return failed;
     }
 
@@ -134,18 +133,10 @@ final class SealedFetch implements AutoCloseable {
                 "The peer has not sealed the next piece");
     }
 
-    private void leaveRing() {
-        if (!left) {
-            left = true;
-            channel.session().operations.forgetFound(ring);
-        }
-    }
-
     @Override
     public void close() {
         cipher.wipe();
         Arrays.fill(plain, (byte) 0);
-        leaveRing();
         staging.close();
     }
 }

@@ -3,15 +3,21 @@ package dev.verbena.net;
 import static dev.verbena.support.Loopback.DEADLINE;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.verbena.internal.Deadline;
 import dev.verbena.internal.link.Link;
 import dev.verbena.internal.wire.Wire;
+import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The ring of registered memory that the pieces of sealed transfers go through, one transfer after the other. */
 class SealedRingTest extends TcpTest {
@@ -58,6 +64,12 @@ class SealedRingTest extends TcpTest {
         try (Message one = ends.server().receive(DEADLINE)) {
             Receiver slow = Receiver.of(ends.server(), engine, one);
             assertThat(slow.read()).isEqualTo((byte) 1);
+            LocalMemory local = nodes.server
+                    .register(nodes.arena.allocate(1), AccessFlag.LOCAL_WRITE)
+                    .slice(0, 1);
+            assertThatIllegalArgumentException()
+                    .as("the ring is left")
+                    .isThrownBy(() -> ends.server().tryRead(local, slow.source));
             one.transfer().confirm();
             NodePair.end(first);
             Future<Void> second = offer(ends.client(), 2);
@@ -71,5 +83,31 @@ class SealedRingTest extends TcpTest {
                 next.fetch.close();
             }
         }
+    }
+    /** A full disk is no reason to end a channel, whether the next piece was asked for already or not. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void fileThatCanNotBeWrittenLeavesTheTransferToBeRefused(int piece) throws Exception {
+        use(NodePair.SMALL.secret(SECRET));
+        NodePair.Ends ends = nodes.connect();
+        Future<Void> offered = nodes.offer(ends.client(), new byte[4 * SealedOffer.PIECE]);
+        IOException full = new IOException("No space left");
+        try (Message offer = ends.server().receive(DEADLINE)) {
+            Receiver receiver = Receiver.of(ends.server(), ends.server().session().engine, offer);
+            TransferMemory.Sink file = (from, _) -> {
+                if (from == piece * SealedOffer.PIECE) {
+                    throw full;
+                }
+            };
+            assertThat(receiver.fetch.read(file, done -> {}, Deadline.after(DEADLINE), DEADLINE))
+                    .isSameAs(full);
+            receiver.fetch.close();
+            offer.transfer().refuse("the disk is full");
+        }
+        assertThat(NodePair.failure(offered))
+                .isInstanceOf(CallException.class)
+                .hasMessageContaining("the disk is full");
+        NodePair.send(ends.client(), 4);
+        assertThat(NodePair.receive(ends.server())).isEqualTo(4);
     }
 }

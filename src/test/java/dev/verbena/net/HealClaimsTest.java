@@ -8,6 +8,7 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
+import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -95,6 +96,7 @@ class HealClaimsTest extends TcpTest {
         Await.until(
                 "no other connection is left, and nobody waits",
                 () -> IntStream.range(0, 4 * CHANNELS).filter(engine.rails::has).count() == count
+                        && engine.channels() == count
                         && engine.arrivals.count() == 0);
     }
 
@@ -200,6 +202,35 @@ class HealClaimsTest extends TcpTest {
         first.awaitEnd();
         assertThat(channel.statistics().reconnects()).isEqualTo(1);
         assertHasOneConnection();
+    }
+
+    /** Messages with bytes and without, and a write between them: the peer has none of them. */
+    @Test
+    void requestsGoAgainInTheirOrder() throws Exception {
+        begins(HEALS.operations(2));
+        NodePair.send(channel, 1);
+        Session session = channel.session();
+        try (var _ = session.lock.held()) {
+            assertThat(session.rail.trySendAboutPiece(Wire.PIECE, 3)).isTrue();
+        }
+        assertThat(channel.tryWriteLong(new RemoteMemory(4096, 1, Long.BYTES), 5))
+                .isNotZero();
+        NodePair.send(channel, 3);
+        TcpPeer next = claims(id, 0, 0, 0);
+        assertThat(next.nextMessage().kind()).isEqualTo(Wire.GREETING);
+        assertThat(next.nextMessage().kind()).isEqualTo(Wire.DATA);
+        assertThat(next.nextMessage()).isEqualTo(new Peer.Got(Wire.PIECE, 0, 3, 0));
+        assertThat(next.next().type).isEqualTo(TcpFrame.WRITE);
+        assertThat(next.nextMessage().kind()).isEqualTo(Wire.DATA);
+    }
+
+    /** There are places for all buffers and for as many messages about pieces, also with far more calls than buffers. */
+    @ParameterizedTest
+    @CsvSource({"4, 4", "4, 64", "64, 4"})
+    void eachMessageThatIsKeptHasAPlace(int window, int calls) {
+        NodeOptions options = HEALS.window(window).calls(calls);
+        Kept kept = new Kept(options);
+        assertThat(kept.isFull(2 * (options.sizes().buffers() + 2 * calls) - 1)).isFalse();
     }
 
     /** The peer says that it has a message before its adapter acknowledges it. */

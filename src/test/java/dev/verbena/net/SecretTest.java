@@ -732,30 +732,32 @@ class SecretTest {
         assertThat(receive(ends.client())).isEqualTo(1);
     }
 
-    private static void sayAboutPiece(Channel by, int kind) {
+    private static void sayAboutPiece(Channel by, int kind, int number) {
         Session session = by.session();
         try (var _ = session.lock.held()) {
-            assertThat(session.rail.trySendAboutPiece(kind, 0)).isTrue();
+            assertThat(session.rail.trySendAboutPiece(kind, number)).isTrue();
         }
     }
 
-    /** Words about a piece of no offer, of a call, and behind the last piece of an offer. */
+    /** Words about a piece of no offer, of a call, and behind the last piece of an offer, and about numbers beyond all. */
     @ParameterizedTest
     @CsvSource({
-        Wire.PULL + ", NOTHING",
-        Wire.PIECE + ", NOTHING",
-        Wire.WITHDRAWN + ", NOTHING",
-        Wire.PULL + ", CALL",
-        Wire.PIECE + ", TRANSFER"
+        Wire.PULL + ", 0, NOTHING",
+        Wire.PIECE + ", 0, NOTHING",
+        Wire.PIECE + ", 4, NOTHING",
+        Wire.PIECE + ", 65535, NOTHING",
+        Wire.WITHDRAWN + ", 0, NOTHING",
+        Wire.PULL + ", 0, CALL",
+        Wire.PIECE + ", 0, TRANSFER"
     })
-    void wordAboutAPieceThatWasNotAskedForEndsTheChannel(int kind, String before) throws Exception {
+    void wordAboutAPieceThatWasNotAskedForEndsTheChannel(int kind, int number, String before) throws Exception {
         NodePair.Ends ends = nodes.connect();
         if (before.equals("CALL")) {
             assertThat(ends.server().tryCall(ends.server().message(DEADLINE))).isNotZero();
         } else if (before.equals("TRANSFER")) {
             transfer(ends, SealedOffer.PIECE * (SealedOffer.SLOTS + 1));
         }
-        sayAboutPiece(ends.client(), kind);
+        sayAboutPiece(ends.client(), kind, number);
         endOf(ends.server(), EndReason.PROTOCOL_ERROR);
     }
 
@@ -766,7 +768,7 @@ class SecretTest {
         NodePair.Ends ends = nodes.connect();
         Future<Void> offered = nodes.offer(ends.client(), new byte[1]);
         try (Message _ = ends.server().receive(DEADLINE)) {
-            sayAboutPiece(ends.server(), Wire.PULL);
+            sayAboutPiece(ends.server(), Wire.PULL, 0);
             assertThat(offered).failsWithin(DEADLINE);
         }
         endOf(ends.client(), EndReason.PROTOCOL_ERROR);

@@ -303,6 +303,19 @@ class SessionStateTest {
         assertTable(RAILS, RailState.values(), RailState.Event.values(), RailState::after);
     }
 
+    @Test
+    void statesBelongTogether() {
+        assertThat(SessionState.values())
+                .filteredOn(SessionState::isLive)
+                .containsExactly(SessionState.OPEN, SessionState.HEALING, SessionState.CLOSING, SessionState.DRAINING);
+        assertThat(SessionState.values())
+                .filteredOn(SessionState::hasParted)
+                .containsExactly(SessionState.PARTED, SessionState.RELEASED);
+        assertThat(RailState.values())
+                .filteredOn(RailState::isHalfOpen)
+                .containsExactly(RailState.CONNECTING, RailState.GREETING, RailState.ANSWERING, RailState.PROVING);
+    }
+
     private static <S extends Enum<S>, E extends Enum<E>> void assertTable(
             String text, S[] states, E[] events, BiFunction<S, E, S> after) {
         Map<String, Map<String, String>> table = read(text);

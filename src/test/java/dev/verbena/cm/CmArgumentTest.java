@@ -6,14 +6,19 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.verbena.ResourceBusyException;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsException;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.support.OtherThread;
+import dev.verbena.support.TestDevice;
 import dev.verbena.verbs.CompletionQueue;
+import dev.verbena.verbs.Context;
+import dev.verbena.verbs.ProtectionDomain;
 import dev.verbena.verbs.QueuePair;
 import dev.verbena.verbs.QueuePairState;
+import dev.verbena.verbs.SharedReceiveQueue;
 import java.net.InetSocketAddress;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AutoClose;
@@ -201,6 +206,32 @@ class CmArgumentTest {
         CompletionQueue earlier = id.sendCompletionQueue().orElseThrow();
         assertRefused(() -> id.createQueuePair(null), () -> id.createQueuePair(FencedIds.SIZES, null));
         assertThat(earlier.isOpen()).isTrue();
+    }
+
+    /** The connection manager opens devices itself: the program's own context is another one. */
+    @Test
+    void domainOfAnotherContextIsRefused() throws Exception {
+        ConnectionId id = ready();
+        CompletionQueue queue = id.context().createCompletionQueue(4);
+        try (Context own = TestDevice.get().open(ends.arena)) {
+            ProtectionDomain domain = own.allocateProtectionDomain();
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> id.createQueuePair(domain, QueuePair.rc(queue)))
+                    .withMessageContaining("another context");
+            domain.close();
+        }
+    }
+
+    @Test
+    void queuePairTakesTheSharedReceiveQueueOfItsOptions() throws Exception {
+        ConnectionId id = ready();
+        ProtectionDomain domain = id.protectionDomain();
+        SharedReceiveQueue ofId = id.createSharedReceiveQueue(domain, SharedReceiveQueue.basic());
+        SharedReceiveQueue given = domain.createSharedReceiveQueue(SharedReceiveQueue.basic());
+        CompletionQueue queue = id.context().createCompletionQueue(4);
+        id.createQueuePair(domain, QueuePair.rc(queue).sharedReceiveQueue(given));
+        assertThatThrownBy(given::close).isInstanceOf(ResourceBusyException.class);
+        ofId.close();
     }
 
     // Arenas

@@ -78,6 +78,9 @@ class ForeignMemoryTest {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> node.register(memory(), WRITABLE))
                     .withMessageContaining("RegionOptions.foreign(memory)");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> node.register(RegionOptions.of(memory()).access(WRITABLE)))
+                    .withMessageContaining("RegionOptions.foreign(memory)");
             MemoryRegion region = node.register(RegionOptions.foreign(memory()).access(WRITABLE));
             assertThat(region.length()).isEqualTo(64);
         }

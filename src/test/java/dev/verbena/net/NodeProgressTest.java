@@ -21,6 +21,7 @@ import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import java.lang.foreign.ValueLayout;
 import java.lang.ref.WeakReference;
 import java.net.InetSocketAddress;
@@ -141,6 +142,11 @@ class NodeProgressTest {
     @EnumSource(NodeOptions.Progress.class)
     void idleNodesSleep(NodeOptions.Progress progress) throws Exception {
         try (NodePair nodes = new NodePair(SMALL.progress(progress).closeTimeout(SHORT))) {
+            if (progress
+                    == NodeOptions.Progress.BACKGROUND) { // the server has buried a channel that nobody has accepted
+                nodes.client.connect(nodes.server.address(), DEADLINE).close();
+                Await.until("it is forgotten", () -> nodes.server.engine().channels() == 0);
+            }
             NodePair.Ends ends = nodes.connect();
             long before = Fenced.calls("ibv_poll_cq");
             assertThatExceptionOfType(VerbsTimeoutException.class)
@@ -367,6 +373,23 @@ class NodeProgressTest {
                 Await.until("the server knows", () -> !ends.server().isOpen());
                 ends.server().close();
             }
+        }
+    }
+
+    /** A program that posts to the queue pair of a channel breaks that channel only. */
+    @ParameterizedTest
+    @ValueSource(longs = {-1, 4 << 16})
+    void requestOfTheProgramsOwnBelongsToNoChannel(long id) throws Exception {
+        try (NodePair nodes = new NodePair(SMALL.maxChannels(4))) {
+            NodePair.Ends broken = nodes.connect();
+            NodePair.Ends other = nodes.connect();
+            LocalMemory bytes = nodes.client
+                    .register(nodes.arena.allocate(8), AccessFlag.LOCAL_WRITE)
+                    .slice(0, 8);
+            broken.client().queuePair().postSend(id, bytes);
+            NodePair.endOf(broken.server(), EndReason.PROTOCOL_ERROR);
+            send(other.client(), 1);
+            assertThat(receive(other.server())).isEqualTo(1);
         }
     }
 

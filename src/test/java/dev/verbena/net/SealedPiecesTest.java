@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -100,6 +101,18 @@ class SealedPiecesTest extends TcpTest {
         }
     }
 
+    @Test
+    void peerThatAsksForAPieceLaterIsToldToo() throws Exception {
+        Future<Void> offered = offer((from, into, length) -> {});
+        try (Message _ = ends.server().receive(DEADLINE)) {
+            offered.cancel(true);
+            Calls.Call call = ends.client().messages().calls.at(0);
+            Await.until("the offer is given up", () -> call.state == Calls.Call.State.FORGOTTEN);
+            assertThat(pulls.tryPull(0)).isTrue();
+            NodePair.endOf(ends.server(), EndReason.ACCESS_DENIED);
+        }
+    }
+
     /** The bytes are none of a request for a piece, or the request before is not answered. */
     @ParameterizedTest
     @CsvSource({"1, with 1 bytes out of order", "0, 'a piece of offer 0, which has none'"})
@@ -136,6 +149,21 @@ class SealedPiecesTest extends TcpTest {
         for (FutureTask<?> wait : waits) {
             assertThat(NodePair.failure(wait))
                     .isInstanceOf(ofPeer ? ChannelException.class : IllegalStateException.class);
+        }
+    }
+
+    @Test
+    void wordThatIsAcknowledgedMakesRoom() throws Exception {
+        offer((from, into, length) -> {});
+        AtomicBoolean room = new AtomicBoolean();
+        FutureTask<@Nullable Boolean> wait = new FutureTask<>(() ->
+                ends.server().session().engine.await(pulls.room, () -> room.get() ? Boolean.TRUE : null, DEADLINE));
+        try (Message _ = ends.server().receive(DEADLINE)) {
+            Thread thread = Thread.ofPlatform().daemon().start(wait);
+            Await.until("it waits", () -> Await.isAsleep(thread));
+            room.set(true);
+            assertThat(pulls.tryPull(0)).isTrue();
+            assertThat(NodePair.end(wait)).isTrue();
         }
     }
 }

@@ -14,6 +14,9 @@ import dev.verbena.verbs.RemoteMemory;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -84,17 +87,46 @@ class SealedRingTest extends TcpTest {
             }
         }
     }
+
+    @Test
+    void endOfAnOfferForgetsItsKeyAndItsData() throws Exception {
+        use(NodePair.SMALL.secret(SECRET));
+        Session session = nodes.connect().client().session();
+        List<byte[]> read = new ArrayList<>();
+        MemorySegment message = MemorySegment.ofArray(new byte[session.engine.options.offerBytes(1)]);
+        SealedOffer offer = new SealedOffer(session.engine, session.rail.with(), 10, (_, into, _) -> {
+            Arrays.fill(into, (byte) 7);
+            read.add(into);
+        });
+        offer.taken(); // its ring stays
+        offer.close();
+        offer.describe(message, session.checkCanSend());
+        assertThat(message.toArray(ValueLayout.JAVA_BYTE)).endsWith(new byte[SealedOffer.KEY_BYTES]);
+        assertThat(read.getFirst()).containsOnly(0);
+    }
+
+    /** The ring of data of any size has two pieces. */
+    @ParameterizedTest
+    @ValueSource(longs = {SealedOffer.PIECE + 1, 3L * SealedOffer.PIECE, 1L << 40})
+    void ringHasTwoPieces(long size) {
+        assertThat(SealedOffer.ringBytes(size)).isEqualTo(2 * SealedOffer.sealedBytes(SealedOffer.PIECE));
+    }
+
     /** A full disk is no reason to end a channel, whether the next piece was asked for already or not. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void fileThatCanNotBeWrittenLeavesTheTransferToBeRefused(int piece) throws Exception {
         use(NodePair.SMALL.secret(SECRET));
         NodePair.Ends ends = nodes.connect();
-        Future<Void> offered = nodes.offer(ends.client(), new byte[4 * SealedOffer.PIECE]);
+        byte[] secret = new byte[4 * SealedOffer.PIECE];
+        Arrays.fill(secret, (byte) 7);
+        Future<Void> offered = nodes.offer(ends.client(), secret);
+        List<MemorySegment> opened = new ArrayList<>();
         IOException full = new IOException("No space left");
         try (Message offer = ends.server().receive(DEADLINE)) {
             Receiver receiver = Receiver.of(ends.server(), ends.server().session().engine, offer);
-            TransferMemory.Sink file = (from, _) -> {
+            TransferMemory.Sink file = (from, data) -> {
+                opened.add(data);
                 if (from == piece * SealedOffer.PIECE) {
                     throw full;
                 }
@@ -102,6 +134,7 @@ class SealedRingTest extends TcpTest {
             assertThat(receiver.fetch.read(file, done -> {}, Deadline.after(DEADLINE), DEADLINE))
                     .isSameAs(full);
             receiver.fetch.close();
+            assertThat(opened.getFirst().toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
             offer.transfer().refuse("the disk is full");
         }
         assertThat(NodePair.failure(offered))

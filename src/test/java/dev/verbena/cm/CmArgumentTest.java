@@ -212,13 +212,14 @@ class CmArgumentTest {
     @Test
     void domainOfAnotherContextIsRefused() throws Exception {
         ConnectionId id = ready();
-        CompletionQueue queue = id.context().createCompletionQueue(4);
         try (Context own = TestDevice.get().open(ends.arena)) {
             ProtectionDomain domain = own.allocateProtectionDomain();
+            CompletionQueue queue = own.createCompletionQueue(4);
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> id.createQueuePair(domain, QueuePair.rc(queue)))
-                    .withMessageContaining("another context");
+                    .withMessageContaining("use ConnectionId.context()");
             domain.close();
+            queue.close();
         }
     }
 

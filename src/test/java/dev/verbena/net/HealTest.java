@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import dev.verbena.VerbsArena;
 import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
+import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.RemoteMemory;
@@ -46,6 +47,14 @@ class HealTest extends ConnectedTest {
                 "both sides have a connection",
                 () -> ends.client().session().state() == SessionState.OPEN
                         && ends.server().session().state() == SessionState.OPEN);
+    }
+
+    @Test
+    void lostConnectionIsFreedWhileItsChannelGoesOn() throws Exception {
+        int before = Fenced.liveObjects();
+        cut(ends.client());
+        assertIsBack(ends);
+        Await.until("it is freed", () -> Fenced.liveObjects() == before);
     }
 
     /** Connects to a node with other options. */

@@ -363,8 +363,13 @@ class NodeProgressTest {
     @Test
     void lateCompletionsBelongToNoOtherChannel() throws Exception {
         try (NodePair nodes = new NodePair(CALLER.maxChannels(1), SMALL.maxChannels(4))) {
+            Engine engine = nodes.client.engine();
+            long before = 0;
             for (int i = 0; i < 5; i++) {
                 NodePair.Ends ends = nodes.connect();
+                assertThat(engine.find(before | 1)).isNull();
+                before = ends.client().session().key;
+                assertThat(engine.find(before | 1)).isSameAs(ends.client().session().rail);
                 send(ends.server(), i);
                 send(ends.client(), i);
                 assertThat(receive(ends.client())).isEqualTo(i);
@@ -388,6 +393,7 @@ class NodeProgressTest {
                     .slice(0, 8);
             broken.client().queuePair().postSend(id, bytes);
             NodePair.endOf(broken.server(), EndReason.PROTOCOL_ERROR);
+            NodePair.endOf(broken.client(), EndReason.PROTOCOL_ERROR); // the request has completed before
             send(other.client(), 1);
             assertThat(receive(other.server())).isEqualTo(1);
         }

@@ -4,6 +4,7 @@ import static dev.verbena.support.Loopback.DEADLINE;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.Deadline;
 import dev.verbena.internal.wire.Wire;
 import dev.verbena.support.Await;
 import java.io.IOException;
@@ -139,8 +140,9 @@ class SealedPiecesTest extends TcpTest {
         Session session = ends.server().session();
         Supplier<@Nullable Boolean> noRoom = () -> session.checkCanSend() == null ? Boolean.TRUE : null;
         List<FutureTask<@Nullable Boolean>> waits = new ArrayList<>();
-        waits.add(new FutureTask<>(() -> session.engine.await(pulls.come(0), () -> pulls.takePiece(0), DEADLINE)));
-        waits.add(new FutureTask<>(() -> session.engine.await(pulls.room, noRoom, DEADLINE)));
+        waits.add(new FutureTask<>(
+                () -> session.engine.await(pulls.come(0), () -> pulls.takePiece(0), Deadline.FOREVER)));
+        waits.add(new FutureTask<>(() -> session.engine.await(pulls.room, noRoom, Deadline.FOREVER)));
         for (FutureTask<?> wait : waits) {
             Thread thread = Thread.ofPlatform().daemon().start(wait);
             Await.until("it waits", () -> Await.isAsleep(thread));
@@ -156,8 +158,10 @@ class SealedPiecesTest extends TcpTest {
     void wordThatIsAcknowledgedMakesRoom() throws Exception {
         offer((from, into, length) -> {});
         AtomicBoolean room = new AtomicBoolean();
-        FutureTask<@Nullable Boolean> wait = new FutureTask<>(() ->
-                ends.server().session().engine.await(pulls.room, () -> room.get() ? Boolean.TRUE : null, DEADLINE));
+        FutureTask<@Nullable Boolean> wait = new FutureTask<>(() -> ends.server()
+                .session()
+                .engine
+                .await(pulls.room, () -> room.get() ? Boolean.TRUE : null, Deadline.FOREVER));
         try (Message _ = ends.server().receive(DEADLINE)) {
             Thread thread = Thread.ofPlatform().daemon().start(wait);
             Await.until("it waits", () -> Await.isAsleep(thread));

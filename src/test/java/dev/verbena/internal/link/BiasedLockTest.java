@@ -2,10 +2,17 @@ package dev.verbena.internal.link;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.verbena.internal.Barrier;
+import dev.verbena.internal.CFunction;
+import dev.verbena.internal.NativeLibraries;
 import dev.verbena.support.Await;
+import dev.verbena.support.LibraryCopy;
 import dev.verbena.support.OtherThread;
+import dev.verbena.support.SystemCallFilter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -133,5 +140,28 @@ class BiasedLockTest {
         assertThat(isFreeForAnother()).isFalse();
         lock.unlock();
         assertThat(isFreeForAnother()).isTrue();
+    }
+
+    /** Takes a bias away in a thread that may not use {@code membarrier}: the library does without it once it has tried. */
+    static final class Revoked implements Callable<String> {
+        @Override
+        public String call() throws Exception {
+            new CFunction(NativeLibraries.C, "getpid").find(); // processes that call C use the system call
+            Barrier.prepare();
+            BiasedLockTest test = new BiasedLockTest();
+            test.takeTurns(MANY);
+            boolean before = Barrier.isSystemCall();
+            Await.end(Thread.ofPlatform().start(() -> {
+                SystemCallFilter.forbidMembarrierHere();
+                test.takeTurns(1);
+            }));
+            return "system call " + before + ", then " + Barrier.isSystemCall();
+        }
+    }
+
+    /** Without the fence, two threads could have the lock: a fault that no number of turns has shown on x86-64. */
+    @Test
+    void biasIsTakenAwayWithAFenceOfAllThreads() {
+        assertThat(LibraryCopy.call(Revoked.class, Map.of())).isEqualTo("system call true, then false");
     }
 }

@@ -46,9 +46,10 @@ import java.lang.invoke.VarHandle;
  * <p>The handshake does until the process calls C, and where {@code membarrier} is missing or fails (a seccomp filter came, or
  * the kernel has no memory).
  *
- * <p>{@code GuardHammerTest}, {@code BarrierTest} and {@code CloseStressTest} look for a counter-example. On AArch64, only the
- * last has run, on two processors that an x86-64 machine emulated. These reorder less than real ones do, so what counts
- * there is the proof.
+ * <p>{@code GuardHammerTest}, {@code BarrierTest} and {@code CloseStressTest} look for a counter-example. The window is so
+ * short on x86-64 that they do not notice a close without a fence: other tests see that there is one. On AArch64, only the last
+ * has run, on two processors that an x86-64 machine emulated. These reorder less than real ones do, so what counts there is
+ * the proof.
  */
 public final class Barrier {
     private static final int PRIVATE_EXPEDITED = 1 << 3;

@@ -243,7 +243,7 @@ public final class ArenaLifetime extends Lifetime {
         }
     }
 
-    /** Checks that no object has to stay. Runs before the first object is destroyed: either all go or none. */
+    /** Checks that no object has to stay, before the first one is destroyed. A child that comes later makes the close fail. */
     private void checkNothingForeignDepends() {
         checkOnlyOwn(this);
         for (ObjectLifetime object : objectsYoungestFirst()) {

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * guards an instance.
  */
 final class Healing {
-    private static final long FIRST_PAUSE_NANOS = 50_000_000;
+    static final long FIRST_PAUSE_NANOS = 50_000_000;
     private static final long LONGEST_PAUSE_NANOS = 2_000_000_000L;
 
     /** The shortest and the longest time on another path than the preferred one, before that is tried again. */
@@ -33,7 +33,7 @@ final class Healing {
      * The longest time of one attempt after its last step, unless others take long: the kernel sends a lost request again after
      * four seconds only.
      */
-    private static final long ATTEMPT_NANOS = 1_500_000_000L;
+    static final long ATTEMPT_NANOS = 1_500_000_000L;
 
     /** An attempt takes at most so many times as long as those that succeed, and no longer than the second limit. */
     private static final int SLOWER = 4;

@@ -111,6 +111,7 @@ class ChannelCountsTest extends ConnectedTest {
 
     @Test
     void timeOfStallsThatGoOnAndHaveEnded() throws Exception {
+        long began = System.nanoTime();
         for (int i = 0; i < NodePair.SMALL.window(); i++) {
             NodePair.send(ends.client(), i);
         }
@@ -118,6 +119,8 @@ class ChannelCountsTest extends ConnectedTest {
         Message waits = ends.client().message(DEADLINE).length(0);
         assertThat(ends.client().trySend(waits)).isFalse();
         Await.until("the clock goes on", () -> client().stalledNanos() > 0);
+        long stalled = client().stalledNanos();
+        assertThat(stalled).isLessThan(System.nanoTime() - began);
         for (int i = 0; i < NodePair.SMALL.window(); i++) {
             NodePair.receive(ends.server());
         }

@@ -13,6 +13,7 @@ import dev.verbena.internal.link.TcpStream;
 import dev.verbena.internal.link.Ways;
 import dev.verbena.internal.wire.TcpFrame;
 import dev.verbena.internal.wire.Wire;
+import dev.verbena.support.Await;
 import dev.verbena.verbs.AccessFlag;
 import dev.verbena.verbs.MemoryRegion;
 import dev.verbena.verbs.WorkStatus;
@@ -34,6 +35,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The table of a channel's states, and what a channel does in each state about each thing that can happen. */
@@ -73,6 +75,7 @@ class SessionStateTest {
         ESTABLISHED     GREETING              .                        .                        .                       .                       .        .        .
         GREETING        PARTED/PROTOCOL_ERROR/x OPEN                   PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .        .        .
         OLD_GREETING    PARTED/PROTOCOL_ERROR/x PARTING/1/OTHER_VERSION PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .       .        .
+        LYING_GREETING  PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .      .        .
         SECRET_GREETING PARTED/PROTOCOL_ERROR/x PARTING/9/OTHER_PROTECTION PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .    .        .
         DATA            PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR .                      .                       PARTED/PROTOCOL_ERROR/x .        .        .
         CREDITS         PARTED/PROTOCOL_ERROR/x PARTING/2/PROTOCOL_ERROR PARTING/2/PROTOCOL_ERROR PARTED/PROTOCOL_ERROR/x PARTED/PROTOCOL_ERROR/x .      .        .
@@ -98,7 +101,10 @@ class SessionStateTest {
             .operations(0)
             .messageSize(64);
 
-    private final Engine engine = new Engine(OWN, OPTIONS);
+    /** The two paths to a peer. */
+    private static final Wire.Place TWO_PATHS = new Wire.Place(0, 1, List.of(new InetSocketAddress("127.0.0.1", 9)));
+
+    private Engine engine = new Engine(OWN, OPTIONS);
     private final VerbsArena arena = VerbsArena.ofShared();
     private final TcpMemory memory = TcpMemory.create(arena);
 
@@ -106,8 +112,12 @@ class SessionStateTest {
 
     @AfterEach
     void close() {
+        sessions.forEach(session -> session.end(EndReason.LOST, "", null));
         engine.close();
-        sessions.forEach(session -> ArenaLifetime.of(session.arena).closeUnlessClosed());
+        for (Session session : sessions) {
+            session.rail.closeArena();
+            ArenaLifetime.of(session.arena).closeUnlessClosed();
+        }
         arena.close();
     }
 
@@ -116,6 +126,7 @@ class SessionStateTest {
         ESTABLISHED,
         GREETING,
         OLD_GREETING,
+        LYING_GREETING,
         SECRET_GREETING,
         DATA,
         CREDITS,
@@ -140,13 +151,19 @@ class SessionStateTest {
         private int receive;
         private int sequence;
         int disconnected;
+        int greetings;
+        boolean moves;
 
         Probe(String state) {
-            super(true, engine.carrier);
+            this(state, true);
+        }
+
+        Probe(String state, boolean overTcp) {
+            super(overTcp, engine.carrier);
             link = new TcpLink(
                     memory,
                     new TcpStream((TcpCarrier) engine.carrier, memory, session.rail, false),
-                    OPTIONS.sizes(),
+                    engine.options.sizes(),
                     session.rail);
             sessions.add(session);
             session.rail.connecting(this, new Ways.Way(0, session.peer));
@@ -160,6 +177,7 @@ class SessionStateTest {
             assertThat(state(session)).isEqualTo(state);
             look();
             goodbyes.clear();
+            greetings = 0;
             disconnected = 0;
         }
 
@@ -186,9 +204,10 @@ class SessionStateTest {
         void happen(Deed deed) {
             switch (deed) {
                 case ESTABLISHED -> session.rail.established();
-                case GREETING -> greet(0, Protection.NONE);
-                case OLD_GREETING -> greet(1, Protection.NONE);
-                case SECRET_GREETING -> greet(0, Protection.SEALED);
+                case GREETING -> greet(0, Protection.NONE, 0);
+                case OLD_GREETING -> greet(1, Protection.NONE, 0);
+                case LYING_GREETING -> greet(0, Protection.NONE, 1);
+                case SECRET_GREETING -> greet(0, Protection.SEALED, 0);
                 case DATA -> receive(Wire.DATA, 0, 0, 8);
                 case CREDITS -> receive(Wire.GRANT, 1, 0, 0);
                 case GOODBYE -> receive(Wire.GOODBYE, 0, 0, 0);
@@ -219,12 +238,15 @@ class SessionStateTest {
             unacknowledged.clear();
         }
 
-        private void greet(int versionChange, Protection protection) {
+        private void greet(int versionChange, Protection protection, int credits) {
             MemorySegment greeting = session.messages.receive(receive).memory();
-            new Wire.Greeting(4, 64, 0, new byte[0], null).writeTo(greeting);
+            Healing healing = session.healing;
+            Wire.Claim claim = healing == null ? null : new Wire.Claim(false, healing.id, TWO_PATHS);
+            Wire.Greeting own = new Wire.Greeting(4, 64, 0, new byte[0], claim);
+            own.writeWholeTo(greeting);
             Wire.protect(greeting, protection.code(), Transport.RDMA.code());
             greeting.set(ValueLayout.JAVA_BYTE, 4, (byte) (Wire.VERSION + versionChange));
-            receive(Wire.GREETING, 0, 0, Wire.GREETING_BYTES);
+            receive(Wire.GREETING, credits, 0, own.bytes());
         }
 
         private void receive(int kind, int credits, int code, int bytes) {
@@ -240,6 +262,17 @@ class SessionStateTest {
             }
         }
 
+        /** Posts messages about pieces while there is room. Returns their number. */
+        int aboutPieces(int most) {
+            int posted = 0;
+            try (var _ = session.lock.held()) {
+                while (posted < most && session.rail.trySendAboutPiece(Wire.PULL, 0)) {
+                    posted++;
+                }
+            }
+            return posted;
+        }
+
         /** Looks at what the channel has posted. */
         void look() {
             for (TcpFrame next = link.next(); next != null; next = link.next()) {
@@ -249,6 +282,8 @@ class SessionStateTest {
                             MemorySegment.ofAddress(next.dataAddress).reinterpret(Wire.HEADER_BYTES);
                     if (Wire.kind(message) == Wire.GOODBYE) {
                         goodbyes.add(Wire.call(message));
+                    } else if (Wire.kind(message) == Wire.GREETING) {
+                        greetings++;
                     }
                 }
             }
@@ -257,6 +292,11 @@ class SessionStateTest {
         @Override
         public MemoryRegion register(MemorySegment segment, Collection<AccessFlag> access, VerbsArena owner) {
             return memory.register(segment, access, owner);
+        }
+
+        @Override
+        public boolean takeProgress() {
+            return moves;
         }
 
         @Override
@@ -368,6 +408,7 @@ class SessionStateTest {
             assertThat(seen).as(deed + " in " + state).isEqualTo(does.equals(".") ? Set.of() : Set.of(does.split("/")));
             assertThat(probe.disconnected).isLessThanOrEqualTo(1);
             assertThat(probe.goodbyes).hasSizeLessThanOrEqualTo(1);
+            assertThat(probe.greetings).isEqualTo(state.equals("CONNECTING") && deed == Deed.ESTABLISHED ? 1 : 0);
             assertThat(opened() - earlier).isEqualTo(state.equals("GREETING") && deed == Deed.GREETING ? 1 : 0);
             checkClose(state, deed, probe);
         }
@@ -387,6 +428,165 @@ class SessionStateTest {
         assertThat(fresh).isEqualTo(!was && !before.equals("RELEASED") && deed != Deed.CLOSE);
         assertThat(probe.session.state()).isEqualTo(SessionState.RELEASED);
         assertThat(engine.statistics().opened()).isEqualTo(engine.statistics().ended());
+    }
+
+    /** Nothing is acknowledged. A peer over TCP may send and not receive, and no adapter tells of a part of a request. */
+    @ParameterizedTest(name = "over TCP: {0}, messages come: {1}, bytes move: {2}")
+    @CsvSource({"true,true,false,false", "false,true,false,true", "true,false,true,true", "true,false,false,false"})
+    void signsOfLifeKeepAChannelOpen(boolean overTcp, boolean messages, boolean moves, boolean lives) {
+        Probe probe = new Probe("OPEN", overTcp);
+        long began = System.nanoTime();
+        probe.session.tick(began); // takes the last sign of life
+        for (int i = 1; i <= 6; i++) {
+            boolean signs = i % 2 == 0; // every three times alive(), and one look between
+            if (messages && signs) {
+                probe.happen(Deed.DATA);
+            }
+            probe.moves = moves && signs;
+            probe.session.tick(began + i * OPTIONS.alive().toNanos() * 3 / 2);
+            assertThat(probe.session.isOpen()).as("after " + i).isEqualTo(lives || i == 1);
+        }
+    }
+
+    @Test
+    void messagesAboutPiecesLeaveRoomForAGrantAndAGoodbye() {
+        Probe probe = new Probe("OPEN");
+        assertThat(probe.aboutPieces(OPTIONS.sizes().controlSends())).isPositive();
+        assertThat(probe.session.rail.hasControlRoom()).isTrue();
+    }
+
+    @Test
+    void messagesAboutPiecesAreKeptUntilThePeerHasThem() {
+        heal();
+        Probe probe = new Probe("OPEN");
+        int most = 10_000;
+        int posted = 0;
+        for (int more = 1; more > 0 && posted < most; posted += more) {
+            probe.acknowledge();
+            more = probe.aboutPieces(1);
+        }
+        assertThat(posted).isBetween(1, most - 1);
+    }
+
+    private void heal() {
+        engine.close();
+        engine = new Engine(OWN, OPTIONS.heal(Duration.ofHours(9)));
+    }
+
+    /** Has a channel lose its connection, and connect again. Nothing answers there. */
+    private static Rail tried(Session session) {
+        session.rail.disconnected("for a test");
+        session.tick(System.nanoTime());
+        return next(session);
+    }
+
+    private static Rail next(Session session) {
+        Healing healing = session.healing;
+        assertThat(healing).isNotNull();
+        Rail next = healing.next();
+        assertThat(next).isNotNull();
+        return next;
+    }
+
+    /** The ways in which a connection can be lost. */
+    enum Loss {
+        DISCONNECTED,
+        FLUSHED,
+        NO_ANSWER,
+        OTHER_FAILURE,
+        PATH,
+        REFUSAL,
+        SHORT_MESSAGE;
+
+        void happen(Session session, Rail rail) {
+            try (var _ = session.lock.held()) {
+                switch (this) {
+                    case DISCONNECTED -> rail.disconnected("for a test");
+                    case FLUSHED -> rail.failed(0, WorkStatus.WORK_REQUEST_FLUSHED, () -> null);
+                    case NO_ANSWER -> rail.failed(0, WorkStatus.RETRY_EXCEEDED, () -> null);
+                    case OTHER_FAILURE -> rail.failed(0, WorkStatus.REMOTE_OPERATION_ERROR, () -> null);
+                    case PATH -> assertThat(rail.losesPath("for a test")).isTrue();
+                    case REFUSAL -> {
+                        MemorySegment message = session.messages.receive(0).all;
+                        Wire.writeHeader(message, Wire.GOODBYE, EndReason.TOO_MANY_CHANNELS.code, 0, 0, 0);
+                        rail.received(Link.RECEIVE, Wire.HEADER_BYTES);
+                    }
+                    case SHORT_MESSAGE -> rail.received(Link.RECEIVE, Wire.HEADER_BYTES - 1);
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void channelsThatHealDoSoAfterEachLoss(Loss loss) {
+        heal();
+        Session session = new Probe("OPEN").session;
+        Rail first = session.rail;
+        loss.happen(session, first);
+        assertThat(session.state())
+                .isEqualTo(
+                        switch (loss) {
+                            case DISCONNECTED, FLUSHED, NO_ANSWER, PATH -> SessionState.HEALING;
+                            case OTHER_FAILURE, REFUSAL -> SessionState.PARTED;
+                            case SHORT_MESSAGE -> SessionState.PARTING;
+                        });
+        assertThat(first.isRetired()).isEqualTo(session.isHealing());
+        if (first.isRetired()) {
+            assertThat(first.losesPath("once more")).isTrue();
+        }
+    }
+
+    @Test
+    void channelsThatDoNotHealLoseNoPath() {
+        Session session = new Probe("OPEN").session;
+        assertThat(session.rail.losesPath("for a test")).isFalse();
+        assertThat(session.state()).isEqualTo(SessionState.OPEN);
+    }
+
+    /** There is another path, which it tries next. */
+    @ParameterizedTest
+    @EnumSource
+    void channelsThatHealGoOnAfterEachLossOfTheNextConnection(Loss loss) {
+        heal();
+        Session session = new Probe("OPEN").session;
+        Rail tried = tried(session);
+        assertThat(tried.hasConnected()).isFalse();
+        tried.established();
+        assertThat(tried.hasConnected()).isTrue();
+        loss.happen(session, tried);
+        assertThat(session.state()).isEqualTo(SessionState.HEALING);
+        assertThat(tried.isRetired()).isTrue();
+        session.tick(System.nanoTime());
+        assertThat(next(session)).isNotSameAs(tried);
+    }
+
+    /** Each step of a connection gives the attempt more time. */
+    @Test
+    void attemptsThatComeFurtherHaveMoreTime() {
+        heal();
+        Session session = new Probe("OPEN").session;
+        session.rail.disconnected("for a test");
+        long began = System.nanoTime();
+        awaitPause(began);
+        long prepared = System.nanoTime();
+        session.tick(began); // a while ago
+        Rail tried = next(session);
+        session.tick(prepared + Healing.ATTEMPT_NANOS);
+        assertThat(next(session)).as("prepared").isSameAs(tried);
+        long then = System.nanoTime();
+        awaitPause(then);
+        long established = System.nanoTime();
+        tried.established();
+        session.tick(established + Healing.ATTEMPT_NANOS);
+        assertThat(next(session)).as("established").isSameAs(tried);
+        session.tick(System.nanoTime() + 2 * Healing.ATTEMPT_NANOS);
+        assertThat(tried.isRetired()).isTrue();
+    }
+
+    /** Waits for longer than the first pause between attempts, which counts as time of an attempt. */
+    private static void awaitPause(long since) {
+        Await.until("the clock goes on", () -> System.nanoTime() - since > 2 * Healing.FIRST_PAUSE_NANOS);
     }
 
     private int opened() {

@@ -24,7 +24,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Servers that lie to a node which comes back to them. */
 class HealAtServerTest extends TcpTest {
-    private static final NodeOptions HEALS = NodePair.SMALL.heal(DEADLINE).closeTimeout(Duration.ZERO);
+    /** One at a time connects: one that is never noted as ended keeps all others out. */
+    private static final NodeOptions HEALS =
+            NodePair.SMALL.heal(DEADLINE).connecting(1).closeTimeout(Duration.ZERO);
 
     private TcpPeer peer;
     private ServerSocket server;
@@ -156,6 +158,17 @@ class HealAtServerTest extends TcpTest {
             peer.close();
             assertThat(comes().id()).isEqualTo(id);
         }
+        assertServerThatGreetsHasTheChannel();
+    }
+
+    @Test
+    void serverThatDoesNotGreetIsTriedAgain() throws Exception {
+        loseAfterMessages();
+        assertThat(comes().id()).isEqualTo(id);
+        assertServerThatGreetsHasTheChannel();
+    }
+
+    private void assertServerThatGreetsHasTheChannel() throws Exception {
         peer.greet(new Wire.Claim(true, id, Wire.Place.ONE), 1, 1, 2);
         NodePair.send(channel, 3);
         assertThat(peer.awaitMessage().kind()).isEqualTo(Wire.DATA);

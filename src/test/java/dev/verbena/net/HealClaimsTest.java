@@ -160,6 +160,17 @@ class HealClaimsTest extends TcpTest {
                 .isEqualTo(reason);
     }
 
+    /** The node has no keys for the peer's second device. */
+    @Test
+    void claimFromADeviceThatThePeerDidNotHaveIsRefused() throws Exception {
+        TcpPeer first = begins(HEALS);
+        assertRefused(
+                greets(new Wire.Claim(true, id, new Wire.Place(1, 2, List.of())), 0, 0, 0), EndReason.PROTOCOL_ERROR);
+        assertReceives(first, 1, 0);
+        assertThat(channel.statistics().reconnects()).isZero();
+        assertHasOneConnection();
+    }
+
     @Test
     void nameOfAnotherChannelCanNotBeginOne() throws Exception {
         TcpPeer first = begins(HEALS);

@@ -34,6 +34,8 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -205,6 +207,25 @@ class AutoTransportTest {
             }
         }
         assertThat(server.toString()).contains("and TCP (2 of");
+    }
+
+    /** Who knows the name of a channel without a secret has the channel, but not by another transport. */
+    @NotOnIwarp(ONE_PORT)
+    @Test
+    void channelOverRdmaDoesNotGoOnOverTcp() throws Exception {
+        assumeRdma();
+        NodeOptions heals = SMALL.heal(DEADLINE).closeTimeout(Duration.ZERO);
+        Node server = open(Kind.AUTO, heals);
+        NodePair.Ends ends = connect(open(Kind.AUTO, heals), server);
+        assertThat(ends.server().transport()).isEqualTo(Transport.RDMA);
+        UUID id = Objects.requireNonNull(ends.server().session().healing).id;
+        try (TcpPeer peer = new TcpPeer(server.address())) {
+            peer.greet(new Wire.Claim(true, id, Wire.Place.ONE), 0, 0, 0);
+            assertThat(EndReason.of(peer.awaitGoodbye())).isEqualTo(EndReason.PROTOCOL_ERROR);
+        }
+        send(ends.client(), 9);
+        assertThat(receive(ends.server())).isEqualTo(9);
+        assertThat(ends.server().statistics().reconnects()).isZero();
     }
 
     @NotOnIwarp(ONE_PORT)

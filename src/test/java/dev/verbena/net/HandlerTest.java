@@ -10,7 +10,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -262,6 +264,37 @@ class HandlerTest extends ConnectedTest {
         assertThat(ends.server().cause().orElseThrow())
                 .hasMessageContaining("The handler has thrown")
                 .hasMessageContaining("of the program");
+    }
+
+    /** The next message is always there before the handler is done with the last one. */
+    @Test
+    void channelThatAlwaysHasMessagesLeavesOthersTheirTurn() throws Exception {
+        use(SMALL, CALLER);
+        NodePair.Ends others = nodes.connect();
+        Channel busy = ends.server();
+        List<Channel> turns = new ArrayList<>();
+        Handler handler = (channel, message) -> {
+            turns.add(channel);
+            if (channel == busy && turns.size() < 20) {
+                NodePair.send(ends.client(), 1);
+                awaitArrived(busy);
+            }
+        };
+        NodePair.send(ends.client(), 1);
+        NodePair.send(others.client(), 1);
+        awaitArrived(busy);
+        awaitArrived(others.server());
+        busy.listen(handler);
+        others.server().listen(handler);
+        nodes.server.progress();
+        assertThat(turns.indexOf(others.server())).isBetween(1, 18);
+    }
+
+    private void awaitArrived(Channel on) {
+        Await.until("a message is there", () -> {
+            nodes.server.progress();
+            return on.session().messages.arrivedCount() > 0;
+        });
     }
 
     @Test

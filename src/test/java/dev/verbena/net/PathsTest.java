@@ -100,6 +100,17 @@ class PathsTest {
     }
 
     @Test
+    void channelStaysOnItsFirstPath() throws Exception {
+        NodePair.Ends ends = nodes.connect();
+        for (int i = 0; i < 5; i++) {
+            clock.pass(Duration.ofMinutes(6)); // the longest time on another path
+            assertMessagesTravel(ends);
+            assertThat(ends.client().session().healing.next()).isNull();
+        }
+        assertThat(ends.client().statistics().reconnects()).isZero();
+    }
+
+    @Test
     void exportsCanBeUsedOverEachPath() throws Exception {
         MemorySegment table = nodes.arena.allocate(Long.BYTES, Long.BYTES);
         nodes.server
@@ -148,7 +159,12 @@ class PathsTest {
         passUntilTried(ends, STAY);
         Await.until("the attempt has failed", () -> ends.client().statistics().reconnects() == 2);
         assertThat(target(ends)).isEqualTo(address(1));
-        assertMessagesTravel(ends);
+        for (int i = 0; i < 5; i++) {
+            nodes.client.engine().tick(System.nanoTime()); // too soon: in less than ten seconds
+            assertMessagesTravel(ends);
+        }
+        assertThat(ends.client().session().healing.next()).isNull();
+        assertThat(ends.client().statistics().reconnects()).isEqualTo(2);
         firstIsShut.set(false);
         passUntilFirst(ends, STAY.multipliedBy(2));
         assertMessagesTravel(ends);

@@ -9,15 +9,19 @@ import dev.verbena.VerbsTimeoutException;
 import dev.verbena.support.Await;
 import dev.verbena.support.Fenced;
 import dev.verbena.support.FencedTest;
+import dev.verbena.support.Recorded;
 import dev.verbena.verbs.AccessFlag;
+import dev.verbena.verbs.LocalMemory;
 import dev.verbena.verbs.RemoteMemory;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import jdk.jfr.consumer.RecordedEvent;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -186,11 +190,17 @@ class HealTest extends ConnectedTest {
         }
     }
 
+    private RemoteMemory table() throws Exception {
+        MemorySegment table = nodes.arena.allocate(Long.BYTES, Long.BYTES);
+        nodes.client
+                .export("table", table, AccessFlag.REMOTE_WRITE, AccessFlag.REMOTE_ATOMIC)
+                .inTheClear();
+        return ends.server().remote("table", DEADLINE);
+    }
+
     @Test
     void operationsThatAreGivenUpMeanwhileGiveTheirNumbersBack() throws Exception {
-        MemorySegment table = nodes.arena.allocate(Long.BYTES, Long.BYTES);
-        nodes.client.export("table", table, AccessFlag.REMOTE_WRITE).inTheClear();
-        RemoteMemory number = ends.server().remote("table", DEADLINE);
+        RemoteMemory number = table();
         try (Silence _ = new Silence(false)) {
             List<Long> tickets = new ArrayList<>();
             try (var _ = ends.server().session().lock.held()) { // no completion is handled meanwhile
@@ -208,6 +218,49 @@ class HealTest extends ConnectedTest {
         for (int i = 0; i < 4; i++) {
             ends.server().writeLong(number, i, DEADLINE);
         }
+    }
+
+    @Test
+    void atomicThatWasUnderWayEndsBeforeThereIsAnotherConnection() throws Exception {
+        RemoteMemory number = table();
+        try (Silence _ = new Silence(false)) {
+            long ticket;
+            try (var _ = ends.server().session().lock.held()) { // no completion is handled meanwhile
+                ticket = ends.server().tryFetchAndAdd(number, 1);
+                cut(ends.server());
+            }
+            assertThatExceptionOfType(OutcomeUnknownException.class)
+                    .isThrownBy(() -> ends.server().await(ticket, DEADLINE));
+        }
+    }
+
+    @Test
+    void futuresThatBeginWithoutAConnectionEndWithTheNextOne() throws Exception {
+        RemoteMemory number = table();
+        LocalMemory mine = nodes.server
+                .register(nodes.arena.allocate(Long.BYTES, Long.BYTES), AccessFlag.LOCAL_WRITE)
+                .slice(0, Long.BYTES);
+        CompletableFuture<Long> written;
+        try (Silence _ = new Silence(true)) {
+            written = ends.server().writeAsync(mine, number);
+            assertThat(written).isNotDone();
+        }
+        NodePair.end(written);
+    }
+
+    @Test
+    void lossAndReturnAreRecorded() throws Exception {
+        String client = ends.client().session().toText();
+        List<RecordedEvent> events = Recorded.during(
+                () -> {
+                    cut(ends.client());
+                    assertIsBack(ends);
+                },
+                "ChannelPath");
+        assertThat(events)
+                .filteredOn(event -> event.getString("channel").equals(client))
+                .extracting(event -> event.getString("change"))
+                .containsExactlyInAnyOrder("LOST", "BACK"); // events of two threads have no order
     }
 
     @Test

@@ -322,6 +322,37 @@ class FutureTest extends ConnectedTest {
         assertThat(table.bytes.toArray(ValueLayout.JAVA_LONG)).containsExactly(10, 11, 0, 13, 0, 0, 0, 0);
     }
 
+    /** The driver refuses the request that has waited for a number. */
+    @Test
+    @NotOver("TCP|SEALED.*")
+    void callThatCanNotBeMadeLaterFailsAloneAndGivesItsRequestBack() throws Exception {
+        use(CALLER.calls(1), SMALL);
+        CompletableFuture<Long> first = callLater(ends.client(), 1);
+        CompletableFuture<Long> second = callLater(ends.client(), 2);
+        serve(ends.server(), 1);
+        Fenced.fail("ibv_post_send", 1, 12);
+        awaitInProgress(second);
+        Fenced.calm();
+        assertThat(second).isCompletedExceptionally();
+        assertThat(first).isCompletedWithValue(2L);
+        assertAllIsFree(ends.client());
+    }
+
+    @Test
+    void moreFuturesThanOneTurnCompletesEndWithTheirChannel() throws Exception {
+        use(CALLER.operations(80), SMALL);
+        Table table = Table.of(nodes, ends.client());
+        List<CompletableFuture<Long>> writes = new ArrayList<>();
+        for (int i = 0; i < 160; i++) {
+            writes.add(ends.client().writeAsync(table.local, table.remote));
+        }
+        ends.client().close();
+        Await.until("all are done", () -> {
+            nodes.client.progress();
+            return writes.stream().allMatch(CompletableFuture::isDone);
+        });
+    }
+
     @Test
     void writesThatWaitEndWithTheirChannel() throws Exception {
         Table table = useWithRoomForTwo();

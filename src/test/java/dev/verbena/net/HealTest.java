@@ -322,6 +322,7 @@ class HealTest extends ConnectedTest {
     @Test
     void channelWhosePeerDoesNotHealEndsAsAlways() throws Exception {
         ends = connect(NodePair.SMALL);
+        assertThat(ends.client().session().healing).isNull();
         cut(ends.client());
         NodePair.endOf(ends.client(), EndReason.LOST);
         NodePair.endOf(ends.server(), EndReason.LOST);
